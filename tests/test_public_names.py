@@ -101,6 +101,7 @@ ERRORS = {
     "TokenError": "ToolkitError",
     "TokenRefused": "TokenError",
     "TokenResponseInvalid": "TokenError",
+    "UnknownName": "ConfigurationError",
     "Unreachable": "ToolkitError",
     "ServiceError": "ToolkitError",
     "CassetteError": "ToolkitError",

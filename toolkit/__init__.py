@@ -66,6 +66,7 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.core.errors import TokenRefused as TokenRefused
     from toolkit.core.errors import TokenResponseInvalid as TokenResponseInvalid
     from toolkit.core.errors import ToolkitError as ToolkitError
+    from toolkit.core.errors import UnknownName as UnknownName
     from toolkit.core.errors import Unreachable as Unreachable
     from toolkit.core.errors import UnsafeAddress as UnsafeAddress
     from toolkit.core.secret import Secret as Secret
@@ -109,7 +110,8 @@ _MODULES = {
     "toolkit.core.errors": (
         "AccessError CassetteBusy CassetteCorrupt CassetteError CassetteMiss ConfigurationError "
         "CredentialsMismatch InterfaceNotAllowed NetworkBlocked PublishError SecretLeak ServiceError SweepBusy "
-        "SweepError TabulationError TokenError TokenRefused TokenResponseInvalid ToolkitError Unreachable UnsafeAddress"
+        "SweepError TabulationError TokenError TokenRefused TokenResponseInvalid ToolkitError UnknownName "
+        "Unreachable UnsafeAddress"
     ),
     "toolkit.core.secret": "Secret",
     "toolkit.loans.lend": "lend",

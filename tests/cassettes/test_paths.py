@@ -132,5 +132,5 @@ def test_unknown_mode(mode, monkeypatch):
     """An unknown mode is refused, online and offline."""
     for offline in ("0", "1"):
         monkeypatch.setenv("TOOLKIT_OFFLINE", offline)
-        with pytest.raises(ConfigurationError, match="mode .*(is not known|must be)"):
+        with pytest.raises(ConfigurationError, match=r"mode .*(is not known|must be)"):
             as_mode(mode)

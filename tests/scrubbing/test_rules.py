@@ -298,7 +298,7 @@ def test_a_key_is_made(tmp_path, monkeypatch, interaction):
 @pytest.mark.parametrize("rules", [{"names": ["nickname"]}, ["nickname"], "nickname"])
 def test_rules_of_another_type(tmp_path, rules):
     """Rules of another type are refused at once, since nothing would be scrubbed."""
-    with pytest.raises(ConfigurationError, match="are Rules, not"):
+    with pytest.raises(ConfigurationError, match="rules must be a Rules, not"):
         Cassette(tmp_path / "tour.yaml", rules=rules)
 
 

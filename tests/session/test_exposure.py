@@ -731,6 +731,7 @@ COVERED = {
     "Token": test_any_credentials,
     "TokenRefused": test_a_token_endpoint_that_echoes,
     "TokenResponseInvalid": test_a_token_endpoint_that_echoes,
+    "UnknownName": "its message quotes short texts only; test_wrong_arguments plants secrets in every argument",
     "Unreachable": test_a_network_that_fails,
     "UnsafeAddress": test_requests_that_are_refused,
     "balances": "draws a table of the caller",

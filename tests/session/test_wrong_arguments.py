@@ -85,7 +85,6 @@ CALLS = {
     "Rules patterns": lambda scene, value: tk.Rules(patterns=value),
     "Rules pseudonyms": lambda scene, value: tk.Rules(pseudonyms=value),
     "Rules key": lambda scene, value: tk.Rules(key=value),
-    "Secret": lambda scene, value: tk.Secret(value),
     "Settings addresses": lambda scene, value: tk.Settings(value),
     "Settings address": lambda scene, value: tk.Settings({"auth": value}),
     "Settings header_prefix": lambda scene, value: tk.Settings(header_prefix=value),
@@ -260,7 +259,7 @@ def test_wrong_arguments_of_a_sweep(wrong, scene):
 
 
 def test_errors_of_python_stay():
-    """A keyword that does not exist and a wrong number of arguments are Python's own errors."""
+    """A keyword that does not exist, a wrong number of arguments, and a Secret of another type are Python's errors."""
     for call in (
         lambda: tk.Session(enviroment="paper"),
         lambda: tk.Cassette("a", "none", 3),

@@ -28,9 +28,8 @@ def as_mode(mode: str | None) -> Mode:
     Raises:
         ConfigurationError: if there is no such mode.
     """
-    if mode is not None:
-        as_choice(mode, MODES, about="mode")
-    return "none" if is_offline() else mode or "once"
+    chosen: Mode = "once" if mode is None else as_choice(mode, MODES, about="mode")
+    return "none" if is_offline() else chosen
 
 
 def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Path:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from toolkit.core.clock import Clock
 
 T = TypeVar("T")
+C = TypeVar("C", bound=str)
 LONGEST_QUOTE: Final = 20  # characters; a text that is longer may be a misplaced secret
 _TYPE_WORDS: Final = {"str": "text", "NoneType": "None", "function": "a function"}
 
@@ -31,15 +32,15 @@ def wrong_type(about: str, expected: str, value: object, next_step: str) -> Conf
     return ConfigurationError(f"{about} must be {expected}, not {_TYPE_WORDS.get(name, name)}.", next_step, about=about)
 
 
-def as_choice(value: object, choices: Iterable[str], *, about: str) -> str:
+def as_choice(value: object, choices: Iterable[C], *, about: str) -> C:
     """Return a text that is one of the choices.
 
     Raises:
         UnknownName: if it is none of them; it suggests the nearest.
     """
-    names = [str(choice) for choice in choices]
+    names = list(choices)
     if isinstance(value, str) and value in names:
-        return str(value)
+        return names[names.index(cast("C", value))]
     listed = f"Choose one of {', '.join(names)}."
     if not isinstance(value, str):
         raise UnknownName(wrong_type(about, "a text", value, "").what, listed, about=about)

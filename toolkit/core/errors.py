@@ -26,9 +26,10 @@ ToolkitError
 Catch ToolkitError to catch them all. Messages hold names, places and types, but no secrets.
 
 A wrong argument of a public function or command is a ConfigurationError whose `about` is the argument, whatever library
-would have stumbled over it (`core.arguments` checks). Two kinds of mistakes stay Python's own TypeError: a wrong number
-of arguments, and a keyword that does not exist. An error is a built-in error as well only where Python asks for that:
-InterfaceNotAllowed is an AttributeError because of `hasattr`, UnknownName a ValueError because of enumerations.
+would have stumbled over it (`core.arguments` checks). Three kinds of mistakes stay Python's own TypeError: a wrong
+number of arguments, a keyword that does not exist, and a `Secret` of something else than text, because errors import
+secrets. An error is a built-in error as well only where Python asks for that: InterfaceNotAllowed is an AttributeError
+because of `hasattr`, UnknownName a ValueError because of enumerations.
 """
 
 from __future__ import annotations

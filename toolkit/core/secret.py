@@ -32,13 +32,7 @@ class Secret:
         wrong = "" if isinstance(text, str) else type(text).__name__
         if wrong:
             del text  # it may contain the secret, and verbose tracebacks show local variables
-            from toolkit.core.errors import ConfigurationError  # which needs this module
-
-            raise ConfigurationError(
-                f"A secret must be a text, not {wrong}.",
-                'For example tk.Secret(os.environ["MY_SECRET"]).',
-                about="text",
-            )
+            raise TypeError(f"a secret is text, not {wrong}")
         self.__text = text
 
     def reveal(self) -> str:

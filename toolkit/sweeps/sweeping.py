@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 from toolkit.core.arguments import as_choice
 from toolkit.core.errors import ConfigurationError
@@ -162,7 +162,8 @@ def sweep(
 def _numbers(numbers: Any) -> Numbers:
     from toolkit.tables.arrow_text import Numbers
 
-    return cast("Numbers", as_choice(numbers, get_args(Numbers), about="numbers"))
+    choices: tuple[Numbers, ...] = get_args(Numbers)
+    return as_choice(numbers, choices, about="numbers")
 
 
 def _schema(schema: Any) -> pa.Schema | None:

@@ -113,8 +113,9 @@ def check_cassettes(
     import pandas as pd
 
     settings = as_settings(settings)
-    if cassettes is not None and (not isinstance(cassettes, str | Path | Iterable) or isinstance(cassettes, bytes)):
-        raise wrong_type("cassettes", "a name, a path or a list of them", cassettes, 'For example cassettes="tour".')
+    value: object = cassettes
+    if value is not None and (isinstance(value, bytes) or not isinstance(value, str | Path | Iterable)):
+        raise wrong_type("cassettes", "a name, a path or a list of them", value, 'For example cassettes="tour".')
     several = [cassettes] if cassettes is None or isinstance(cassettes, str | Path) else list(cassettes)
     paths = list(dict.fromkeys(path for place in several for path in cassettes_at(place, settings)))
     played = None if play_log is None else read_play_log(play_log)

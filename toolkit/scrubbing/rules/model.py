@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from toolkit.core.arguments import as_instance
+from toolkit.core.arguments import as_instance, as_secrets
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.patterns import compiled
@@ -71,7 +71,7 @@ class Rules:
         for name in _LISTS:
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
         if self.key is not None:
-            key = Secret(self.key)
+            [key] = as_secrets([self.key], about="key")
             object.__setattr__(self, "key", key)
             if len(key.reveal()) < 16:
                 raise ConfigurationError(
