@@ -154,20 +154,21 @@ def test_no_page_scrolls_sideways(viewport: dict[str, int], site: Path, address:
 @pytest.mark.parametrize(
     ("words", "page"),
     [
-        ("599", "reference/errors"),
+        ("599", "how-to/understand-a-refused-call"),
         ("account number", "how-to/keep-values-out-of-a-recording"),
+        ("call refused", "how-to/understand-a-refused-call"),
+        ("cassette not matching", "how-to/when-a-recording-does-not-match"),
         ("proxy", "how-to/behind-a-proxy"),
-        ("CassetteMiss", "reference/errors"),
+        ("token lifetime", "05-token-lifetimes"),
         ("toolkit scan", "reference/command-line"),
     ],
 )
-def test_search_finds(words: str, page: str, address: str, chrome: Any) -> None:
-    """The search of the site finds the page that answers."""
+def test_search_answers(words: str, page: str, address: str, chrome: Any) -> None:
+    """The first page that the search finds is the one that answers."""
     tab = chrome.new_page(viewport=DESK)
-    tab.set_default_timeout(15_000)
     tab.goto(f"{address}/search.html?q={words.replace(' ', '+')}")
-    tab.wait_for_selector("#search-results .search-summary:has-text('found')")
-    tab.wait_for_selector(f"#search-results li a[href*='{page}']")
+    first = tab.wait_for_selector("#search-results li a", timeout=30_000)
+    assert f"{page}.html" in first.get_attribute("href")
     tab.close()
 
 
