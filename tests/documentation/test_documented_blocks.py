@@ -39,7 +39,7 @@ def syntax_problem(block: Block, folder: Path) -> str:
 
 
 def _python(block: Block, folder: Path) -> None:
-    source = re.sub(r"^%.*$", "pass", block.text, flags=re.MULTILINE) if block.kind == "ipython" else block.text
+    source = re.sub(r"^%.*$", "pass", block.source, flags=re.MULTILINE) if block.kind == "ipython" else block.source
     compile(source, block.page, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
