@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -78,9 +79,18 @@ app.command(
 )(publish.publish)
 
 
+def _long_options(command: Any) -> Iterator[str]:
+    """Yield the long options of a command and of those below it."""
+    for param in command.params:
+        yield from (option for option in param.opts if option.startswith("--"))
+    for inner in getattr(command, "commands", {}).values():
+        yield from _long_options(inner)
+
+
 def run() -> None:
     """Run the command line; print an error of the toolkit in two lines and exit with status 1."""
     warnings.showwarning = terminal.print_warning  # type: ignore[assignment]
+    terminal.OPTIONS.update(_long_options(typer.main.get_command(app)))
     for stream in (sys.stdout, sys.stderr):
         terminal.escape_what_is_not_encoded(stream)
     try:

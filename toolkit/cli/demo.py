@@ -14,6 +14,7 @@ from rich.console import Console
 
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cli import bundled, terminal
+from toolkit.core.installation import Installation
 from toolkit.session.session import Session
 
 EPILOG: Final = terminal.examples("toolkit demo", "toolkit demo --rows 20")
@@ -32,7 +33,7 @@ def demo(
             terminal.print_frame(console, title, table, rows=rows, first=terminal.ACCOUNT_COLUMNS)
         terminal.print_calls(console, session)
     toolkit = _command_name()
-    extra = "" if find_spec("jupyterlab") else "; first: pip install '.[lab]'"
+    extra = "" if find_spec("jupyterlab") else f"; first: {Installation().command('lab')}"
     terminal.print_next_steps(
         console,
         [

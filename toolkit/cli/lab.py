@@ -14,6 +14,7 @@ import typer
 
 from toolkit.cli import bundled, terminal
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.installation import how_to_install
 
 _GRACE: Final = 10.0  # seconds; a kernel that is busy gets five from JupyterLab
 EPILOG: Final = terminal.examples("toolkit lab", "toolkit lab --copy-to my-notebooks", "toolkit lab -- --no-browser")
@@ -27,7 +28,7 @@ def lab(
     if find_spec("jupyterlab") is None:
         raise ConfigurationError(
             "JupyterLab is not installed.",
-            "Install the extra: pip install 'service-access-toolkit[lab]', or in a checkout pip install '.[lab]'.",
+            how_to_install("lab"),
         )
     notebooks = bundled.bundled_folder("notebooks")
     if copy_to is not None or bundled.is_installed():

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from toolkit.core.addresses import is_loopback
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.escaping import excerpt
+from toolkit.core.installation import how_to_install
 from toolkit.loans.borrower import BoardSilentError
 from toolkit.loans.lender import Ask, LoanState
 from toolkit.loans.publication import Publication
@@ -208,7 +209,7 @@ def _distributed() -> Any:
             raise
         raise ConfigurationError(
             f"A loan needs {error.name}, which is not installed.",
-            "Install the extra: pip install 'service-access-toolkit[dask]', or in a checkout pip install '.[dask]'.",
+            how_to_install("dask"),
             about="cluster",
         ) from None
     return distributed

@@ -10,6 +10,7 @@ from toolkit.core.arguments import as_choice, as_clock
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.installation import how_to_install
 from toolkit.local.settings import Settings, is_offline
 from toolkit.practice_service.world import Options, World
 from toolkit.session.session import AsyncSession, Session
@@ -170,8 +171,7 @@ def _serve(world: World, port: int) -> tuple[ServerThread, dict[str, str]]:
             raise
         raise ConfigurationError(
             f"The practice service needs {error.name}, which is not installed.",
-            "Install the extra: pip install 'service-access-toolkit[practice]', "
-            "or in a checkout pip install '.[practice]'.",
+            how_to_install("practice"),
             about="practice",
         ) from None
     sockets = listen(len(ADDRESS_NAMES), port)

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, Final
 
 from toolkit.core.errors import ConfigurationError, SweepError
 from toolkit.core.escaping import excerpt
+from toolkit.core.installation import how_to_install
 from toolkit.sweeps.storage import Area, LocalPlace, SweepPlace, busy
 
 _LOCK: Final = "lock"
@@ -38,7 +39,7 @@ def remote_place(address: str) -> SweepPlace:
     except ImportError:
         raise ConfigurationError(
             "To sweep into an address, fsspec is needed, which is not installed.",
-            "Install the extra `remote`, and fsspec's package for the address, such as s3fs; or sweep into a folder.",
+            f"{how_to_install('remote')} Also fsspec's package for the address, such as s3fs. Or sweep into a folder.",
             about="into",
         ) from None
     try:

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.installation import how_to_install
 
 VARIABLE: Final = "TOOLKIT_HTTPX"
 FAMILIES: Final = ("httpx", "httpx2")
@@ -38,7 +39,7 @@ def chosen_family(name: str) -> Any:
             raise
         raise ConfigurationError(
             f"{VARIABLE} asks for {name}, which is not installed.",
-            f"Install service-access-toolkit[httpx2], or unset {VARIABLE} for httpx, and start Python again.",
+            f"{how_to_install('httpx2')} Or unset {VARIABLE} for httpx. Then start Python again.",
             about=VARIABLE,
         ) from None
 

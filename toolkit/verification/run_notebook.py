@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
+from toolkit.core.installation import how_to_install
 from toolkit.verification.kernel_environment import IN_KERNEL, KernelEnvironment
 from toolkit.verification.normalize import CellResult, RunResult
 from toolkit.verification.verdict import CellPlace, Failure
@@ -61,7 +62,7 @@ def need_kernels() -> None:
     if missing:
         raise ConfigurationError(
             f"Cannot run notebooks: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed.",
-            "Install the extra: pip install 'service-access-toolkit[lab]', or in a checkout pip install '.[lab]'.",
+            how_to_install("lab"),
         )
 
 

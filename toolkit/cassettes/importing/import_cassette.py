@@ -138,9 +138,7 @@ def _write(path: Path, data: bytes, scrubber: Scrubber, *, replace: bool) -> Non
 
 
 def _exists(path: Path) -> CassetteError:
-    return CassetteError(
-        f"{path} exists.", "Choose another name, or replace it: --replace, replace=True.", about="name"
-    )
+    return CassetteError(f"{path} exists.", "Choose another name, or replace it: replace=True.", about="name")
 
 
 def _left_out(entry: Entry, reason: str) -> LeftOut:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.installation import how_to_install
 
 _TEMPLATE: Final = "page_template"
 _SHOWN: Final = (
@@ -60,7 +61,7 @@ def need_converter() -> None:
     if find_spec("nbconvert") is None:
         raise ConfigurationError(
             "Cannot make a page: nbconvert is not installed.",
-            "Install the extra: pip install 'service-access-toolkit[lab]', or in a checkout pip install '.[lab]'.",
+            how_to_install("lab"),
         )
 
 

@@ -75,7 +75,7 @@ def check_target(target: Path, shape: TargetShape, *, replace: bool) -> None:
     if not replace:
         raise ConfigurationError(
             f"{shown(target)} exists already.",
-            "Choose another name, or add --replace (in Python replace=True).",
+            "Choose another name, or replace it: replace=True.",
             about="to",
         )
     if shape is TargetShape.FOLDER:

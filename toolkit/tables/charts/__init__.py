@@ -6,13 +6,12 @@ this package needs matplotlib and pandas, so nothing imports it before the first
 """
 
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.installation import how_to_install
 
 try:
     import matplotlib as mpl  # noqa: F401 - every module below needs it
 except ImportError:
-    raise ConfigurationError(
-        "Charts need matplotlib, which is not installed.", 'Install it: pip install "service-access-toolkit[lab]".'
-    ) from None
+    raise ConfigurationError("Charts need matplotlib, which is not installed.", how_to_install("lab")) from None
 
 from toolkit.tables.charts.bars import balances
 from toolkit.tables.charts.latencies import call_latencies

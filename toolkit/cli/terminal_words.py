@@ -1,0 +1,51 @@
+"""Put errors into the words of a terminal.
+
+The rooms below speak to people who write Python: "Use scheme="headers"". At a terminal the same advice names an option:
+"Use --scheme headers". So one error serves both, and no room needs to know who reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+_ARGUMENT: Final = re.compile(r'\b(?P<name>[a-z][a-z_]*)=(?:(?P<flag>True)\b|"(?P<text>[\w.-]+)")')
+# Advice that is about Python alone, and what replaces it. The text of an error below is quoted as it is there.
+_PHRASES: Final = (
+    ("Give its file as a pathlib.Path, or keep its line breaks.", "Give its file with --key-file."),
+    (
+        "Give a private key as PEM or JWK text, as a pathlib.Path to its file, or as a key object.",
+        "Give the file of a private key, PEM or JWK, with --key-file.",
+    ),
+    ("Give a file as a pathlib.Path: Path(...).", "Give the file with --key-file."),
+    ("; or save a profile with `toolkit credentials add` or save_credentials()", "; or run `toolkit credentials add`"),
+    ("save the credentials with save_credentials()", "run `toolkit credentials add`"),
+    (", or save the credentials again with save_credentials()", ", or run `toolkit credentials add` again"),
+    (", or pass a key: tk.Rules(pseudonyms=..., key=...)", ", or take pseudonyms out of toolkit.toml"),
+    ("open the cassette online with", "record online with"),
+    (
+        'Leave verify out, or pass verify="system" or the path of a file with the certificate authority.',
+        'Write verify = "system", or the path of a file with the certificate authority, in toolkit.toml.',
+    ),
+    ('Pass verify="system"', 'Write verify = "system" in toolkit.toml'),
+)
+
+
+def for_terminal(text: str, options: Collection[str]) -> str:
+    """Return the text of an error in the words of a terminal.
+
+    Args:
+        text: what an error says.
+        options: the long options of the application; an argument without an option of its name stays as it is.
+    """
+    for phrase, words in _PHRASES:
+        text = text.replace(phrase, words)
+
+    def option(match: re.Match[str]) -> str:
+        name = f"--{match['name'].replace('_', '-')}"
+        if name not in options:
+            return match[0]
+        return name if match["flag"] else f"{name} {match['text']}"
+
+    return _ARGUMENT.sub(option, text)

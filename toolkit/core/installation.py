@@ -1,0 +1,79 @@
+"""The command that installs an extra of the toolkit, for the way in which the toolkit itself was installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+_NAME: Final = "service-access-toolkit"
+_BY_UV: Final = re.compile(r"^uv\s*=", re.MULTILINE)
+
+
+def _direct_url() -> str | None:
+    """Return the text of `direct_url.json` (PEP 610), or None for a package from an index."""
+    try:
+        return distribution(_NAME).read_text("direct_url.json")
+    except PackageNotFoundError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """How this copy of the toolkit was installed.
+
+    Attributes:
+        prefix: the folder of the environment.
+        direct_url: returns the text of `direct_url.json`, or None.
+        folder: the working directory.
+        is_windows: whether this is Windows.
+    """
+
+    prefix: Path = Path(sys.prefix)
+    direct_url: Callable[[], str | None] = _direct_url
+    folder: Path | None = None
+    is_windows: bool = os.name == "nt"
+
+    def command(self, extra: str) -> str:
+        """Return what to type to install an extra, such as "lab"."""
+        source, is_editable = self._checkout()
+        package = f"{source or _NAME}[{extra}]"
+        quoted = f'"{package}"' if self.is_windows or "'" in package else f"'{package}'"
+        if (self.prefix / "uv-receipt.toml").is_file():
+            return f"uv tool install --force {quoted}"
+        if (self.prefix / "pipx_metadata.json").is_file():
+            return f"pipx inject {_NAME} {quoted}"
+        pip = "uv pip" if self._is_made_by_uv() else "py -m pip" if self.is_windows else "pip"
+        return f"{pip} install {'-e ' if is_editable else ''}{quoted}"
+
+    def _checkout(self) -> tuple[str, bool]:
+        """Return the folder that the package was installed from, "" for an index, and whether it is editable."""
+        try:
+            direct = json.loads(self.direct_url() or "{}")
+            is_folder, address = "dir_info" in direct, urlsplit(direct["url"])
+            folder = Path(url2pathname(address.path))
+            is_editable = direct["dir_info"].get("editable") is True
+        except (ValueError, KeyError, TypeError, AttributeError, OSError):
+            return "", False
+        if not is_folder or not (folder / "pyproject.toml").is_file():
+            return "", False
+        return "." if folder == (self.folder or Path.cwd()) else str(folder), is_editable
+
+    def _is_made_by_uv(self) -> bool:
+        try:
+            return _BY_UV.search((self.prefix / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")) is not None
+        except OSError:
+            return False
+
+
+def how_to_install(extra: str) -> str:
+    """Return the next step of an error about a package that an extra would bring."""
+    return f"Install the extra {extra}: {Installation().command(extra)}."
