@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolkit.auth.dotenv import exported_by
 from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import CredentialKind
 from toolkit.core.errors import UnsafeAddress
@@ -115,9 +116,7 @@ def destinations_of(environment: Environment, kind: CredentialKind, settings: Se
         texts[HEADER_PREFIX] = settings.header_prefix
     places = {name: settings.place_of(name) for name, text in texts.items() if text}
     if any(isinstance(place, str) and place for place in places.values()):
-        from toolkit.auth.profiles.variables import settings_in_dotenv
-
-        exported = settings_in_dotenv(settings.project)
+        exported = exported_by(settings.project)
         places = {name: exported.get(str(place), place) for name, place in places.items()}
     return [Destination(name, texts[name], place) for name, place in places.items()]
 

@@ -40,7 +40,7 @@ def as_choice(value: object, choices: Iterable[C], *, about: str) -> C:
     """
     names = list(choices)
     if isinstance(value, str) and value in names:
-        return names[names.index(cast("C", value))]
+        return names[names.index(value)]
     listed = f"Choose one of {', '.join(names)}."
     if not isinstance(value, str):
         raise UnknownName(wrong_type(about, "a text", value, "").what, listed, about=about)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolkit.auth.credentials import Credentials, as_environment
+from toolkit.auth.dotenv import exported_by
 from toolkit.auth.tokens.single_flight import SHARED_IN_PROCESS, MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.cassettes import cell_cassette
@@ -190,9 +191,7 @@ def session_verify(verify: Verify, *, cassette: Cassette | None, settings: Setti
     if settings.trusted in (None, SYSTEM) or (cassette is not None and not cassette.records):
         return settings.trusted or True
     if settings.place_of(VERIFY) == VERIFY_VARIABLE:
-        from toolkit.auth.profiles.variables import settings_in_dotenv
-
-        file = settings_in_dotenv(settings.project).get(VERIFY_VARIABLE)
+        file = exported_by(settings.project).get(VERIFY_VARIABLE)
         if file is not None:
             raise UnsafeAddress(
                 f"{shown(file)} sets {VERIFY_VARIABLE}, and the file of a project does not choose whom you trust.",

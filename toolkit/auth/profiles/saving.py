@@ -10,6 +10,7 @@ from toolkit.auth import checks
 from toolkit.auth.credentials import Credentials, as_environment
 from toolkit.auth.destination_memory import check_destinations, note_destinations
 from toolkit.auth.destinations import Binding, Destination, destinations_of
+from toolkit.auth.dotenv import FILE_NAME
 from toolkit.auth.profiles.fields import Profile, ProfileFields
 from toolkit.auth.profiles.keyring import seal_text
 from toolkit.auth.profiles.lookup import ProfileList, profiles_in_order, survey
@@ -26,7 +27,7 @@ from toolkit.auth.profiles.saved import (
     write,
 )
 from toolkit.auth.profiles.serialize import decompose
-from toolkit.auth.profiles.variables import FILE_NAME, variables_to_set
+from toolkit.auth.profiles.variables import variables_to_set
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import SHORTEST_SECRET, Secret

@@ -8,24 +8,23 @@ would choose the account that the user works in.
 
 from __future__ import annotations
 
-import io
 import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from toolkit.auth.dotenv import FILE_NAME, variables_in
 from toolkit.auth.profiles.fields import FIELDS, REQUIRED, ProfileFields, fields_of
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.local.files import lies_in, read_text, shown
-from toolkit.local.folders import belongs_to_stranger, folders_upward
+from toolkit.local.folders import belongs_to_stranger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 DEFAULT: Final = "default"
-FILE_NAME: Final = ".env"
 _REFERENCE: Final = re.compile(r"\$\{[^}]*\}\Z")
 
 
@@ -122,35 +121,8 @@ def fields_in_dotenv(project: Path) -> list[ProfileFields]:
     return fields_in_variables(variables, FILE_NAME, project, confined=True)
 
 
-def settings_in_dotenv(project: Path) -> dict[str, Path]:
-    """Return the names of settings that a `.env` sets: that of a project, or of a folder above it in the repository.
-
-    The working directory counts as a project, too. Each name has the file that sets it. The toolkit does not take
-    settings from there, but editors export them into the process.
-
-    Raises:
-        ConfigurationError: if a file cannot be read, so that nobody knows what it sets.
-    """
-    places: dict[str, Path] = {}
-    # TOOLKIT_PROJECT may name another project than that of the working directory, whose `.env` the editor exported.
-    for folder in dict.fromkeys([*folders_upward(project), *folders_upward(Path.cwd())]):
-        file = folder / FILE_NAME
-        if file.is_file():
-            text = read_text(file, shown(file), "Fix or remove the file.")
-            places |= {name: file for name, _ in _variables(text) if name not in places and not _parse(name)}
-    return places
-
-
 def _credential_variables(text: str) -> dict[str, Secret]:
-    return {name: Secret(value) for name, value in _variables(text) if _parse(name)}
-
-
-def _variables(text: str) -> list[tuple[str, str]]:
-    from dotenv import dotenv_values
-
-    # If it were expanded, a value such as ${ANOTHER_SECRET} would hand a secret of the user to the project.
-    values = dotenv_values(stream=io.StringIO(text), interpolate=False)
-    return [(name, value) for name, value in values.items() if value]
+    return {name: Secret(value) for name, value in variables_in(text).items() if _parse(name)}
 
 
 def _upper(name: str) -> str:

@@ -1,0 +1,39 @@
+"""The `.env` files of a project: variables that a project brings along, and that editors export into the process."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Final
+
+from toolkit.local.files import read_text, shown
+from toolkit.local.folders import folders_upward
+
+FILE_NAME: Final = ".env"
+
+
+def variables_in(text: str) -> dict[str, str]:
+    """Return the variables in the text of a `.env` that have a value."""
+    from dotenv import dotenv_values
+
+    # If it were expanded, a value such as ${ANOTHER_SECRET} would hand a secret of the user to the project.
+    values = dotenv_values(stream=io.StringIO(text), interpolate=False)
+    return {name: value for name, value in values.items() if value}
+
+
+def exported_by(project: Path) -> dict[str, Path]:
+    """Return the names of variables that a `.env` sets, each with the file: that of a project, or of a folder above it.
+
+    The folders end at the repository. The working directory counts as a project, too: TOOLKIT_PROJECT may name another
+    one than that whose `.env` the editor exported. The toolkit does not take settings from these files.
+
+    Raises:
+        ConfigurationError: if a file cannot be read, so that nobody knows what it sets.
+    """
+    places: dict[str, Path] = {}
+    for folder in dict.fromkeys([*folders_upward(project), *folders_upward(Path.cwd())]):
+        file = folder / FILE_NAME
+        if file.is_file():
+            names = variables_in(read_text(file, shown(file), "Fix or remove the file."))
+            places = {**dict.fromkeys(names, file), **places}
+    return places
