@@ -7,6 +7,7 @@ import sys
 from types import SimpleNamespace
 
 import plugin_projects
+import pytest
 from plugin_projects import ONE_CALL, names
 
 from toolkit.sharing.pytest_plugin import plugin
@@ -73,3 +74,33 @@ def test_import_is_light():
     assert {name for name in output.split() if not name.startswith("toolkit.sharing.pytest_plugin")} == own
     assert "playing" not in output
     assert "marks" not in output
+
+
+def test_a_miss_is_short(run):
+    """A request that has no recording shows the line of the test, and no frame of the toolkit or of httpx."""
+    calls = "def test_account(toolkit_session):\n    toolkit_session.trading.get('/v2/{}')\n"
+    run("--toolkit-record", test_shop=calls.format("account"))
+    counts, output = run(test_shop=calls.format("orders"))
+    assert counts == {"failed": 1}
+    assert "CassetteMiss" in output
+    assert "test_shop.py:2" in output
+    assert "httpx/_client.py" not in output
+    assert "toolkit/session" not in output
+    assert "toolkit/cassettes" not in output
+
+
+def test_recording_while_offline(run, monkeypatch):
+    """With TOOLKIT_OFFLINE nothing is recorded, and the summary says so."""
+    run("--toolkit-record", test_shop=ONE_CALL)
+    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
+    counts, output = run("--toolkit-record=all", test_shop=ONE_CALL)
+    assert counts == {"passed": 1}
+    assert "TOOLKIT_OFFLINE is set: recordings were replayed, and nothing was recorded" in output
+
+
+def test_unknown_mode_of_recording():
+    """An unknown mode is refused with the modes that there are; a known one and a path behind the option are not."""
+    for arguments in (["--toolkit-record"], ["--toolkit-record=all"], ["--toolkit-record", "tests"]):
+        plugin._check_mode(arguments)
+    with pytest.raises(pytest.UsageError, match="Choose one of once, new_episodes, all"):
+        plugin._check_mode(["-q", "--toolkit-record=bogus"])

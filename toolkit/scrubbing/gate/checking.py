@@ -52,9 +52,10 @@ def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
     if hit is not None:
         secret, forms = _named(data, known_of(known)) or hit
         form = " in ".join(dict.fromkeys(reversed(forms)))
+        stand_in = known.placeholder_of(secret)
+        value = f"a secret ({stand_in})" if stand_in.startswith("<") else f"a value that is replaced by {stand_in!r}"
         raise SecretLeak(
-            f"{where} would hold the secret that {known.placeholder_of(secret)} stands for, "
-            f"{f'in {form}' if form else 'as it is'}; nothing was written.",
+            f"{where} would hold {value}, {f'in {form}' if form else 'as it is'}; nothing was written.",
             f"{AFTER_THE_CALL} ask for it in a plain form, or make it without a cassette.",
         )
 

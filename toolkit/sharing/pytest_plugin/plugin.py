@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Iterator
+import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,6 +30,8 @@ _RECORDING = {
     "new_episodes": "replay what is recorded, and add the rest",
     "all": "record everything again; the old cassette is replaced if the test passes",
 }
+# Their frames in a traceback say nothing about a request that has no recording.
+_LIBRARIES = frozenset({"toolkit", "httpx", "httpx2", "_pytest", "pluggy"})
 NOTES = pytest.StashKey[Notes]()
 _PLAYING: pytest.StashKey[Playing] = pytest.StashKey()
 _OUTCOMES = pytest.StashKey[dict[str, str]]()
@@ -38,6 +41,7 @@ _CHECKED_LATE = pytest.StashKey[bool]()
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add the options. A mode follows after "=", so that `--toolkit-record tests` does not take a path for it."""
     load_as_compiled(pluginmanager)
+    _check_mode(sys.argv)
     group = parser.getgroup("toolkit", "toolkit: recordings and notebooks")
     for mode, what in _RECORDING.items():
         names = ["--toolkit-record", "--toolkit-record=once"] if mode == "once" else [f"--toolkit-record={mode}"]
@@ -52,6 +56,14 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         help="collect notebooks too: each is run offline and compared with its file, as `toolkit verify` does",
     )
     parser.addini("toolkit_allowed_hosts", "hosts that replaying tests may connect to", type="args", default=[])
+
+
+def _check_mode(arguments: Sequence[str]) -> None:
+    """Refuse an unknown mode, which argparse would report as an argument that it ignored."""
+    for argument in arguments:
+        option, equals, mode = argument.partition("=")
+        if option == "--toolkit-record" and equals and mode not in _RECORDING:
+            raise pytest.UsageError(f"{argument}: the mode is not known. Choose one of {', '.join(_RECORDING)}.")
 
 
 def load_as_compiled(pluginmanager: Any) -> None:
@@ -203,6 +215,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
     """Note how a test with a cassette ended, and say how to record again what its cassette does not have."""
+    if call.excinfo is not None and not item.config.getoption("fulltrace", default=False):
+        _leave_out_libraries(call.excinfo)
     report = yield
     if _PLAYING in item.stash:
         if call.excinfo is not None and not item.config.getoption("toolkit_record"):
@@ -216,6 +230,23 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, A
         if outcomes.get(call.when) != "failed":  # a subtest that failed counts for its test
             outcomes[call.when] = report.outcome
     return report
+
+
+def _leave_out_libraries(excinfo: Any) -> None:
+    """Leave out the frames of the toolkit and of httpx if a request of the test has no recording."""
+    from toolkit.core.errors import CassetteMiss
+
+    if not excinfo.errisinstance(CassetteMiss):
+        return
+    frames = [entry for entry in excinfo.traceback if _package_of(entry) not in _LIBRARIES]
+    if frames:
+        # pytest looks for the first frame of the test, and would take all frames after it again.
+        complete = type(excinfo.traceback)
+        excinfo.traceback = type("Cut", (complete,), {"cut": lambda self, **_: self})(frames)
+
+
+def _package_of(entry: Any) -> str:
+    return str(entry.frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
@@ -242,10 +273,15 @@ def pytest_testnodedown(node: Any) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """List what was recorded, and the recordings of failed tests."""
+    from toolkit.local.settings import is_offline
+
     notes = config.stash[NOTES]
-    if not notes.recorded and not notes.kept:
+    is_kept_from_recording = bool(config.getoption("toolkit_record")) and is_offline()
+    if not notes.recorded and not notes.kept and not is_kept_from_recording:
         return
     terminalreporter.write_sep("-", "toolkit")
+    if is_kept_from_recording:
+        terminalreporter.write_line("TOOLKIT_OFFLINE is set: recordings were replayed, and nothing was recorded")
     if notes.recorded:
         count = len(set(notes.recorded))
         terminalreporter.write_line(f"recorded {count} cassette{'s' if count > 1 else ''}")
