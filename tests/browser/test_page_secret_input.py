@@ -5,16 +5,18 @@ from __future__ import annotations
 import pytest
 from bare_page import BareWidget
 
-from toolkit.notebook.panel.secret_input import SecretInput
+from toolkit.notebook.panel.fields import Field
+from toolkit.notebook.panel.secret_input import SecretInput, as_shown
 
-KEY_PAIR = [
-    {"name": "key_id", "label": "Key ID", "masked": True, "isKey": False},
-    {"name": "secret_key", "label": "Secret key", "masked": True, "isKey": False},
-]
-CLIENT_KEY = [
-    {"name": "client_id", "label": "Client ID", "masked": False, "isKey": False},
-    {"name": "private_key", "label": "Private key", "masked": True, "isKey": True},
-]
+KEY_PAIR = as_shown([Field("key_id"), Field("secret_key")])
+CLIENT_KEY = as_shown([Field("client_id", masked=False), Field("private_key", is_key=True)])
+OPTIONS = as_shown(
+    [
+        Field("client_id", masked=False),
+        Field("algorithm", masked=False, is_option=True, choices=(("", "the usual one"), ("ES256", "ES256"))),
+        Field("scope", masked=False, is_option=True, hint="Empty: none."),
+    ]
+)
 SLOW_FILES = """() => {
   const read = File.prototype.text;
   File.prototype.text = async function () {
@@ -86,7 +88,7 @@ def test_a_field_that_stays_keeps_its_file(open_fields, tmp_path):
     (tmp_path / "key.pem").write_text("fake key")
     widget.page.get_by_label("Private key file").set_input_files(tmp_path / "key.pem")
     assert answer(widget) == ["", "fake key"]
-    passphrase = {"name": "passphrase", "label": "Passphrase", "masked": True, "isKey": False}
+    [passphrase] = as_shown([Field("passphrase")])
     widget.change(fields=[*CLIENT_KEY, passphrase])
     assert widget.page.get_by_label("Private key file").evaluate("(file) => file.files.length") == 1
     assert answer(widget, 2) == ["", "fake key", ""]
@@ -130,3 +132,33 @@ def test_a_problem_stands_beside_its_field(open_fields):
     widget.page.get_by_role("button", name="Elsewhere").focus()
     widget.change(problems={"key_id": "It is empty."})
     assert widget.page.evaluate("() => document.activeElement.textContent") == "Elsewhere"
+
+
+def test_options_are_below_a_disclosure(open_fields):
+    """Options are hidden until they are asked for, keep their texts when they are hidden again, and are all sent."""
+    widget = open_fields(OPTIONS)
+    page, more = widget.page, widget.page.get_by_text("More options")
+    algorithm, scope = page.get_by_label("Algorithm"), page.get_by_label("Scope")
+    assert answer(widget) == ["", "", ""]
+    assert not algorithm.is_visible()
+    more.focus()
+    page.keyboard.press("Enter")
+    algorithm.select_option("ES256")
+    scope.fill("accounts.read")
+    more.click()
+    assert not scope.is_visible()
+    assert answer(widget, 2) == ["", "ES256", "accounts.read"]
+    widget.receive(type="forget", names=["algorithm", "scope"])
+    assert (algorithm.input_value(), scope.input_value()) == ("", "")
+
+
+def test_a_problem_with_an_option_opens_the_disclosure(open_fields):
+    """Words about an option are seen, its field has the focus, and its hint and problem describe it."""
+    widget = open_fields(OPTIONS)
+    scope = widget.page.get_by_label("Scope")
+    widget.change(problems={"scope": "It has a character too many."})
+    widget.page.get_by_text("a character too many").wait_for()
+    assert scope.get_attribute("aria-invalid") == "true"
+    ids = scope.get_attribute("aria-describedby").split()
+    texts = [widget.page.locator(f"[id='{name}']").inner_text() for name in ids]
+    assert texts == ["Empty: none.", "It has a character too many."]

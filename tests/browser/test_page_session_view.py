@@ -31,9 +31,9 @@ def test_a_live_token_is_counted_down(view):
     assert view.sent == [[{"type": "hello"}, []]]
     assert left.inner_text() == "…"
     view.receive(type="token", remaining=94.5, lifetime=890)
-    assert left.inner_text() == "1:35 of 14:50 left"
+    assert left.inner_text() == "token 1 · 1:35 of 14:50 left"
     view.page.clock.run_for(30_000)
-    assert left.inner_text() == "1:05 of 14:50 left"
+    assert left.inner_text() == "token 1 · 1:05 of 14:50 left"
     assert view.page.get_by_role("progressbar").get_attribute("aria-valuenow") == "7"
     view.page.clock.run_for(70_000)
     assert left.inner_text() == "expired; the next call gets a new one"

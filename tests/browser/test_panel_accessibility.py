@@ -6,7 +6,7 @@ import re
 import secrets
 
 import pytest
-from panel_driver import CONNECTED, PANEL, SERVICE, choose, connect, reveal, status
+from panel_driver import CONNECTED, PANEL, SERVICE, choose, connect, reveal, status, wait_for_choice
 
 LIGHT, DARK = ("JupyterLab Light", 640), ("JupyterLab Dark", 1200)  # themes, and widths of the page in pixels
 # JupyterLab's body has no height, so axe-core takes everything in it for hidden. It does not judge the contrast of
@@ -68,7 +68,7 @@ def test_the_panel_is_accessible_in_every_state(open_notebook, audit):
     announced = notebook.panel.get_by_role("status").element_handle()
     # Words in a new element would not be announced, so the element must stay.
     for view, *states in (
-        (LIGHT, key_pair, client_key, client_secret, refused),
+        (LIGHT, practice, key_pair, client_key, client_secret, refused),
         (DARK, same, connected),
         (LIGHT, same, recording, replaying),
         (DARK, same, real_account, restarted),
@@ -86,20 +86,30 @@ def same(notebook):
 
 
 def key_pair(notebook):
-    tree(notebook, *CHOICES, 'textbox "Key ID"', 'textbox "Secret key"', 'button "Connect"', "status: Not connected.")
+    choose(notebook, "Credentials", "new key pair …")
+    texts = 'textbox "Key ID"', 'textbox "Secret key"', "group: More options"
+    tree(notebook, *CHOICES, *texts, 'button "Connect"', "status: Not connected.")
+
+
+def practice(notebook):
+    choose(notebook, "Credentials", "paper · practice service")
+    tree(notebook, 'combobox "Environment"', "text: practice", 'combobox "Mode"', 'combobox "Credentials"')
 
 
 def client_key(notebook):
     choose(notebook, "Environment", "broker-sandbox · sandbox broker partner")
-    notebook.panel.get_by_label("Client secret").wait_for()
+    wait_for_choice(notebook, "Credentials", "sandbox-secret · practice service")
     choose(notebook, "Credentials", "new client key …")
+    notebook.panel.get_by_text("More options").click()
     key = 'textbox "Private key"', 'button "Private key file"'
-    tree(notebook, *CHOICES, 'textbox "Client ID"', *key, 'button "Connect"', "status: Not connected.")
+    options = 'textbox "Key ID"', 'combobox "Algorithm"', 'textbox "Audience"', 'textbox "Scope"'
+    group = "\n".join(["group:", *(f"  - {line}" for line in ("text: More options", *options))])
+    tree(notebook, *CHOICES, 'textbox "Client ID"', *key, group, 'button "Connect"', "status: Not connected.")
 
 
 def client_secret(notebook):
     choose(notebook, "Credentials", "new client secret …")
-    fields = 'textbox "Client ID"', 'textbox "Client secret"'
+    fields = 'textbox "Client ID"', 'textbox "Client secret"', "group"
     tree(notebook, *CHOICES, *fields, 'button "Connect"', "status: Not connected.")
 
 
@@ -158,7 +168,7 @@ region "Last calls":
 
 
 def recording(notebook):
-    choose(notebook, "Mode", "record · call the service and keep the answers")
+    choose(notebook, "Mode", "record · call and keep the answers")
     tree(notebook, 'combobox "Mode"', 'combobox "Cassette"', 'textbox "Name"', 'combobox "Credentials"')
 
 
@@ -168,15 +178,17 @@ def replaying(notebook):
     connect(notebook)
     status(notebook, "Replaying tour.yaml.")
     notebook.kernel("panel.session.accounts(); panel._after_cell(None)")
-    notebook.panel.get_by_text("left, as recorded").wait_for()
+    notebook.panel.get_by_text("left at the end of the last call").wait_for()
     tree(notebook, 'combobox "Mode"', 'combobox "Cassette"', 'button "Connect"', "status: /Replaying tour.yaml/")
 
 
 def real_account(notebook):
     choose(notebook, "Mode", "call the service")
     choose(notebook, "Environment", "broker-live · live broker partner")
+    notebook.panel.get_by_text("practice", exact=True).first.wait_for()
+    choose(notebook, "Credentials", "new client secret …")
+    notebook.kernel("service.close(); panel._connecting.follow_practice()")
     tree(notebook, 'combobox "Environment"', "text: /real account/", 'combobox "Mode"')
-    status(notebook, "The choices above are not connected yet")
 
 
 def restarted(notebook):

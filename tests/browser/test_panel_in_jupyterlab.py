@@ -21,7 +21,7 @@ def test_a_replay_runs_from_top_to_bottom_and_leaves_words_where_widgets_are_not
     notebook = open_notebook("replay.ipynb", *cells)
     notebook.run_all()
     status(notebook, "Replaying tour.yaml. Nothing is sent, and no credentials are needed.")
-    notebook.panel.get_by_text("left, as recorded").wait_for()
+    notebook.panel.get_by_text("left at the end of the last call").wait_for()
     notebook.panel.get_by_text("just now").or_(notebook.panel.get_by_text("ago")).wait_for()
     saved = notebook.save()
     assert saved.cells[1].outputs[0]["data"]["text/plain"] == "25"
@@ -57,10 +57,11 @@ def test_a_live_panel_is_used_with_the_keyboard_and_outlives_its_kernel(open_not
     panel.get_by_label("Private key", exact=True).wait_for()
     panel.get_by_label("Environment", exact=True).focus()
     names = []
-    for _ in range(7):
+    for _ in range(8):
         names.append(page.evaluate(FOCUSED))
         page.keyboard.press("Tab")
-    expected = ["Environment", "Mode", "Credentials", "Client ID", "Private key", "Private key file", "Connect"]
+    expected = ["Environment", "Mode", "Credentials", "Client ID", "Private key", "Private key file"]
+    expected += ["More options", "Connect"]
     assert names == expected
 
     panel.get_by_label("Environment", exact=True).focus()
@@ -69,7 +70,7 @@ def test_a_live_panel_is_used_with_the_keyboard_and_outlives_its_kernel(open_not
     assert page.locator(".jp-Cell").count() == cells
 
     choose(notebook, "Environment", "broker-sandbox · sandbox broker partner")
-    choose(notebook, "Credentials", "sandbox-key · client key, in this notebook")
+    choose(notebook, "Credentials", "sandbox-key · practice service · client key")
     panel.get_by_label("Private key", exact=True).wait_for(state="detached")
     panel.get_by_role("button", name="Connect", exact=True).focus()
     page.keyboard.press("Enter")
@@ -95,7 +96,7 @@ def test_a_recording_is_named_on_the_panel(open_notebook, lab):
     """A press on Connect counts even if leaving the name field removes words and moves the button."""
     notebook = open_notebook("record.ipynb", SERVICE, PANEL.format("None, service.credentials['sandbox-secret']"))
     notebook.run_all()
-    choose(notebook, "Mode", "record · call the service and keep the answers")
+    choose(notebook, "Mode", "record · call and keep the answers")
     name, words = notebook.panel.get_by_label("Name", exact=True), notebook.panel.get_by_text("has no name")
     connect(notebook)
     words.wait_for()

@@ -106,6 +106,7 @@ def test_nothing_that_is_typed_into_a_panel_reaches_the_disk(open_notebook, tmp_
 def key_pair(typist, _):
     """Type a wrong key pair and then the right one, with the keyboard only."""
     notebook = typist.notebook
+    choose(notebook, "Credentials", "new key pair …")
     key_id, secret_key = key_pair_of_practice(notebook)
     typist.fill("Key ID", secrets.token_hex(10))
     typist.fill("Secret key", secrets.token_hex(20))
@@ -128,7 +129,8 @@ def client_secret(typist, _):
     """Type a wrong client secret, which is emptied and reported, and then the right one."""
     notebook = typist.notebook
     choose(notebook, "Environment", "broker-sandbox · sandbox broker partner")
-    wait_for_choice(notebook, "Credentials", "new client secret …")
+    wait_for_choice(notebook, "Credentials", "sandbox-secret · practice service")
+    choose(notebook, "Credentials", "new client secret …")
     client_id, field = notebook.panel.get_by_label("Client ID"), notebook.panel.get_by_label("Client secret")
     client_id.fill("practice-sandbox-secret")
     typist.fill("Client secret", secrets.token_hex(20))
@@ -155,15 +157,15 @@ def pasted_key(typist, _):
 
 
 def chosen_key(typist, folder):
-    """Choose a file, for an environment whose calls would reach a real account."""
+    """Choose a file, for an environment whose calls reach a real account or, as here, a practice service."""
     notebook = typist.notebook
     choose(notebook, "Environment", "broker-live · live broker partner")
-    wait_for_choice(notebook, "Credentials", "new client secret …")
+    wait_for_choice(notebook, "Credentials", "broker-secret · practice service")
     start_a_client_key(notebook, "practice-broker-key")
     typist.choose_file(folder / "key.pem", private_key(notebook, "broker-key"))
     connect(notebook)
     notebook.panel.get_by_text("default · client key · live broker partner").wait_for()
-    assert notebook.panel.get_by_text("real account", exact=True).count() == 2
+    assert notebook.panel.get_by_text("practice", exact=True).count() == 2
     typist.look(notebook.save)
 
 
@@ -194,7 +196,7 @@ def asked_below_the_cell(typist):
     """Answer the questions of `panel.connect()`, in the front end's own field for unseen input."""
     notebook = typist.notebook
     choose(notebook, "Environment", "paper · paper account")
-    wait_for_choice(notebook, "Credentials", "default · key pair, in this notebook")
+    wait_for_choice(notebook, "Credentials", "default · this notebook")
     choose(notebook, "Credentials", "new key pair …")
     notebook.panel.get_by_label("Key ID").wait_for()
     texts = key_pair_of_practice(notebook)

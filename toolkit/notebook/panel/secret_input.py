@@ -50,18 +50,7 @@ class SecretInput(anywidget.AnyWidget):
 
     def show(self, fields: Sequence[Field]) -> None:
         """Show these fields, without problems; a field that was there before keeps its text."""
-        shown = [
-            {
-                "name": field.name,
-                "label": field.label,
-                "masked": field.masked,
-                "isKey": field.is_key,
-                "isOption": field.is_option,
-                "hint": field.hint,
-                "choices": field.choices,
-            }
-            for field in fields
-        ]
+        shown = as_shown(fields)
         if shown != self.fields:
             self._is_waiting = False
             self._texts.clear()
@@ -100,6 +89,22 @@ class SecretInput(anywidget.AnyWidget):
             self._is_waiting = False
             self._texts = _texts([field["name"] for field in self.fields], buffers)
             self._answered()
+
+
+def as_shown(fields: Sequence[Field]) -> list[dict[str, Any]]:
+    """Return fields as the page shows them."""
+    return [
+        {
+            "name": field.name,
+            "label": field.label,
+            "masked": field.masked,
+            "isKey": field.is_key,
+            "isOption": field.is_option,
+            "hint": field.hint,
+            "choices": [[*choice] for choice in field.choices],
+        }
+        for field in fields
+    ]
 
 
 def _texts(names: Sequence[str], buffers: Any) -> dict[str, Secret]:

@@ -70,7 +70,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         settings: Settings,
     ) -> None:
         chosen = _chosen_environment(environment, credentials)
-        for_visitors = choices.is_for_visitors(os.environ)
+        self._for_visitors = for_visitors = choices.is_for_visitors(os.environ)
         mode = choices.first_mode(cassette, settings, for_visitors=for_visitors)
         self._sent_token: Token | None = None  # the token that the page counts down
         self._shell = user_code.shell()
@@ -208,7 +208,8 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
 
     def _variable(self) -> str:
         """Return the name of this panel in the notebook: a variable, or "" if none holds it after the cell."""
-        return user_code.name_of(self) or ("" if self._is_cell_over else "panel")
+        may_be_unnamed = self._is_cell_over and not self._for_visitors  # visitors have no cells
+        return user_code.name_of(self) or ("" if may_be_unnamed else "panel")
 
     def _session_name(self) -> str:
         name = user_code.name_of(self)
