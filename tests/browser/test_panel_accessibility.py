@@ -93,7 +93,7 @@ def key_pair(notebook):
 
 def practice(notebook):
     choose(notebook, "Credentials", "paper · practice service")
-    tree(notebook, 'combobox "Environment"', "text: practice", 'combobox "Mode"', 'combobox "Credentials"')
+    tree(notebook, 'combobox "Environment"', "text: /practice/", 'combobox "Mode"', 'combobox "Credentials"')
 
 
 def client_key(notebook):
@@ -103,7 +103,7 @@ def client_key(notebook):
     notebook.panel.get_by_text("More options").click()
     key = 'textbox "Private key"', 'button "Private key file"'
     options = 'textbox "Key ID"', 'combobox "Algorithm"', 'textbox "Audience"', 'textbox "Scope"'
-    group = "\n".join(["group:", *(f"  - {line}" for line in ("text: More options", *options))])
+    group = "\n".join(["group:", *(f"  - {line}" for line in ("text: /More options/", *options))])
     tree(notebook, *CHOICES, 'textbox "Client ID"', *key, group, 'button "Connect"', "status: Not connected.")
 
 
