@@ -180,6 +180,7 @@ def test_typed_and_chosen_credentials_connect_in_notebook_7(open_notebook, noteb
     """In Notebook 7 typed secrets and a key file connect, the key is not saved, and dark themes are readable."""
     notebook = open_notebook("live.ipynb", SERVICE, PANEL.format("'broker-sandbox'"))
     notebook.run_all()
+    choose(notebook, "Credentials", "new client secret …")
     type_a_wrong_secret(notebook)
     check_colours_of_vs_code(notebook)
     key = private_key(notebook, "sandbox-key")
@@ -270,7 +271,7 @@ def test_the_first_visitor_of_voila_is_not_the_owner_either(visit, voila):
     choose(visitor, "Mode", "replay · nothing is sent")
     visitor.panel.get_by_label("Client ID").wait_for(state="detached")
     connect(visitor)
-    alert(visitor, "This page is not set up for that.")
+    alert(visitor, "The cassette of this notebook does not exist yet. Tell the owner of this page.")
 
 
 def test_visitors_of_voila_connect_with_their_own(visit, voila, service):
