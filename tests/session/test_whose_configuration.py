@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import toolkit as tk
+from toolkit.auth.dotenv import exported_by
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cli.credentials_command import app
 from toolkit.local.folders import config_folder
@@ -167,3 +168,24 @@ def test_authorities_of_a_clone(clone_of, monkeypatch):
     monkeypatch.setenv("TOOLKIT_VERIFY", "system")
     assert tk.Session(credentials=pair)._below.verify == "system"
     assert tk.AsyncSession(credentials=pair)._below.verify == "system"
+
+
+@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
+@pytest.mark.parametrize("verify", [True, "system"])
+def test_authorities_of_openssl(clone_of, monkeypatch, name, verify):
+    """Nor do the variables that OpenSSL reads choose whom it trusts, if a .env sets them; a path in code still does."""
+    pair = tk.KeyPair("fake-client-id-1", "fake-Canary-41aB8Qx9", environment="paper")
+    clone = clone_of("clone", "service.example")
+    monkeypatch.setenv(name, str(clone))
+    assert tk.Session(credentials=pair, verify=verify)._below.verify == verify
+    (clone / ".env").write_text(f"{name}={clone}\n")
+    with pytest.raises(tk.UnsafeAddress, match=name):
+        tk.Session(credentials=pair, verify=verify)
+    assert tk.Session(credentials=pair, verify="ca.pem")._below.verify == "ca.pem"
+
+
+def test_small_letters(clone_of):
+    """A name in small letters in a .env counts, because on Windows it is the same variable."""
+    clone = clone_of("clone", "service.example")
+    (clone / ".env").write_text("toolkit_trading_paper_url=https://evil.example\n")
+    assert exported_by(clone) == {"TOOLKIT_TRADING_PAPER_URL": clone / ".env"}

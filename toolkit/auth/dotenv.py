@@ -24,6 +24,7 @@ def variables_in(text: str) -> dict[str, str]:
 def exported_by(project: Path) -> dict[str, Path]:
     """Return the names of variables that a `.env` sets, each with the file: that of a project, or of a folder above it.
 
+    Names are in capitals, because on Windows a variable in small letters is the same.
     The folders end at the repository. The working directory counts as a project, too: TOOLKIT_PROJECT may name another
     one than that whose `.env` the editor exported. The toolkit does not take settings from these files.
 
@@ -35,5 +36,5 @@ def exported_by(project: Path) -> dict[str, Path]:
         file = folder / FILE_NAME
         if file.is_file():
             names = variables_in(read_text(file, shown(file), "Fix or remove the file."))
-            places = {**dict.fromkeys(names, file), **places}
+            places = {**dict.fromkeys(map(str.upper, names), file), **places}
     return places

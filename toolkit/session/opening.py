@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +24,7 @@ from toolkit.core.errors import (
 from toolkit.local.files import shown
 from toolkit.local.settings import VERIFY, VERIFY_VARIABLE, Settings, is_offline
 from toolkit.session.scope import Scope
-from toolkit.transport.certificates import SYSTEM, Verify, as_verify
+from toolkit.transport.certificates import AUTHORITY_VARIABLES, SYSTEM, Verify, as_verify
 
 # A live session loads neither cassettes nor the scrubber, which would double the time of its first call.
 if TYPE_CHECKING:
@@ -183,23 +184,27 @@ def session_verify(verify: Verify, *, cassette: Cassette | None, settings: Setti
 
     Raises:
         ConfigurationError: if it is nothing that a session takes.
-        UnsafeAddress: if the project's `.env` sets TOOLKIT_VERIFY to a file: whoever wrote it could vouch for a server
-            of his own, as with a line of `toolkit.toml`.
+        UnsafeAddress: if the project's `.env` sets the variable that names the authorities in force, to a file or
+            folder: whoever wrote it could vouch for a server of his own, as with a line of `toolkit.toml`.
     """
-    if verify is not True:
-        return as_verify(verify)
-    if settings.trusted in (None, SYSTEM) or (cassette is not None and not cassette.records):
-        return settings.trusted or True
-    if settings.place_of(VERIFY) == VERIFY_VARIABLE:
-        file = exported_by(settings.project).get(VERIFY_VARIABLE)
-        if file is not None:
+    trusted = settings.trusted or True if verify is True else as_verify(verify)
+    if cassette is not None and not cassette.records:
+        return trusted
+    variables: tuple[str, ...] = ()
+    if trusted is True or trusted == SYSTEM:
+        variables = tuple(name for name in AUTHORITY_VARIABLES if os.environ.get(name))
+    elif verify is True and settings.place_of(VERIFY) == VERIFY_VARIABLE:
+        variables = (VERIFY_VARIABLE,)
+    exported = exported_by(settings.project) if variables else {}
+    for name in variables:
+        if name in exported:
             raise UnsafeAddress(
-                f"{shown(file)} sets {VERIFY_VARIABLE}, and the file of a project does not choose whom you trust.",
-                f"Take it out there, and set it in your own environment; or pass verify= in code. {VERIFY_VARIABLE}="
-                f"{SYSTEM} may stay.",
+                f"{shown(exported[name])} sets {name}, and the file of a project does not choose whom you trust.",
+                f"Take it out there, and set it in your own environment; or pass the path of a file as verify= in "
+                f"code. {VERIFY_VARIABLE}={SYSTEM} may stay.",
                 about=VERIFY,
             )
-    return settings.trusted or True
+    return trusted
 
 
 def open_token_store(

@@ -21,6 +21,7 @@ from toolkit.core.escaping import excerpt
 from toolkit.transport.family import httpx
 
 SYSTEM: Final = "system"
+AUTHORITY_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # of OpenSSL and httpx; a path in code overrides them
 Verify = bool | str | Path | ssl.SSLContext
 _OWN_STORES: Final = ("win32", "darwin")  # platforms whose certificates OpenSSL cannot read
 _BUNDLES: Final = (  # where systems have their certificates if OpenSSL was built for other places
