@@ -1,8 +1,6 @@
 """Run the blocks of one page in the working directory.
 
-    python page_runner.py README.md
-
-Exit with status 1 at the first block that fails, after its place and what went wrong.
+`main` exits with status 1 at the first block that fails, after its place and what went wrong.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ class BlockFailure(Exception):
     """What went wrong in a block."""
 
 
-def run_page(page: str) -> None:
+def run_page(page: str, loop: asyncio.Runner) -> None:
     """Run the blocks of a page in their order.
 
     Raises:
@@ -37,7 +35,7 @@ def run_page(page: str) -> None:
     namespace = types.ModuleType("__main__").__dict__
     sys.modules["__main__"].__dict__.update(namespace)  # what pickles a function finds its module
     runners: dict[str, Callable[[Block], None]] = {
-        "python": lambda block: _run_python(block, namespace),
+        "python": lambda block: _run_python(block, namespace, loop),
         "ipython": lambda block: _run_ipython(block, namespace),
         "sh": _run_sh,
     }
@@ -55,12 +53,12 @@ def run_page(page: str) -> None:
                 raise BlockFailure(f"{block.place}: {failure}") from None
 
 
-def _run_python(block: Block, namespace: dict[str, object]) -> None:
+def _run_python(block: Block, namespace: dict[str, object], loop: asyncio.Runner) -> None:
     try:
         code = compile(block.source, block.page, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         result = eval(code, namespace)  # noqa: S307 - our own documentation
         if inspect.iscoroutine(result):
-            _LOOP.run(_awaited(result))
+            loop.run(_awaited(result))
     except Exception as error:  # noqa: BLE001 - code of a page may raise anything
         lines = "".join(traceback.format_exception(error)[2:])
         raise BlockFailure(f"{error}\n{lines}") from None
@@ -97,9 +95,10 @@ def _run_sh(block: Block) -> None:
         raise BlockFailure(f"status {done.returncode}\n{done.stdout}")
 
 
-if __name__ == "__main__":
-    with asyncio.Runner() as _LOOP:
+def main() -> None:
+    """Run the page that is the program's argument."""
+    with asyncio.Runner() as loop:
         try:
-            run_page(sys.argv[1])
+            run_page(sys.argv[1], loop)
         except BlockFailure as problem:
             sys.exit(str(problem))

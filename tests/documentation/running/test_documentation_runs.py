@@ -1,8 +1,9 @@
 """The blocks of every page run, in their order, in a process and a project folder of their own.
 
-One practice service serves all pages. Its addresses and credentials for all four environments are in the variables of
-the process, so `tk.Session("paper")` works; the profile of the variables is "default", with client secrets for broker
-partners. `documented_blocks` says what a block may be.
+The processes of pages, and those of `toolkit` in blocks of sh, are forks of one that has imported what takes long
+(`warm_interpreter`); `python` and `pytest` start as usual. One practice service serves all pages. Its addresses and
+credentials for all four environments are in the variables of the process, so `tk.Session("paper")` works; the profile
+of the variables is "default", with client secrets for broker partners. `documented_blocks` says what a block may be.
 
     pytest --gate tests/documentation/running -k how-to/test-with-recordings
 """
@@ -14,10 +15,11 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import warm_client
 from documented_blocks import ROOT, blocks_of, page_files
 from notebook_files import write_notebook
 
@@ -25,15 +27,10 @@ import toolkit as tk
 from toolkit.auth.profiles.variables import DEFAULT, variable
 from toolkit.local.settings import variable_name
 
-RUNNER = Path(__file__).with_name("page_runner.py")
+WARM = Path(__file__).with_name("warm_interpreter.py")
 # The notebook that pages call notebooks/report.ipynb; it plays a recording of the project.
 NOTEBOOK = "import toolkit as tk\n\ntk.Session('broker-sandbox', cassette='tour').accounts()"
-# Programs that blocks of sh call, as arguments of the interpreter that runs the tests.
-PROGRAMS = {
-    "python": "",
-    "pytest": "-m pytest",
-    "toolkit": "-c 'import sys; from toolkit.cli import main; sys.exit(main())'",
-}
+SECONDS = 300  # for a page
 PAGES = [
     file.relative_to(ROOT).as_posix()
     for file in page_files()
@@ -58,42 +55,69 @@ def service_variables() -> Iterator[dict[str, str]]:
         yield variables
 
 
-def run(page: str, folder: Path, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run the blocks of a page in a new project folder below a new home folder."""
+def without_settings(variables: Mapping[str, str]) -> dict[str, str]:
+    """Leave out variables that say what the toolkit and other programs do."""
+    return {name: text for name, text in variables.items() if not name.startswith(("TOOLKIT_", "XDG_", "PYTEST_"))}
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start the warm interpreter, and return the path of its socket."""
+    folder = tmp_path_factory.mktemp("warm")
+    address = str(folder / "socket")
+    variables = {
+        **without_settings(os.environ),
+        "MPLBACKEND": "Agg",
+        "MPLCONFIGDIR": str(folder),
+        "OPENBLAS_NUM_THREADS": "1",  # a fork has only the thread that forks
+    }
+    with subprocess.Popen([sys.executable, str(WARM), address], env=variables, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        yield address
+        process.terminate()
+
+
+def run(page: str, folder: Path, warm: str, service_variables: dict[str, str]) -> tuple[int, str]:
+    """Run the blocks of a page in a new project folder below a new home folder; return status and output."""
     project = folder / "home" / "project"
     project.mkdir(parents=True)
     (project / "toolkit.toml").write_text("", encoding="utf-8")
     (project / "cassettes").mkdir()
     shutil.copy(ROOT / "cassettes" / "tour.yaml", project / "cassettes")
     write_notebook(project / "notebooks" / "report.ipynb", NOTEBOOK)
-    own = {name: text for name, text in os.environ.items() if not name.startswith(("TOOLKIT_", "XDG_", "PYTEST_"))}
-    home = {"HOME": str(project.parent), "USERPROFILE": str(project.parent), "MPLBACKEND": "Agg"}
     programs = folder / "bin"
     programs.mkdir()
-    for name, arguments in PROGRAMS.items():
+    python = shlex.quote(sys.executable)
+    for name, command in {
+        "python": python,
+        "pytest": f"{python} -m pytest",
+        "toolkit": f"{python} -IS {shlex.quote(warm_client.__file__)} {shlex.quote(warm)} toolkit",
+    }.items():
         program = programs / name
-        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {arguments} "$@"\n', encoding="utf-8")
+        program.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
         program.chmod(0o755)
-    path = {"PATH": os.pathsep.join([str(programs), os.environ["PATH"]])}
-    command = [sys.executable, str(RUNNER), page]
-    return subprocess.run(
-        command,
-        cwd=project,
-        env={**own, **home, **path, **variables},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    variables = {
+        **without_settings(os.environ),
+        **service_variables,
+        "HOME": str(project.parent),
+        "USERPROFILE": str(project.parent),
+        "PATH": os.pathsep.join([str(programs), os.environ["PATH"]]),
+        "MPLBACKEND": "Agg",
+        "MPLCONFIGDIR": str(Path(warm).parent),
+    }
+    output = folder / "output"
+    with output.open("wb") as written, Path(os.devnull).open("rb") as nothing:
+        streams = [nothing.fileno(), written.fileno(), written.fileno()]
+        status = warm_client.call(warm, ["page", page], str(project), variables, streams, SECONDS)
+    return status, output.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_blocks_run(page: str, tmp_path: Path, service_variables: dict[str, str]) -> None:
+def test_blocks_run(page: str, tmp_path: Path, warm: str, service_variables: dict[str, str]) -> None:
     """Every block of the page ends well."""
-    done = run(page, tmp_path, service_variables)
-    assert done.returncode == 0, done.stdout
+    status, output = run(page, tmp_path, warm, service_variables)
+    assert status == 0, output
 
 
 @pytest.mark.parametrize(
@@ -106,12 +130,12 @@ def test_blocks_run(page: str, tmp_path: Path, service_variables: dict[str, str]
     ],
 )
 def test_failures_name_their_place(
-    text: str, place: str, said: str, tmp_path: Path, service_variables: dict[str, str]
+    text: str, place: str, said: str, tmp_path: Path, warm: str, service_variables: dict[str, str]
 ) -> None:
     """A block that fails is named by its file and the line of its fence."""
     page = tmp_path / "page.md"
     page.write_text(text, encoding="utf-8")
-    done = run(os.path.relpath(page, ROOT), tmp_path, service_variables)
-    assert done.returncode == 1
-    assert f"page.md{place}" in done.stdout
-    assert said in done.stdout
+    status, output = run(os.path.relpath(page, ROOT), tmp_path, warm, service_variables)
+    assert status == 1
+    assert f"page.md{place}" in output
+    assert said in output
