@@ -184,8 +184,21 @@ def test_authorities_of_openssl(clone_of, monkeypatch, name, verify):
     assert tk.Session(credentials=pair, verify="ca.pem")._below.verify == "ca.pem"
 
 
-def test_small_letters(clone_of):
-    """A name in small letters in a .env counts, because on Windows it is the same variable."""
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TOOLKIT_VERIFY=ca.pem\n",
+        "toolkit_verify=ca.pem\n",  # the same variable on Windows
+        'A="\nTOOLKIT_VERIFY=ca.pem\nB="\n',  # one quoted value, unless it is read line by line
+        "TOOLKIT_VERIFY=ca.pem\nTOOLKIT_VERIFY=\n",
+        "TOOLKIT_VERIFY: ca.pem\n",
+        "\ufeff export TOOLKIT_VERIFY = ca.pem",
+    ],
+)
+def test_readers_of_dotenv(clone_of, text):
+    """A .env sets a variable if any reader of such files takes it so; a comment and an empty value do not count."""
     clone = clone_of("clone", "service.example")
-    (clone / ".env").write_text("toolkit_trading_paper_url=https://evil.example\n")
-    assert exported_by(clone) == {"TOOLKIT_TRADING_PAPER_URL": clone / ".env"}
+    (clone / ".env").write_text(f"{text}\n# TOOLKIT_PROJECT=x\nTOOLKIT_CASSETTES=\n", encoding="utf-8")
+    exported = exported_by(clone)
+    assert exported["TOOLKIT_VERIFY"] == clone / ".env"
+    assert not {"TOOLKIT_PROJECT", "TOOLKIT_CASSETTES"} & exported.keys()
