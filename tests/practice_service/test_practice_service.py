@@ -199,7 +199,7 @@ def test_missing_extra(monkeypatch, missing):
         monkeypatch.delitem(sys.modules, f"toolkit.practice_service.{module}")
     with pytest.raises(ConfigurationError, match=missing) as caught:
         practice().start()
-    assert "service-access-toolkit[practice]" in caught.value.next_step
+    assert "[practice]" in caught.value.next_step
     assert caught.value.about == "practice"
 
 

@@ -28,7 +28,7 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(ConfigurationError, match="httpx2, which is not installed") as caught:
         family.chosen_family("httpx2")
-    assert "service-access-toolkit[httpx2]" in caught.value.next_step
+    assert "[httpx2]" in caught.value.next_step
     error = ModuleNotFoundError("No module named 'httpcore2'", name="httpcore2")
 
     def fail(_name):

@@ -52,7 +52,7 @@ def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
     if hit is not None:
         secret, forms = _named(data, known_of(known)) or hit
         form = " in ".join(dict.fromkeys(reversed(forms)))
-        stand_in = known.placeholder_of(secret)
+        stand_in = known.placeholder_of(secret) or "<SECRET>"
         value = f"a secret ({stand_in})" if stand_in.startswith("<") else f"a value that is replaced by {stand_in!r}"
         raise SecretLeak(
             f"{where} would hold {value}, {f'in {form}' if form else 'as it is'}; nothing was written.",
