@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from bare_page import BareWidget
 
-from toolkit.notebook.panel.fields import Field
+from toolkit.core.document import CredentialKind
+from toolkit.notebook.panel.fields import FIELDS, Field
 from toolkit.notebook.panel.secret_input import SecretInput, as_shown
 
 KEY_PAIR = as_shown([Field("key_id"), Field("secret_key")])
@@ -162,3 +163,16 @@ def test_a_problem_with_an_option_opens_the_disclosure(open_fields):
     ids = scope.get_attribute("aria-describedby").split()
     texts = [widget.page.locator(f"[id='{name}']").inner_text() for name in ids]
     assert texts == ["Empty: none.", "It has a character too many."]
+
+
+def test_same_name_in_another_form(open_fields):
+    """The key ID of a key pair is a masked field of its own, whatever was typed as the key ID of a client key."""
+    widget = open_fields(as_shown(FIELDS[CredentialKind.CLIENT_KEY]))
+    widget.page.get_by_text("More options").click()
+    widget.page.locator("details input").first.fill("key-1")
+    widget.change(fields=as_shown(FIELDS[CredentialKind.KEY_PAIR]))
+    key_id = widget.page.locator("input").first
+    assert key_id.get_attribute("type") == "password"
+    assert key_id.is_visible()
+    assert not widget.page.locator("details input").count()
+    assert answer(widget) == ["", "", ""]

@@ -13,6 +13,9 @@ const make = (tag, attributes, ...children) => {
   return element;
 };
 
+// A field of the same name may be another one: a key ID is a secret of a key pair, and an option of a client key.
+const isSame = (field, other) => JSON.stringify(field) === JSON.stringify(other);
+
 export default () => {
   const texts = new Map(); // by the names of the fields
   const views = new Set(); // for each view, the function that redraws its fields
@@ -23,9 +26,13 @@ export default () => {
   const redraw = () => views.forEach((draw) => draw());
 
   const initialize = ({ model }) => {
+    let before = model.get("fields");
     model.on("change:fields", () => {
-      const names = model.get("fields").map(({ name }) => name);
-      forget([...texts.keys()].filter((name) => !names.includes(name)));
+      const fields = model.get("fields");
+      const isKept = (name) => fields.some((field) => field.name === name && before.some((old) => isSame(old, field)));
+      const gone = [...texts.keys()].filter((name) => !isKept(name));
+      before = fields;
+      forget(gone);
     });
     model.on("msg:custom", (message) => {
       if (message.type === "forget") forget(message.names);
@@ -137,10 +144,10 @@ export default () => {
     };
     const draw = () => {
       const fields = model.get("fields");
-      const isSame = fields.length === rows.length && fields.every(({ name }, at) => rows[at].field.name === name);
-      if (!isSame) {
+      const isDrawn = fields.length === rows.length && fields.every((field, at) => isSame(rows[at].field, field));
+      if (!isDrawn) {
         // Keep existing rows: a chosen file cannot be moved to another input.
-        rows = fields.map((field) => rows.find((row) => row.field.name === field.name) ?? inputRow(model, field));
+        rows = fields.map((field) => rows.find((row) => isSame(row.field, field)) ?? inputRow(model, field));
         const rowsOf = (isOption) => rows.filter(({ field }) => field.isOption === isOption).map(({ row }) => row);
         options.replaceChildren(make("summary", {}, "More options"), ...rowsOf(true));
         el.replaceChildren(...rowsOf(false), ...(rowsOf(true).length ? [options] : []));
