@@ -2,7 +2,8 @@
 
 A practice service enters its addresses and credentials when it starts, and they are removed when it stops. They are
 found only with settings in which every address of the environment is the service's own, so no other address can receive
-them. There they come before saved profiles of the same name, because nobody else's credentials are accepted there.
+them. There they come before saved profiles of the same name, because nobody else's credentials are accepted there. When
+the service has stopped, no profile of that name takes their place: another program may have its ports by then.
 
 Displays call a session with such a service practice, whatever its environment: no real account is behind it.
 """
@@ -31,6 +32,7 @@ class RunningService(NamedTuple):
 
 
 _RUNNING: Final[dict[object, RunningService]] = {}
+_STOPPED: Final[list[tuple[Mapping[str, str], frozenset[str]]]] = []  # addresses, and names of the credentials
 
 
 def register_service(addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Callable[[], None]:
@@ -44,7 +46,8 @@ def register_service(addresses: Mapping[str, str], credentials: Mapping[str, Cre
     _RUNNING[entry] = RunningService(dict(addresses), credentials)
 
     def remove() -> None:
-        _RUNNING.pop(entry, None)
+        if _RUNNING.pop(entry, None) is not None:
+            _STOPPED.append((dict(addresses), frozenset(credentials)))
 
     return remove
 
@@ -56,11 +59,21 @@ def running_services() -> list[RunningService]:
 
 def practice_credentials(environment: Environment, settings: Settings) -> dict[str, Credentials]:
     """Return the practice credentials of an environment by name; empty unless the settings are a running service's."""
-    names = environment.rules.addresses.values()
     for addresses, credentials in running_services():
-        if all(name in addresses and settings.addresses.get(name) == addresses[name] for name in names):
+        if _are_addresses_of(environment, settings, addresses):
             return {name: own for name, own in credentials.items() if own.environment is environment}
     return {}
+
+
+def has_stopped(environment: Environment, name: str | None, settings: Settings) -> bool:
+    """Check whether a name is that of credentials of a practice service that had these addresses and has stopped."""
+    return any(name in names and _are_addresses_of(environment, settings, own) for own, names in _STOPPED)
+
+
+def _are_addresses_of(environment: Environment, settings: Settings, addresses: Mapping[str, str]) -> bool:
+    """Check whether the settings have a service's address for each interface of the environment."""
+    names = environment.rules.addresses.values()
+    return all(name in addresses and settings.addresses.get(name) == addresses[name] for name in names)
 
 
 def is_practice(environment: Environment, credentials: Credentials | None, settings: Settings | None) -> bool:

@@ -14,7 +14,7 @@ from toolkit.auth.dotenv import FILE_NAME
 from toolkit.auth.profiles.fields import Profile, ProfileFields
 from toolkit.auth.profiles.keyring import seal_text
 from toolkit.auth.profiles.lookup import ProfileList, profiles_in_order, survey
-from toolkit.auth.profiles.practice_profiles import practice_credentials
+from toolkit.auth.profiles.practice_profiles import has_stopped, practice_credentials
 from toolkit.auth.profiles.profile_document import Document, parse, render, render_closed
 from toolkit.auth.profiles.saved import (
     KEYRING,
@@ -113,6 +113,12 @@ def find_credentials(
     practice = practice_credentials(environment, settings)
     if name in practice:
         return practice[name]
+    if has_stopped(environment, name, settings):
+        raise ConfigurationError(
+            "The practice service with these addresses has stopped, and its credentials with it.",
+            "Start it again, and use its settings as they are then.",
+            about="name",
+        )
     by_name: dict[str, ProfileFields | SavedProfile] = {}
     for profile in profiles_in_order(settings, environ):
         if profile.environment is environment:
