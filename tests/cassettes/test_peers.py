@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import httpx
+import httpx2
 import pytest
 import vcr
 import yaml
@@ -45,6 +46,9 @@ def shown(response):
     return response.status_code, response.reason_phrase, headers, response.content
 
 
+LIBRARIES = pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
+
+
 def body_of(method):
     return b'{"a": 1}' if method == "POST" else b""
 
@@ -52,17 +56,18 @@ def body_of(method):
 # They replay ours
 
 
-def test_stock_vcrpy_replays_ours(path, interaction):
-    """Stock vcrpy replays every kind of recording of ours as we do, to a sync and an async client."""
+@LIBRARIES
+def test_stock_vcrpy_replays_ours(path, interaction, library):
+    """Stock vcrpy replays every kind of recording of ours as we do, to a sync and an async client of either library."""
     write(path, *all_kinds(interaction))
     before = path.read_bytes()
 
     def calls(**options):
-        with httpx.Client(base_url=BASE, **options) as client:
+        with library.Client(base_url=BASE, **options) as client:
             return [shown(client.request(method, url, content=body_of(method))) for method, url in CALLS]
 
     async def async_calls():
-        async with httpx.AsyncClient(base_url=BASE) as client:
+        async with library.AsyncClient(base_url=BASE) as client:
             return [shown(await client.request(method, url, content=body_of(method))) for method, url in CALLS]
 
     ours = calls(transport=Cassette(path, "none").transport())
@@ -110,18 +115,19 @@ def test_stock_vcrpy_replays_a_session(recording):
 # We replay theirs
 
 
+@LIBRARIES
 @pytest.mark.parametrize("serializer", ["yaml", "json"])
-def test_ours_replays_stock_vcrpy(server, tmp_path, serializer):
-    """A recording of stock vcrpy replays here as there, and matches as vcrpy matches."""
+def test_ours_replays_stock_vcrpy(server, tmp_path, serializer, library):
+    """A recording of stock vcrpy replays here as there, and matches as vcrpy matches, for clients of either library."""
     path = tmp_path / f"stock.{serializer}"
     paths = ["/a?x=1&y=2", "/cookies", "/count", "/count", *(["/gzip", "/binary"] if serializer == "yaml" else [])]
-    with vcr.use_cassette(str(path), serializer=serializer), httpx.Client(base_url=server.url) as client:
+    with vcr.use_cassette(str(path), serializer=serializer), library.Client(base_url=server.url) as client:
         live = [shown(client.get(url)) for url in paths]
         live.append(shown(client.post("/post", content=b"one")))
     sent, before = len(server.paths), path.read_bytes()
     cassette = Cassette(path, "none")
     assert cassette.is_foreign
-    with httpx.Client(transport=cassette.transport(), base_url=server.url) as client:
+    with library.Client(transport=cassette.transport(), base_url=server.url) as client:
         ours = [shown(client.get(url)) for url in ["/a?y=2&x=1", *paths[1:]]]
         # vcrpy does not match on bodies by default.
         ours.append(shown(client.post("/post", content=b"two")))

@@ -18,10 +18,12 @@ from hypothesis import strategies as st
 import toolkit as tk
 from toolkit.cassettes.format.interactions import FAILURES
 from toolkit.core.clock import ManualClock
-from toolkit.core.errors import CassetteMiss, SecretLeak, Unreachable
+from toolkit.core.errors import CassetteMiss, ConfigurationError, SecretLeak, Unreachable
+from toolkit.sweeps.plan import Plan
 from toolkit.transport import adapter
 from toolkit.transport.adapter import as_own_transport, in_family
 from toolkit.transport.family import FAMILIES, httpx, of_either, other_family
+from toolkit.transport.network import Network, as_timeout
 
 THEIRS = importlib.import_module(next(name for name in FAMILIES if name != httpx.__name__))
 EITHER = pytest.mark.parametrize("library", [httpx, THEIRS], ids=["own", "other"])
@@ -461,3 +463,20 @@ def test_nothing_is_adapted_without_the_other_library(monkeypatch):
     assert other_family() is None
     assert of_either("Client") == (httpx.Client,)
     assert as_own_transport(plain := SimpleNamespace()) is plain
+
+
+def test_arguments_of_either():
+    """A session takes the timeout and the proxy of the other library."""
+    assert as_timeout(THEIRS.Timeout(5, pool=1)) == httpx.Timeout(5, pool=1)
+    with pytest.raises(ConfigurationError, match="The read timeout is -1"):
+        as_timeout(THEIRS.Timeout(5, read=-1))
+    assert Network(is_async=False, proxy=THEIRS.URL("http://proxy.example")).proxy == httpx.URL("http://proxy.example")
+
+
+def test_requests_of_a_sweep_are_of_either():
+    """The function of a sweep may return a request or a URL of the other library."""
+    client = httpx.Client(base_url="https://h.example")
+    for value in (THEIRS.Request("GET", "/a"), THEIRS.URL("/a"), (THEIRS.URL("/a"), {})):
+        request = Plan(client, lambda _key, value=value: value).request_of("1")
+        assert type(request) is httpx.Request
+        assert str(request.url) == URL
