@@ -366,7 +366,7 @@ def test_the_transport_is_closed():
         async def aclose(self):
             self.close()
 
-    closing, plain = Closing(), SimpleNamespace()
+    closing, plain = Closing(), SimpleNamespace(handle_request=print)
     with as_own_transport(closing):
         pass
     asyncio.run(as_own_transport(closing).aclose())
@@ -462,7 +462,7 @@ def test_nothing_is_adapted_without_the_other_library(monkeypatch):
     monkeypatch.delitem(sys.modules, THEIRS.__name__)
     assert other_family() is None
     assert of_either("Client") == (httpx.Client,)
-    assert as_own_transport(plain := SimpleNamespace()) is plain
+    assert as_own_transport(plain := SimpleNamespace(handle_request=print)) is plain
 
 
 def test_arguments_of_either():
