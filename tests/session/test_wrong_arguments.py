@@ -247,7 +247,15 @@ def test_the_nearest_name_is_suggested(call, about, meant, scene):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"at_once": 0}, {"at_once": "x"}, {"numbers": "flaot"}, {"records": 3}, {"schema": []}, {"cursor": 3}],
+    [
+        {"at_once": 0},
+        {"at_once": 10**400},
+        {"at_once": "x"},
+        {"numbers": "flaot"},
+        {"records": 3},
+        {"schema": []},
+        {"cursor": 3},
+    ],
     ids=repr,
 )
 def test_wrong_arguments_of_a_sweep(wrong, scene):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, get_args, overload
 
-from toolkit.core.arguments import as_choice
+from toolkit.core.arguments import as_choice, as_count
 from toolkit.core.errors import ConfigurationError
 from toolkit.session.sending import facts_of
 from toolkit.sweeps.definition import Definition
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from toolkit.tables.arrow_text import Numbers
+
+_MOST_AT_ONCE: Final = 1_000  # each is a thread or a task
 
 
 @overload
@@ -105,7 +107,8 @@ def sweep(
         call: a function that returns what to ask for a key: a path, `(path, params)` or an httpx.Request. GET and HEAD
             only, because a resumed sweep may repeat a request.
         into: the folder, as a path or, with the extra `remote`, as an address of fsspec such as `s3://bucket/positions`.
-        at_once: number of keys that are asked for at the same time, on a cluster by all workers together.
+        at_once: number of keys that are asked for at the same time, on a cluster by all workers together; at most
+            1,000. A session sends a hundred calls at a time, whatever the number here.
         records, key, numbers, schema: as in `tabulate`. The schema is that of the answers; it may begin with the column
             of keys, as `tk.schema(earlier.table())` does.
         resume: False to remove what an earlier sweep wrote into this folder and to begin anew.
@@ -149,7 +152,7 @@ def sweep(
             pages=pages,
             schema=None if columns is None else tuple((column.name, str(column.type)) for column in columns),
         ),
-        at_once=_count(at_once),
+        at_once=as_count(at_once, about="at_once", least=1, most=_MOST_AT_ONCE),
         schema=columns,
         call=call,
         cluster=None if facts.replays_only else cluster,
@@ -173,9 +176,3 @@ def _schema(schema: Any) -> pa.Schema | None:
     from toolkit.tables.schema import schema as schema_of
 
     return stored(schema_of(schema))
-
-
-def _count(at_once: int) -> int:
-    if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
-        raise ConfigurationError("at_once is a number of keys, 1 or more.", "For example at_once=16.", about="at_once")
-    return at_once
