@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 C = TypeVar("C", bound=str)
 LONGEST_QUOTE: Final = 20  # characters; a text that is longer may be a misplaced secret
+_SLIP: Final = 4  # characters by which a misspelt name may be longer
 _TYPE_WORDS: Final = {"str": "text", "NoneType": "None", "function": "a function"}
 
 
@@ -45,7 +46,9 @@ def as_choice(value: object, choices: Iterable[C], *, about: str) -> C:
     if not isinstance(value, str):
         raise UnknownName(wrong_type(about, "a text", value, "").what, listed, about=about)
     likely = nearest(value[:LONGEST_QUOTE].casefold(), names)
-    quoted = f" {excerpt(value)!r}" if len(value) < LONGEST_QUOTE or likely else ""
+    # A long text that only begins like a name may be a secret that was named after it.
+    longest = max(LONGEST_QUOTE, len(likely or "") + _SLIP)
+    quoted = f" {excerpt(value)!r}" if len(value) < longest else ""
     raise UnknownName(
         f"{about}{quoted} is not known.", f"Did you mean {likely}? {listed}" if likely else listed, about=about
     )

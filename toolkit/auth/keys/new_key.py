@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.auth import checks
 from toolkit.auth.keys.signer import ALGORITHMS, EC_ALGORITHMS
+from toolkit.core.arguments import as_choice
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.local.files import create_new
@@ -65,13 +66,7 @@ def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: 
     """
     from cryptography.hazmat.primitives import serialization
 
-    algorithm, key_id = checks.text(algorithm, "algorithm"), checks.optional_text(key_id, "key_id")
-    if algorithm not in ALGORITHMS:
-        raise ConfigurationError(
-            f"There is no key pair for the algorithm {algorithm!r}.",
-            f"Use one of {', '.join(ALGORITHMS)}.",
-            about="algorithm",
-        )
+    algorithm, key_id = as_choice(algorithm, ALGORITHMS, about="algorithm"), checks.optional_text(key_id, "key_id")
     key = _generate(algorithm)
     encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
     if passphrase is not None:
