@@ -240,7 +240,7 @@ def test_disk_that_fills_up(store, folder, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("toolkit.local.files._replace", full)
+    monkeypatch.setattr("toolkit.local.files.replace_file", full)
     with pytest.raises(StoreUnavailableError, match="No space left on device"):
         store.write(NAME, b"two")
     assert store.read(NAME) == b"one"
