@@ -22,7 +22,7 @@ import sys
 import traceback
 from typing import Any, NoReturn
 
-# What takes long to load in many pages; it neither starts a thread nor depends on variables or folders.
+# What takes long to load in many pages, and does not depend on the variables or folders of a page.
 LIBRARIES = (
     "IPython.core.interactiveshell",
     "matplotlib.pyplot",
