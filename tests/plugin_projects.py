@@ -55,6 +55,9 @@ def run(pytester, monkeypatch, request):
     loading = [] if request.config.pluginmanager.hasplugin("toolkit") else ["-p", plugin.__name__]
     quiet = [f"-pno:{name}" for name in ("cacheprovider", "xdist", "hypothesispytest", "asyncio", "pytester")]
 
+    # Other test files of this process may have imported vcrpy, whose asserts pytest-recording wants to rewrite.
+    quiet.append("-Wignore::pytest.PytestAssertRewriteWarning")
+
     def run(*options, **modules):
         """Write modules and run them all, with options of pytest."""
         pytester.makepyfile(**modules)
