@@ -11,6 +11,7 @@ of the variables is "default", with client secrets for broker partners. `documen
 from __future__ import annotations
 
 import os
+import secrets
 import shlex
 import shutil
 import subprocess
@@ -30,6 +31,8 @@ from toolkit.local.settings import variable_name
 WARM = Path(__file__).with_name("warm_interpreter.py")
 # The notebook that pages call notebooks/report.ipynb; it plays a recording of the project.
 NOTEBOOK = "import toolkit as tk\n\ntk.Session('broker-sandbox', cassette='tour').accounts()"
+# Variables with secrets of other services, which a reader of some pages has.
+OTHER_SECRETS = ("MAIL_PASSWORD", "TEAM_PSEUDONYMS_KEY", "VENDOR_KEY")
 SECONDS = 300  # for a page
 PAGES = [
     file.relative_to(ROOT).as_posix()
@@ -52,6 +55,7 @@ def service_variables() -> Iterator[dict[str, str]]:
             )
             for field, text in fields.items():
                 variables[variable(credentials.environment, DEFAULT, field)] = text
+        variables |= {name: secrets.token_urlsafe(24) for name in OTHER_SECRETS}
         yield variables
 
 
