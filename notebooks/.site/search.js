@@ -7,7 +7,7 @@ var Scorer = {
     const known = words(`${title} ${page.split("/").pop().replace(/-/g, " ")}`);
     const met = asked.filter((word) => known.some((other) => other.startsWith(word.slice(0, 5))));
     const doors = { "how-to": 6, explanation: 3, reference: 0 };
-    const door = page === "reference/changelog" ? -10 : page === "index" ? 5 : (doors[page.split("/")[0]] ?? 4);
+    const door = page === "reference/changelog" ? -30 : page === "index" ? 5 : (doors[page.split("/")[0]] ?? 4);
     return score + door + 10 * met.length;
   },
   objNameMatch: 11,

@@ -11,6 +11,7 @@ from reference import filled, section_of
 
 NOTEBOOKS = Path(__file__).resolve().parents[1]
 DOORS = {"Tutorials": "0*", "How-to": "how-to/*", "Explanation": "explanation/*", "Reference": "reference/*"}
+LAST = "reference/changelog"
 # Files beside the notebooks that pages link to, and the page of the site that has their text.
 OUTSIDE = {"README.md": "index.md", "CHANGELOG.md": "reference/changelog.md"}
 _LINK = re.compile(r"\]\(((?:\.\./)+)([\w./-]+)(#[\w-]+)?\)")
@@ -25,14 +26,52 @@ def site_text(page: str, text: str) -> str:
 
 
 def navigation(start: str) -> Iterator[str]:
-    """Yield the lines of the navigation: a tree for each door, in the order in which the start page links its pages."""
-    linked = re.findall(r"\]\(([\w/-]+)\.(?:md|ipynb)\b", start)
+    """Yield the lines of the navigation: a tree for each door, in the order in which the start page links its pages.
+
+    How-to pages have a tree for each heading of the start page, the first one that links them.
+    """
+    linked = pages_linked(start)
     for caption, pattern in DOORS.items():
         pages = sorted(path.relative_to(NOTEBOOKS).with_suffix("").as_posix() for path in NOTEBOOKS.glob(pattern))
-        if caption != "Tutorials":
-            pages.sort(key=lambda page: linked.index(page) if page in linked else len(linked))
-        listed = "\n".join(pages)
-        yield f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{listed}\n```"
+        if caption == "Tutorials":
+            yield _tree(caption, pages)
+            continue
+        pages.sort(key=lambda page: (page == LAST, linked.index(page) if page in linked else len(linked)))
+        if caption != "How-to":
+            yield _tree(caption, pages)
+            continue
+        for part in re.split(r"^### ", start, flags=re.MULTILINE)[1:]:
+            heading, under = part.partition("\n")[0], pages_linked(part)
+            group = sorted((page for page in pages if page in under), key=under.index)
+            pages = [page for page in pages if page not in group]
+            if group:
+                yield _tree(f"{caption}: {heading[0].lower()}{heading[1:]}", group)
+        if pages:
+            yield _tree(caption, pages)
+
+
+def pages_linked(text: str) -> list[str]:
+    """Return the pages that a text of the start page links, in its order, without suffix."""
+    return re.findall(r"\]\(([\w/-]+)\.(?:md|ipynb)\b", text)
+
+
+def _tree(caption: str, pages: list[str]) -> str:
+    listed = "\n".join(pages)
+    return f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{listed}\n```"
+
+
+def collapsed(tree: str) -> str:
+    """Return the navigation of the theme with each group as an element that opens; that of the shown page is open."""
+    first, *groups = re.split(r'(?=<p class="caption")', tree)
+    is_start = not any('class="current' in group for group in groups)
+    out = [first]
+    for place, group in enumerate(groups):
+        caption, _, pages = group.partition("</p>")
+        is_open = 'class="current' in group or (is_start and place < 2)
+        title = re.sub(r"<[^>]*>", "", caption)
+        summary = f'<summary class="caption"><span class="caption-text">{title}</span></summary>'
+        out.append(f'<details class="group"{" open" if is_open else ""}>{summary}{pages}</details>')
+    return "".join(out)
 
 
 def _inside(page: str, link: re.Match[str]) -> str:
@@ -77,6 +116,10 @@ def setup(app: Any) -> None:
                 uri = f"{_app.builder.get_relative_uri(page, aim)}#{heading}"
                 code.replace_self(nodes.reference("", "", code.deepcopy(), internal=True, refuri=uri))
 
+    def collapse(_app: Any, _page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
+        context["furo_navigation_tree"] = collapsed(context.get("furo_navigation_tree", ""))
+
     app.add_search_language(Search)
+    app.connect("html-page-context", collapse, priority=900)  # after the theme
     app.connect("source-read", read)
     app.connect("doctree-resolved", link)

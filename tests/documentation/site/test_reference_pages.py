@@ -167,3 +167,23 @@ def test_links_out_of_the_folder_stay_in_the_site() -> None:
 def test_generated_headings_are_anchors() -> None:
     """Links to generated sections are checked as well."""
     assert {"session", "sessioncalls"} <= anchors_of(site_pages.site_text("reference/calls", PAGES["calls"]))
+
+
+def test_navigation_has_a_group_for_each_heading() -> None:
+    """How-to pages stand under the first heading of the start page that links them; the changelog comes last."""
+    trees = list(site_pages.navigation((NOTEBOOKS / "index.md").read_text(encoding="utf-8")))
+    captions = [re.search(r":caption: (.*)", tree)[1] for tree in trees]  # type: ignore[index]
+    assert captions[:3] == ["Tutorials", "How-to: start", "How-to: record and share"]
+    assert captions[-2:] == ["Explanation", "Reference"]
+    pages = re.findall(r"^how-to/.*$", "\n".join(trees), re.MULTILINE)
+    assert sorted(pages) == sorted(f"how-to/{path.stem}" for path in NOTEBOOKS.glob("how-to/*.md"))
+    assert "reference/changelog\n" in trees[-1].splitlines(keepends=True)[-2]
+
+
+def test_navigation_opens_the_group_of_the_page() -> None:
+    """Groups are closed, except for that of the page that is shown."""
+    group = '<p class="caption" role="heading"><span class="caption-text">{}</span></p><ul><li class="{}">x</li></ul>'
+    shown = site_pages.collapsed("".join(group.format(*each) for each in [("A", "toctree-l1"), ("B", "current")]))
+    assert shown.count("<details") == shown.count("</details>") == 2
+    assert '<details class="group"><summary class="caption"><span class="caption-text">A</span>' in shown
+    assert '<details class="group" open><summary class="caption"><span class="caption-text">B</span>' in shown

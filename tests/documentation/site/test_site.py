@@ -161,6 +161,11 @@ def test_no_page_scrolls_sideways(viewport: dict[str, int], site: Path, address:
         ("proxy", "how-to/behind-a-proxy"),
         ("token lifetime", "05-token-lifetimes"),
         ("toolkit scan", "reference/command-line"),
+        ("CERTIFICATE_VERIFY_FAILED", "how-to/behind-a-proxy"),
+        ("docker", "how-to/give-your-credentials"),
+        ("resume", "how-to/many-accounts"),
+        ("pip install", "index"),
+        ("GitHub Actions", "how-to/record-in-ci"),
     ],
 )
 def test_search_answers(words: str, page: str, address: str, chrome: Any) -> None:
