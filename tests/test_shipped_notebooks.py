@@ -43,7 +43,7 @@ def test_purpose_and_next_steps(path: Path) -> None:
     number = NOTEBOOKS.index(path)
     neighbours = [*NOTEBOOKS[max(number - 1, 0) : number], *NOTEBOOKS[number + 1 : number + 2]]
     links = LINK.findall(cells[-1].source.splitlines()[-1])
-    assert {"../README.md", *(neighbour.name for neighbour in neighbours)} <= set(links)
+    assert {"index.md", *(neighbour.name for neighbour in neighbours)} <= set(links)
     assert len(cells) <= 17
 
 

@@ -123,7 +123,7 @@ def test_relative_file_and_home(tmp_path, monkeypatch, home):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--algorithm", "HS256"], "There is no key pair for the algorithm 'HS256'"),
+        (["--algorithm", "HS256"], "algorithm 'HS256' is not known"),
         (["--key-id", " "], "key ID"),
         (["--passphrase"], "no terminal"),
     ],

@@ -15,6 +15,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,11 @@ def leads_somewhere(file: Path, target: str) -> bool:
     aim = (file.parent / path).resolve() if path else file
     if not aim.exists() or not aim.is_relative_to(ROOT):
         return False
-    return not anchor or aim.suffix not in (".md", ".ipynb") or anchor in anchors_of(text_of(aim))
+    if not anchor or aim.suffix not in (".md", ".ipynb"):
+        return True
+    if aim.parent.name == "reference" and find_spec("matplotlib") is None:
+        return True  # the docstrings of charts cannot be read; building the site finds headings that do not exist
+    return anchor in anchors_of(text_of(aim))
 
 
 def text_of(file: Path) -> str:

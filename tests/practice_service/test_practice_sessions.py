@@ -97,13 +97,13 @@ def test_replay_while_offline(service, monkeypatch, tmp_path):
             assert session.accounts().equals(recorded)
 
 
-def test_no_profile_in_place_of_practice(service, monkeypatch):
+def test_no_profile_in_place_of_practice(monkeypatch):
     """After the service has stopped, a profile of the same name is not sent to its ports, which others may use."""
     monkeypatch.setenv("TOOLKIT_PAPER__PAPER_KEY_ID", "fake-key-id-1")
     monkeypatch.setenv("TOOLKIT_PAPER__PAPER_SECRET_KEY", "fake-secret-key-1")
-    settings = service.settings
-    assert tk.Session("paper", "paper", settings=settings).credentials is service.credentials["paper"]
-    service.close()
+    with tk.practice(accounts=1) as service:
+        settings = service.settings
+        assert tk.Session("paper", "paper", settings=settings).credentials is service.credentials["paper"]
     with pytest.raises(tk.ConfigurationError, match="has stopped"):
         tk.Session("paper", "paper", settings=settings)
     assert tk.Session("paper", "paper", settings=tk.Settings()).credentials.key_id.reveal() == "fake-key-id-1"
