@@ -7,6 +7,7 @@ import json
 import secrets
 import shutil
 import warnings
+from datetime import UTC, datetime
 from pathlib import Path
 
 import canaries
@@ -17,6 +18,8 @@ import yaml
 
 import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.catalog.checking import check_files
+from toolkit.cassettes.catalog.rescrubbing import rescrub, todays_scrubber
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.paths import MODES
@@ -24,6 +27,7 @@ from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, ConfigurationError
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
+from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.transport.family import httpx
@@ -591,6 +595,35 @@ def test_match_on_headers_as_recorded(tmp_path, path, counting):
         with httpx.Client(transport=cassette.transport(httpx.MockTransport(counting)), headers=headers) as client:
             assert client.get("https://api.example.com/a").text == answer
     assert counting.count == 1
+
+
+def test_addresses_of_the_project(tmp_path, path, counting):
+    """A plain client records the project's addresses as symbols, as a session does, and replays both forms."""
+    address = "https://md.example.com/base"
+    settings = Settings({"market_data": address}, project=tmp_path)
+
+    def ask(mode, settings):
+        transport = Cassette(path, mode, settings=settings).transport(httpx.MockTransport(counting))
+        with httpx.Client(transport=transport) as client:
+            return client.get(f"{address}/a").text
+
+    for first in (settings, Settings(project=tmp_path)):  # the second leaves the address in the recording
+        text = ask("all", first)
+        assert ask("none", first) == ask("none", settings) == text
+        problems = check_files([path], settings, datetime.now(UTC))
+        if first is settings:
+            assert b"md.example.com" not in path.read_bytes()
+            assert problems == []
+            with pytest.raises(CassetteMiss, match="stands for an address"):
+                ask("none", Settings(project=tmp_path))
+        else:
+            assert {(problem.kind, problem.next_step) for problem in problems} == {
+                ("rules", "Scrub it: toolkit cassettes scrub.")  # an address is not a secret to be replaced
+            }
+            rescrub(path, todays_scrubber(settings))
+            assert b"md.example.com" not in path.read_bytes()
+            assert ask("none", settings) == text
+    assert counting.count == 2
 
 
 def test_identities(path, interaction, authorization):

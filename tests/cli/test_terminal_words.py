@@ -24,6 +24,7 @@ OPTIONS = {"--scheme", "--replace", "--mode", "--play-log", "--key-file"}
         ('Read play_log="plays" again.', "Read --play-log plays again."),
         ('Write cassettes = "cassettes".', 'Write cassettes = "cassettes".'),
         ('Use token_store="shared".', 'Use token_store="shared".'),
+        ("Choose a first port, or port=0 for any.", "Choose a first port, or --port 0 for any."),
         ("Give a file as a pathlib.Path: Path(...).", "Give the file with --key-file."),
     ],
 )

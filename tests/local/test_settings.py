@@ -275,7 +275,7 @@ def test_missing_address(project):
     message = str(caught.value)
     assert "auth_sandbox is not set" in message
     assert 'auth_sandbox = "https://..." under [addresses]' in message
-    assert "TOOLKIT_AUTH_SANDBOX_URL" in message
+    assert "TOOLKIT_AUTH_SANDBOX_URL, which is not read from .env" in message
     assert str(project / "toolkit.toml") in message
 
 

@@ -8,6 +8,7 @@ import logging
 import pickle
 import re
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
@@ -704,6 +705,28 @@ def test_service_that_is_gone():
         with pytest.raises(error):
             call(session)
         session.close()
+
+
+def test_replayed_outage(tmp_path):
+    """The error of a replayed call without an answer says that it is a replay, and how to send the call again."""
+    with practice() as service:
+        settings = replace(service.settings, cassettes=tmp_path, project=tmp_path)
+        credentials = service.credentials["paper"]
+    failures, clock = [], ManualClock()
+    advice = f"It was replayed from down.yaml (recorded on {clock.now():%Y-%m-%d}). To send the call again, "
+    for _ in range(2):
+        with tk.Session(credentials=credentials, settings=settings, cassette="down", clock=clock) as session:
+            for ask in (session.accounts, lambda: call(session)):
+                with pytest.raises((tk.Unreachable, httpx.ConnectError)) as caught:
+                    ask()
+                failures.append(caught.value)
+    live, raw_live, replayed, raw_replayed = failures
+    assert replayed.what == live.what.replace(settings.addresses["trading_paper"], "https://trading-paper.svc.invalid")
+    assert str(raw_replayed) == str(raw_live)
+    assert live.next_step.startswith("Check the network")
+    assert replayed.next_step == raw_replayed.__notes__[0]
+    assert replayed.next_step == f'{advice}record anew with mode="all".'
+    assert not hasattr(raw_live, "__notes__")
 
 
 def test_a_recording_names_the_profile(served, tmp_path):

@@ -104,7 +104,12 @@ class Cassette:
             as_instance(scrubber, Scrubber, about="scrubber", next_step="Leave it out.")
         else:
             settings = as_settings(settings)
-            scrubber = Scrubber(KnownSecrets(), rules=project_rules(settings))
+            scrubber = Scrubber(
+                KnownSecrets(),
+                addresses=settings.addresses,
+                header_prefix=settings.header_prefix,
+                rules=project_rules(settings),
+            )
         self.scrubber = scrubber
         self.scrubbed = ScrubbedRequests(scrubber)
         self.scrubber.known.add_texts(secrets)

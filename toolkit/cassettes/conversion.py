@@ -12,6 +12,7 @@ from toolkit.core.errors import CassetteCorrupt
 from toolkit.core.escaping import excerpt
 from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes, header_value
 from toolkit.transport.family import httpx
+from toolkit.transport.network import ReplayAdvice
 
 # Errors of a network or a service. Errors of the caller (UnsupportedProtocol, LocalProtocolError) are not recorded.
 RECORDABLE: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError)
@@ -32,8 +33,13 @@ def as_recorded_response(response: httpx.Response, body: bytes, *, headers: Head
     )
 
 
-def as_response(interaction: Interaction, request: httpx.Request | None = None) -> httpx.Response:
+def as_response(interaction: Interaction, request: httpx.Request | None = None, *, source: str) -> httpx.Response:
     """Return a recorded response as if it had just arrived, with its body unread.
+
+    Args:
+        interaction: the recording.
+        request: what it answers.
+        source: name of the cassette's file, for a note on the error of a request that got no response.
 
     Raises:
         CassetteCorrupt: if the name of a header is not one.
@@ -42,7 +48,7 @@ def as_response(interaction: Interaction, request: httpx.Request | None = None) 
     failure = interaction.failure
     if failure is not None:
         error: type[httpx.TransportError] = getattr(httpx, failure.type)  # RecordedFailure allows no other names
-        raise error(failure.message, request=request)
+        raise _with_advice(error(failure.message, request=request), interaction, source)
     recorded = interaction.response
     extensions: dict[str, bytes] = {}
     if recorded.reason or recorded.http_version.startswith("HTTP/1"):  # httpx derives a missing one from the status
@@ -63,6 +69,14 @@ def as_response(interaction: Interaction, request: httpx.Request | None = None) 
         stream=_stream_of(interaction),
         extensions=extensions,
     )
+
+
+def _with_advice(error: httpx.TransportError, interaction: Interaction, source: str) -> httpx.TransportError:
+    """Return an error with a note that it was replayed. Its message stays that of the live call."""
+    on = f" (recorded on {interaction.recorded_at:%Y-%m-%d})" if interaction.recorded_at else ""
+    advice = f'It was replayed from {source}{on}. To send the call again, record anew with mode="all".'
+    error.add_note(ReplayAdvice(advice))
+    return error
 
 
 def _stream_of(interaction: Interaction) -> httpx.ByteStream | EventStream:

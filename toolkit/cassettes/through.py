@@ -33,12 +33,15 @@ from toolkit.transport.network import Network
 from toolkit.transport.places import Places, pool_timeout, with_release
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from toolkit.scrubbing.scrubber import Scrubber
 
 
 class Tape(Protocol):
     """The part of a cassette that a call needs; see `Cassette`."""
 
+    path: Path
     scrubber: Scrubber
     scrubbed: ScrubbedRequests
 
@@ -125,7 +128,7 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         match = tape.find(scrubbed, outgoing.identity)
         if match is not None:
             _note_replay(tape, outgoing, match)
-            return as_response(match, request)
+            return as_response(match, request, source=tape.path.name)
         recorded = recorded or RecordedRequest(request.method, uri, header_list(request.headers), body)
         tape.refuse_recorded_values(recorded)
     TRAFFIC.sent += 1

@@ -36,7 +36,7 @@ _HEADS: Final = {
     Form.BASH: _PASTE,
     Form.POWERSHELL: _PASTE,
     Form.CMD: _PASTE,
-    Form.ENV: "The toolkit takes credentials from .env, and addresses from toolkit.toml (--format toml).",
+    Form.ENV: "The credentials are for .env, the addresses for toolkit.toml: the toolkit takes none from .env.",
     Form.TOML: "[addresses] is for toolkit.toml, which holds no credentials.",
 }
 
@@ -87,7 +87,14 @@ def how_to_call(form: Form, addresses: Mapping[str, str], credentials: Mapping[s
     """Yield the lines that name the practice service's addresses and credentials. Nothing else prints credentials."""
     yield comment(form, "A practice service, for this machine only. Its credentials stop working when it stops.")
     yield comment(form, _HEADS[form]) + "\n"
-    yield from _toml(addresses, credentials) if form is Form.TOML else _variables(form, addresses, credentials)
+    if form is Form.TOML:
+        yield from _toml(addresses, credentials)
+    elif form is Form.ENV:
+        yield from _variables(form, {}, credentials)
+        yield ""
+        yield from (comment(form, line) for line in _toml(addresses, {}))
+    else:
+        yield from _variables(form, addresses, credentials)
     yield "\n" + comment(form, "Running. Press Ctrl+C to stop.")
 
 

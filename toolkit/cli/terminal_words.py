@@ -28,6 +28,7 @@ _PHRASES: Final = (
         'Leave verify out, or pass verify="system" or the path of a file with the certificate authority.',
         'Write verify = "system", or the path of a file with the certificate authority, in toolkit.toml.',
     ),
+    ("or port=0 for any", "or --port 0 for any"),
     ('Pass verify="system"', 'Write verify = "system" in toolkit.toml'),
 )
 

@@ -182,9 +182,12 @@ def header_names(prefix: str = DEFAULT_HEADER_PREFIX) -> tuple[str, str]:
     return f"{prefix}-{KEY_ID_HEADER}", f"{prefix}-{SECRET_KEY_HEADER}"
 
 
+SYMBOLIC_ENDING: Final = ".svc.invalid"  # of the hosts that stand for the addresses of the settings
+
+
 def symbolic_address(name: str) -> str:
     """Return the URL that stands for an address in a recording; `.invalid` never resolves (RFC 6761 section 6.4)."""
-    return f"https://{name.replace('_', '-')}.svc.invalid"
+    return f"https://{name.replace('_', '-')}{SYMBOLIC_ENDING}"
 
 
 class Placeholder:

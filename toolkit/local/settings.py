@@ -224,7 +224,7 @@ class Settings:
             raise ConfigurationError(
                 f"The address {name} is not set.",
                 f'Set {name} = "https://..." under [addresses] in {SETTINGS_FILE}{place}, '
-                f"or the variable {variable_name(name)}. {advice}".rstrip(),
+                f"or the variable {variable_name(name)}, which is not read from .env. {advice}".rstrip(),
                 about=name,
             )
         return _parse(name, text)

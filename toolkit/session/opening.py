@@ -59,18 +59,9 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
         _check_live(mode)
         return None
     from toolkit.cassettes.cassette import Cassette
-    from toolkit.scrubbing.known import KnownSecrets
-    from toolkit.scrubbing.rules.model import project_rules
-    from toolkit.scrubbing.scrubber import Scrubber
 
     if isinstance(cassette, str | Path):
-        scrubber = Scrubber(
-            KnownSecrets(),
-            addresses=settings.addresses,
-            header_prefix=settings.header_prefix,
-            rules=project_rules(settings),
-        )
-        return Cassette(cassette, mode, settings=settings, scrubber=scrubber)
+        return Cassette(cassette, mode, settings=settings)
     if not isinstance(cassette, Cassette):
         raise ConfigurationError(
             f"A cassette is a name, a path or a Cassette, not {type(cassette).__name__}.",

@@ -180,6 +180,15 @@ def origin(url: httpx.URL) -> str:
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 
+class ReplayAdvice(str):
+    """A note on an error that a cassette replayed: that it is a replay, and how to send the call again."""
+
+    __slots__ = ()
+
+
+_TO_REACH: Final = "Check the network, the proxy and the address; or replay a cassette, which needs no network."
+
+
 def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
     """Return the error for a failed connection to `what`."""
     reasons = {
@@ -196,7 +205,7 @@ def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
         return Unreachable(f"{what} shows {refused.what}.", next_step, about="verify", is_passing=False)
     return Unreachable(
         f"{what} cannot be reached: {reasons.get(kind, kind)}.",
-        "Check the network, the proxy and the address; or replay a cassette, which needs no network.",
+        next((note for note in getattr(error, "__notes__", ()) if isinstance(note, ReplayAdvice)), _TO_REACH),
         is_passing=isinstance(error, of_either(*_PASSING)),
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.cassettes.catalog.reading import read_bytes
-from toolkit.cassettes.catalog.rescrubbing import Rescrubbed, rescrubbed, todays_scrubber
+from toolkit.cassettes.catalog.rescrubbing import ADDRESS, OTHER, PERSONAL, Rescrubbed, rescrubbed, todays_scrubber
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.recording import writer_lock
@@ -101,7 +101,8 @@ def check_files(
     return [problem for several in problems.values() for problem in several]
 
 
-_TO_SCRUB: Final = "Scrub it: toolkit cassettes scrub. If the file was shared, replace the secrets in it."
+_SCRUB: Final = "Scrub it: toolkit cassettes scrub."
+_TO_SCRUB: Final = f"{_SCRUB} If the file was shared, replace the secrets in it."
 
 
 def _incomplete(path: Path) -> Iterator[Problem]:
@@ -158,7 +159,8 @@ def _unclean(path: Path, opened: Contents, result: Rescrubbed | CassetteError) -
         for number, counts in result.replacements:
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
             what = f"Recorded today, this would be replaced: {kinds}."
-            yield Problem(path, RULES, what, _TO_SCRUB, opened.line(number), number + 1)
+            next_step = _SCRUB if counts.keys() <= {ADDRESS, PERSONAL, OTHER} else _TO_SCRUB
+            yield Problem(path, RULES, what, next_step, opened.line(number), number + 1)
 
 
 def _facts(

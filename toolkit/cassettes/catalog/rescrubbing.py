@@ -14,6 +14,7 @@ from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, Unparsed
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.cassettes.recording.repair import scrub
+from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import SecretLeak
 from toolkit.local.settings import Settings
 from toolkit.scrubbing import gate
@@ -26,7 +27,7 @@ from toolkit.scrubbing.scrubber import Scrubber
 ADDRESS, PERSONAL, OTHER = "address", "personal data", "other"
 # A placeholder as it is, and as URLs and JSON write it.
 _PLACEHOLDER: Final = re.compile(rb"(?:<|%3[Cc]|\\u003c)([A-Z][A-Z0-9_]{0,60})(?:-[0-9]{1,9})?(?:>|%3[Ee]|\\u003e)")
-_SYMBOLIC: Final = b".svc.invalid"
+_SYMBOLIC: Final = SYMBOLIC_ENDING.encode()
 
 
 class Replacement(NamedTuple):

@@ -12,6 +12,7 @@ from typing import Final
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.differences import COMPARED, nearest
 from toolkit.cassettes.replay.matching import Identity, Matcher
+from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteError, CassetteMiss
 from toolkit.core.escaping import excerpt, printable
 from toolkit.local.folders import how_to_name_project
@@ -127,6 +128,8 @@ def no_match(
     else:
         what += " It is empty." if is_empty else " It has no calls, only token requests."
     advice = 'To add it, open the cassette online with mode="new_episodes"; to record everything again, use mode="all".'
+    if SYMBOLIC_ENDING not in request.uri and any(SYMBOLIC_ENDING in description for description in descriptions):
+        advice += f" A host in {SYMBOLIC_ENDING} stands for an address in toolkit.toml: if that is missing, set it."
     return CassetteMiss(what, advice, about="cassette", nearest=descriptions)
 
 
