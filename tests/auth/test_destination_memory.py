@@ -84,6 +84,8 @@ def test_every_part_counts(in_project, home, change):
     with pytest.raises(UnsafeAddress) as caught:
         check_destinations(credentials, Settings.load(file, environ={}))
     assert caught.value.about == (name if change != "prefix" else "header_prefix")
+    assert ("have not been used with the address market_data" in caught.value.what) is (change == "added")
+    assert ("If you added this yourself, run `toolkit" in caught.value.next_step) is (change == "added")
 
 
 def test_the_users_word(in_project):

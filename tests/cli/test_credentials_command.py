@@ -159,6 +159,24 @@ def test_add_key_pair(person, home, project):
     assert secret_key not in output
 
 
+def test_add_default(person):
+    """The hints for the profile `default` leave out its name; the header prefix is said to be the default."""
+    _, output = add_pair(person, "default")
+    assert 'tk.Session("paper") ' in output
+    assert "header prefix  SVC  (default)" in output
+    assert "is not set" not in output
+    add_pair(person, "research")
+    assert "remark" not in run("list")
+
+
+def test_missing_address(person, project):
+    """`add` says which address is missing, and that the credentials have to be allowed to go there later."""
+    (project / "toolkit.toml").write_text('[addresses]\ntrading_paper = "https://trading-paper.example.com"\n')
+    _, output = add_pair(person)
+    assert "market_data is not set." in output
+    assert "`toolkit credentials allow mine --environment paper` once" in output
+
+
 def test_addresses_are_printed_before_asking(person, monkeypatch, capsys):
     """The addresses are printed before the first question, because the project may be a stranger's."""
 
@@ -441,7 +459,7 @@ def test_test_command(service, name, environment, lines):
     output = run("test", "--environment", environment)
     positions = [re.search(line, output).start() for line in lines]
     assert positions == sorted(positions)
-    assert "the document shows no path to call" in output
+    assert "reachable; the service's document shows nothing to call there" in output
     assert "account_number" not in output
     assert "real account" not in output
     for _, secret in service.credentials[name].secrets():
@@ -483,6 +501,21 @@ def test_test_command_unreachable(service, monkeypatch):
     assert service_file.name == "toolkit.toml"
     output = run("test", "-e", "live")
     assert "not called: The address trading_live is not set." in output
+    assert "trading_live is not set. If you set it later, run `toolkit credentials allow mine" in output
+
+
+def test_test_command_says_once_what_is_new(project, monkeypatch):
+    """An address that was added is refused once for all interfaces, with the command that allows it."""
+    monkeypatch.setenv("TOOLKIT_PAPER_KEY_ID", "a-key-id-1")
+    monkeypatch.setenv("TOOLKIT_PAPER_SECRET_KEY", "not-a-real-secret")
+    (project / "toolkit.toml").write_text('[addresses]\ntrading_paper = "https://trading.example"\n')
+    check_destinations(load_credentials("paper"), tk.Settings.load())
+    with (project / "toolkit.toml").open("a") as file:
+        file.write('market_data = "https://added.example"\n')
+    output = run("test", "-e", "paper", status=1)
+    assert output.count("https://added.example") == 1
+    assert "as above" in output
+    assert "toolkit credentials allow default --environment paper" in output
 
 
 def test_test_command_offline(service, monkeypatch):

@@ -25,6 +25,10 @@ OPTIONS = {"--scheme", "--replace", "--mode", "--play-log", "--key-file"}
         ('Write cassettes = "cassettes".', 'Write cassettes = "cassettes".'),
         ('Use token_store="shared".', 'Use token_store="shared".'),
         ("Choose a first port, or port=0 for any.", "Choose a first port, or --port 0 for any."),
+        (
+            'Choose one by its name: tk.Session("paper", "fund").',
+            "Choose one by its name: --credentials fund, or `toolkit credentials test fund --environment paper`.",
+        ),
         ("Give a file as a pathlib.Path: Path(...).", "Give the file with --key-file."),
     ],
 )

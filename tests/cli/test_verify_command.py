@@ -189,8 +189,8 @@ def test_editor_metadata(run):
     by_editor = Difference("metadata/language_info/version", Kind.EDITOR, diff=('-"3.11.7"',))
     result = run(differences=(by_editor,))
     assert result.exit_code == 0
-    assert "same, with an editor's metadata" in result.output
-    assert "--update removes it" in result.output
+    assert "same, except for editors' metadata" in result.output
+    assert "Metadata that editors write differs; it does not count." in result.output
     result = run(outcome=Outcome.DIFFERS, differences=(by_editor, RESULT))
     assert result.exit_code == 1
     assert "differs at 1 place" in result.output

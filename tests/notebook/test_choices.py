@@ -114,6 +114,7 @@ def test_credentials_of_the_environment_are_offered_and_no_others():
     assert first_credentials(choices, None) is typed[0]
     assert first_credentials(choices, "gone") is typed[0]
     assert first_credentials(choices[1:], None) == SavedChoice("desk")
+    assert first_credentials([*choices[1:3], ("default", SavedChoice("default"))], None) == SavedChoice("default")
     assert first_credentials(choices[1:], "gone") == NewChoice(CredentialKind.CLIENT_SECRET)
 
 

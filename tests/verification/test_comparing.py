@@ -167,12 +167,14 @@ def test_kind_of(stored, now, form, kind):
         ("<x 0x7f12345678>", "<x 0x7f12345679>", "memory address"),
         ("at 2026-01-02 10:11:12.5", "at 2026-01-02 10:11:13.25", "time of the run"),
         ("1" * 32, "2" * 32, "random identifier"),
+        ("paper · live calls, recorded", "paper · replayed, recorded 1 May 2026", "Run the notebook once more"),
+        ("live calls, recorded · 1", "live calls, recorded · 2", ""),
         ("10:11:12 and 1", "10:11:13 and 2", ""),
         (None, "10:11:13", ""),
     ],
 )
 def test_hint_at(stored, now, words):
-    """An address, time or identifier gives a hint if nothing else differs."""
+    """An address, time or identifier gives a hint if nothing else differs, and so does a run that recorded."""
     assert words in hint_at(stored, now)
     assert bool(words) == bool(hint_at(stored, now))
 

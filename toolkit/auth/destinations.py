@@ -101,7 +101,9 @@ class Change(NamedTuple):
 
     def in_words(self) -> str:
         label, text = self.destination.label, self.destination.text
-        before = " or ".join(f"{old} ({place})" for old, place in self.earlier.items()) or "not set"
+        if not self.earlier:
+            return f"The {label} is new: {text} ({self.destination.place_in_words})."
+        before = " or ".join(f"{old} ({place})" for old, place in self.earlier.items())
         return f"The {label} is now {text} ({self.destination.place_in_words}); before, it was {before}."
 
 
@@ -145,7 +147,6 @@ def refusal(found: list[Change], *, name: str, environment: Environment, source:
         environment: the environment of the credentials.
         source: where the credentials come from, in words.
     """
-    differences = " ".join(change.in_words() for change in found)
     places = " and ".join(dict.fromkeys(change.destination.place_in_words for change in found))
     command = f"toolkit credentials allow {shell_word(name)} --environment {environment}"
     in_code = [change.destination for change in found if not change.destination.place]
@@ -157,12 +158,17 @@ def refusal(found: list[Change], *, name: str, environment: Environment, source:
         )
     else:
         allow = f"run `{command}` in that project"
-    return UnsafeAddress(
-        f"Nothing was sent, because the credentials {name} for {environment} ({source}) would go elsewhere. "
-        f"{differences}",
-        f"Check {places}: whoever wrote that would receive the credentials. If you trust it, {allow}.",
-        about=found[0].destination.name,
-    )
+    who = f"the credentials {name} for {environment} ({source})"
+    if any(change.earlier for change in found):
+        what = f"{who} would go elsewhere. {' '.join(change.in_words() for change in found)}"
+        next_step = f"Check {places}: whoever wrote that would receive the credentials. If you trust it, {allow}."
+    else:
+        new = (f"the {to.label}, {to.text} ({to.place_in_words})" for to, _ in found)
+        what = f"{who} have not been used with {' and '.join(new)}."
+        next_step = (
+            f"If you added this yourself, {allow}. If not, check {places}: whoever wrote that would receive them."
+        )
+    return UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=found[0].destination.name)
 
 
 def _address(text: str) -> Address:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from toolkit.auth import checks
 from toolkit.auth.destination_memory import DestinationMemory, new_in_environment, uses_of
-from toolkit.auth.destinations import Change, Destination, changes
+from toolkit.auth.destinations import HEADER_PREFIX, Change, Destination, changes
 from toolkit.auth.profiles.fields import REQUIRED, Profile
 from toolkit.auth.profiles.lookup import survey
 from toolkit.auth.profiles.prompt import can_ask
@@ -21,11 +21,13 @@ from toolkit.auth.profiles.saving import (
     remove_credentials,
     save_credentials,
 )
+from toolkit.auth.profiles.variables import DEFAULT
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cli import probe, terminal, values
-from toolkit.core.document import Environment
+from toolkit.core.document import DEFAULT_HEADER_PREFIX, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.secret import Secret
+from toolkit.core.shells import shell_word
 from toolkit.local.files import shown
 from toolkit.local.settings import Settings, is_offline
 from toolkit.session.session import Session
@@ -122,11 +124,15 @@ def add(
         soft_wrap=True,
     )
     _warn_if_hidden(console, settings, saved)
+    _print_missing_addresses(console, environment, name, settings)
     terminal.print_next_steps(
         console,
         [
             (f"toolkit credentials test {name} --environment {environment}", "call each interface once"),
-            (f'tk.Session("{environment}", "{name}")', "use them in Python"),
+            (
+                f'tk.Session("{environment}")' if name == DEFAULT else f'tk.Session("{environment}", "{name}")',
+                "use them in Python",
+            ),
         ],
     )
 
@@ -156,14 +162,23 @@ def list_(
             ],
         )
         return
-    table = terminal.folding_table("environment", "profile", "kind", "source", "remark")
+    has_remarks = any(not (isinstance(entry.outcome, Profile) and entry.comes_first) for entry in entries)
+    columns = ("environment", "profile", "kind", "source", "remark")
+    table = terminal.folding_table(*columns[: None if has_remarks else -1])
     for entry in entries:
         if isinstance(entry.outcome, Profile):
             remark = "" if entry.comes_first else "not used: an earlier place has credentials of that name"
             cells = entry.name, str(entry.outcome.kind), entry.outcome.source, remark
         else:
             cells = entry.name, "", "", f"broken: {entry.outcome.what}"
-        table.add_row(entry.environment, *map(terminal.escape, cells))
+        row = (
+            entry.environment,
+            terminal.escape(cells[0]),
+            cells[1],
+            terminal.FoldedText(cells[2]),
+            terminal.escape(cells[3]),
+        )
+        table.add_row(*row[: len(table.columns)])
     console.print(table, highlight=False)
     for entry in entries:
         if not isinstance(entry.outcome, Profile):
@@ -179,7 +194,9 @@ def list_(
 )
 def probe_(
     environment: EnvironmentOption,
-    name: Annotated[str | None, typer.Argument(help="Name of the profile; by default the only one.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Name of the profile; by default the only one, or `default`.")
+    ] = None,
 ) -> None:
     """Call each interface of the environment once, live, and say what works.
 
@@ -195,7 +212,10 @@ def probe_(
         if environment.rules.real_account:
             console.print("The calls go to the real account; they only read.", highlight=False)
         results = probe.probe(session)
+        caller, settings = session.credentials, session.settings
     probe.print_probes(console, results)
+    if caller is not None:
+        _print_missing_addresses(console, environment, caller.name, settings)
     if any(result.works is False for result in results) or not any(result.works for result in results):
         raise typer.Exit(1)
 
@@ -275,8 +295,23 @@ def remove(
 def _print_destinations(console: Console, destinations: list[Destination]) -> None:
     console.print("Secrets are sent only to these addresses:", soft_wrap=True)
     for destination in destinations:
-        line = f"{destination.label}  {destination.text}  ({destination.place_in_words})"
+        is_default = (destination.name, destination.text) == (HEADER_PREFIX, DEFAULT_HEADER_PREFIX)
+        place = "default" if is_default else destination.place_in_words
+        line = f"{destination.label}  {destination.text}  ({place})"
         console.print(f"  {terminal.escape(line)}", highlight=False, soft_wrap=True)
+
+
+def _print_missing_addresses(console: Console, environment: Environment, name: str, settings: Settings) -> None:
+    """Say which addresses credentials could still get, and that they have to be allowed then."""
+    missing = [address for address in environment.rules.addresses.values() if not settings.addresses.get(address)]
+    if missing:
+        them = "it" if len(missing) == 1 else "them"
+        console.print(
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set. If you set {them} later, run "
+            f"`toolkit credentials allow {shell_word(name)} --environment {environment}` once.",
+            highlight=False,
+            soft_wrap=True,
+        )
 
 
 def _print_changes(console: Console, new: list[Change]) -> None:

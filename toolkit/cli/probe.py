@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from toolkit.session.session import Session
 
 _ROOT: Final = "/"
+_LONG: Final = 60  # characters of a meaning that is shown once
 _CHECK_ADDRESS: Final = "Check the address: a path prefix may be missing or wrong."
 _CHECK_CREDENTIALS: Final = "Check that the credentials belong to this environment, and save them again."
 
@@ -83,7 +84,7 @@ def explain_status(status: int, *, is_documented: bool) -> tuple[bool, str, str]
     if status == 403:
         return False, "refused: these credentials are not allowed to do this", "Ask the service what they may do."
     if not is_documented:
-        return True, "reachable and did not refuse the caller; the document shows no path to call", ""
+        return True, "reachable; the service's document shows nothing to call there", ""
     if status < 300:
         return True, "works", ""
     if status == 429:
@@ -97,9 +98,12 @@ def print_probes(console: Console, results: list[Probe]) -> None:
     """Print the result of each call, and below the table what to do about those that did not succeed."""
     table = terminal.folding_table("interface", "call", "status", "elapsed", "meaning")
     colours = {True: "green", False: "red", None: "yellow"}
+    shown: set[str] = set()
     for result in results:
+        words = "as above" if len(result.meaning) > _LONG and result.meaning in shown else result.meaning
+        shown.add(result.meaning)
         elapsed = "" if result.elapsed is None else f"{result.elapsed:.3f} s"
-        meaning = f"[{colours[result.works]}]{terminal.escape(result.meaning)}[/]"
+        meaning = f"[{colours[result.works]}]{terminal.escape(words)}[/]"
         table.add_row(result.interface, result.call, str(result.status or ""), elapsed, meaning)
     console.print(table, highlight=False)
     for step in dict.fromkeys(result.next_step for result in results if result.next_step):

@@ -35,7 +35,7 @@ OPTIONS: Final[set[str]] = set()  # the long options of all commands; the applic
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 ACCOUNT_COLUMNS: Final = ("account_number", "status", "currency", "cash", "equity", "buying_power")
 _LONGEST_CELL: Final = 40  # characters
-_BREAK: Final = re.compile(r"(?<=[/?&, ])(?=[^/?&, ])")  # where a URI may go on in the next line
+_BREAK: Final = re.compile(r"(?<=[/\\?&, ])(?=[^/\\?&, ])")  # where a path or URI may go on in the next line
 _PLACEHOLDER: Final = re.compile(r"%3C([A-Z0-9_]+)%3E")
 _MISSING_VALUES: Final = frozenset({"None", "nan", "NaT", "<NA>"})
 
@@ -117,12 +117,17 @@ def short_uri(uri: str) -> str:
     return uri.removeprefix("https://").replace(".svc.invalid/", "/", 1)
 
 
-class RequestCell:
-    """A method and a URI in a table, folded where parts of the URI end rather than in the middle of words."""
+class FoldedText:
+    """A path or URI in a table, folded where its parts end rather than in the middle of words; it need not be escaped.
 
-    def __init__(self, method: str, uri: str) -> None:
-        request = _PLACEHOLDER.sub(r"<\1>", f"{method} {short_uri(uri)}")
-        self._pieces = _BREAK.split(printable(request))
+    Args:
+        text: the text.
+        style: the style of rich that it has.
+    """
+
+    def __init__(self, text: str, style: str = "") -> None:
+        self._pieces = _BREAK.split(printable(text))
+        self._style = style
 
     def __rich_measure__(self, _: Console, options: ConsoleOptions) -> Measurement:
         """Return the widths that rich may give the cell."""
@@ -134,10 +139,17 @@ class RequestCell:
         line = ""
         for piece in self._pieces:
             if line and len(line) + len(piece.rstrip()) > options.max_width:
-                yield Text(line.rstrip(), overflow="fold")
+                yield Text(line.rstrip(), style=self._style, overflow="fold")
                 line = ""
             line += piece
-        yield Text(line.rstrip(), overflow="fold")
+        yield Text(line.rstrip(), style=self._style, overflow="fold")
+
+
+class RequestCell(FoldedText):
+    """A method and a URI in a table."""
+
+    def __init__(self, method: str, uri: str) -> None:
+        super().__init__(_PLACEHOLDER.sub(r"<\1>", f"{method} {short_uri(uri)}"))
 
 
 def size_text(count: int) -> str:

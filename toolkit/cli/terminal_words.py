@@ -11,6 +11,10 @@ from collections.abc import Collection
 from typing import Final
 
 _ARGUMENT: Final = re.compile(r'\b(?P<name>[a-z][a-z_]*)=(?:(?P<flag>True)\b|"(?P<text>[\w.-]+)")')
+_SESSION_ARGUMENTS: Final = re.compile(r'tk\.Session\("(?P<environment>[\w-]+)", "(?P<name>[\w.-]+)"\)')
+_SESSION_OPTIONS: Final = (
+    r"--credentials \g<name>, or `toolkit credentials test \g<name> --environment \g<environment>`"
+)
 # Advice that is about Python alone, and what replaces it. The text of an error below is quoted as it is there.
 _PHRASES: Final = (
     ("Give its file as a pathlib.Path, or keep its line breaks.", "Give its file with --key-file."),
@@ -49,4 +53,4 @@ def for_terminal(text: str, options: Collection[str]) -> str:
             return match[0]
         return name if match["flag"] else f"{name} {match['text']}"
 
-    return _ARGUMENT.sub(option, text)
+    return _ARGUMENT.sub(option, _SESSION_ARGUMENTS.sub(_SESSION_OPTIONS, text))

@@ -95,7 +95,7 @@ def _print_summary(console: Console, verdicts: list[Verdict]) -> None:
     table = terminal.folding_table("notebook", "cells", "seconds", "result")
     for verdict in verdicts:
         table.add_row(
-            terminal.escape(str(verdict.path)),
+            terminal.FoldedText(str(verdict.path)),
             str(verdict.cells),
             f"{verdict.seconds:.1f}",
             f"[{_COLOURS[verdict.outcome]}]{terminal.escape(_result_text(verdict))}[/]",
@@ -103,7 +103,9 @@ def _print_summary(console: Console, verdicts: list[Verdict]) -> None:
     console.print()
     console.print(table, highlight=False)
     if any(verdict.outcome is Outcome.SAME and verdict.differences for verdict in verdicts):
-        console.print("\nAn editor added metadata when it saved, which does not count; [cyan]--update[/] removes it.")
+        console.print(
+            "\nMetadata that editors write differs; it does not count. [cyan]--update[/] stores it as this run has it."
+        )
     if any(verdict.outcome is Outcome.DIFFERS for verdict in verdicts):
         console.print("\nIf the new outputs are right, add [cyan]--update[/] and check what git shows.")
     for verdict in verdicts:
@@ -116,7 +118,7 @@ def _print_summary(console: Console, verdicts: list[Verdict]) -> None:
 def _result_text(verdict: Verdict) -> str:
     count = len(verdict.decisive_differences)
     if verdict.outcome is Outcome.SAME and verdict.differences:
-        return f"{verdict.outcome}, with an editor's metadata"
+        return f"{verdict.outcome}, except for editors' metadata"
     if verdict.outcome is Outcome.DIFFERS and verdict.in_presentation_only:
         return f"{verdict.outcome} in presentation only"
     if count:

@@ -88,8 +88,9 @@ class BaseSession(Generic[ClientType]):
             environment: "live", "paper", "broker-live" or "broker-sandbox"; by default that of the
                 credentials, in replay that of the cassette.
             credentials: credentials, the name of a saved profile, or None for the only saved profile of the
-                environment. A replay needs none. With the settings of a practice service that runs in this process, the
-                names of its own credentials come first: "paper", "sandbox-secret".
+                environment, or for the one named "default" if there are several. A replay needs none. With the
+                settings of a practice service that runs in this process, the names of its own credentials come first:
+                "paper", "sandbox-secret".
             cassette: name or path of a cassette, or an open cassette; None for live calls.
             mode: vcrpy's record mode, by default `once`.
             settings: by default those of the project and the TOOLKIT_* variables.

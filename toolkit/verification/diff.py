@@ -24,6 +24,7 @@ _REPR: Final = re.compile(r"\s*<.*>\s*", re.DOTALL)
 _CONTEXT: Final = 2  # lines
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 _INSTANT: Final = re.compile(r"\b(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d+)?\b|\b\d{10}\.\d{3,}\b")
+_RECORDING: Final = "live calls, recorded"  # on the card of a session
 _UUID: Final = re.compile(r"\b[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\b")
 
 
@@ -70,6 +71,8 @@ def hint_at(stored: Any, new: Any) -> str:
     ):
         if pattern.search(new) and pattern.sub("", stored) == pattern.sub("", new):
             return f"It contains {reason}."
+    if _RECORDING in stored and _RECORDING not in new and "replayed" in new:
+        return "It was made while recording. Run the notebook once more and save it, or add --update."
     return ""
 
 

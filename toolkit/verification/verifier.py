@@ -256,7 +256,9 @@ def _counted(difference: Difference) -> Difference:
     """Return an editor's metadata as a difference like any other."""
     if difference.kind is not Kind.EDITOR:
         return difference
-    return replace(difference, kind=Kind.METADATA, hint="An editor added it when it saved; --update removes it.")
+    return replace(
+        difference, kind=Kind.METADATA, hint="Editors write this when they save; --update stores it as this run has it."
+    )
 
 
 def _failure(error: Exception) -> Failure:

@@ -252,19 +252,18 @@ def test_load_puts_nothing_together(settings, project):
 
 
 def test_load_one_of_several(settings, project):
-    """If there are several profiles, the error lists their names, and each loads by its name."""
-    environ = {
-        "TOOLKIT_LIVE_KEY_ID": "1",
-        "TOOLKIT_LIVE_SECRET_KEY": "secret-1",
-        "TOOLKIT_LIVE__OTHER_FUND_KEY_ID": "2",
-        "TOOLKIT_LIVE__OTHER_FUND_SECRET_KEY": "secret-2",
-        "TOOLKIT_PAPER_KEY_ID": "3",
-        "TOOLKIT_PAPER_SECRET_KEY": "secret-3",
-    }
-    with pytest.raises(ConfigurationError, match="several profiles for live: default, other-fund"):
+    """Of several profiles, `default` is loaded without a name; if there is none, the error lists the names."""
+    environ = {}
+    for number, name in enumerate(["LIVE__OTHER_FUND", "LIVE__RESEARCH", "PAPER"]):
+        environ[f"TOOLKIT_{name}_KEY_ID"] = str(number)
+        environ[f"TOOLKIT_{name}_SECRET_KEY"] = f"secret-{number}"
+    with pytest.raises(ConfigurationError, match="several profiles for live: other-fund, research") as caught:
         load_credentials("live", settings=settings, environ=environ)
-    assert load_credentials("live", "other-fund", settings=settings, environ=environ).key_id.reveal() == "2"
-    assert load_credentials("paper", settings=settings, environ=environ).key_id.reveal() == "3"
+    assert 'tk.Session("live", "other-fund")' in caught.value.next_step
+    assert load_credentials("live", "other-fund", settings=settings, environ=environ).key_id.reveal() == "0"
+    assert load_credentials("paper", settings=settings, environ=environ).key_id.reveal() == "2"
+    environ |= {"TOOLKIT_LIVE_KEY_ID": "3", "TOOLKIT_LIVE_SECRET_KEY": "secret-3"}
+    assert load_credentials("live", settings=settings, environ=environ).key_id.reveal() == "3"
 
 
 @pytest.mark.parametrize(

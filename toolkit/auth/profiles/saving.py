@@ -27,7 +27,7 @@ from toolkit.auth.profiles.saved import (
     write,
 )
 from toolkit.auth.profiles.serialize import decompose
-from toolkit.auth.profiles.variables import variables_to_set
+from toolkit.auth.profiles.variables import DEFAULT, variables_to_set
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import SHORTEST_SECRET, Secret
@@ -78,13 +78,14 @@ def load_credentials(
 
     Args:
         environment: the environment of the profile.
-        name: the name of the profile or of practice credentials; None for the only profile of the environment.
+        name: the name of the profile or of practice credentials; None for the only profile of the environment, or
+            for `default` among several.
         settings: where the project is, and the addresses that the credentials are about to be used with.
         environ: environment variables; by default those of the process.
 
     Raises:
-        ConfigurationError: if there is no such profile, or several; if it is incomplete or malformed; if the keyring
-            does not open it.
+        ConfigurationError: if there is no such profile, or several and none is named `default`; if it is incomplete
+            or malformed; if the keyring does not open it.
         CredentialsMismatch: if a variable or file has a field that the environment does not take.
         UnsafeAddress: if a saved profile was saved for other destinations than the settings now have. (Credentials
             from variables are checked when they are first used.)
@@ -125,12 +126,14 @@ def find_credentials(
             if profile.name == name:
                 return profile.credentials()
             by_name.setdefault(profile.name, profile)
+    if name is None and DEFAULT in by_name:
+        return by_name[DEFAULT].credentials()
     if name is None and len(by_name) == 1:
         return by_name.popitem()[1].credentials()
     if name is None and by_name:
         raise ConfigurationError(
             f"There are several profiles for {environment}: {', '.join(sorted(by_name))}.",
-            "Choose one of them by its name.",
+            f'Choose one by its name: tk.Session("{environment}", "{min(by_name)}").',
             about="name",
         )
     if practice:

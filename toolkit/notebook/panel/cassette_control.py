@@ -96,6 +96,6 @@ class CassetteControl(DropdownControl):
     def name(self) -> Any:
         """The field for the name of a new cassette."""
         layout = self._look["layout"]
-        name = ipywidgets.Text(description="Name", placeholder="tour", continuous_update=False, layout=layout)
+        name = ipywidgets.Text(description="Name", placeholder="my-recording", continuous_update=False, layout=layout)
         name.observe(self._changed, "value")
         return name

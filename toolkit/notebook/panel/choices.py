@@ -186,11 +186,14 @@ def kept_or_first(
 
 
 def first_credentials(options: Sequence[tuple[str, CredentialsChoice]], profile: str | None) -> CredentialsChoice:
-    """Return the choice to start with: the named profile, else the first choice.
+    """Return the choice to start with: the named profile, else the first choice, and among saved ones `default`.
 
     If the named profile is not there, no other saved profile is chosen in its place.
     """
     values = [value for _, value in options]
+    default = SavedChoice(DEFAULT_NAME)
+    if profile is None and isinstance(values[0], SavedChoice) and default in values:
+        return default
     if profile is None or SavedChoice(profile) in values:
         return values[0] if profile is None else SavedChoice(profile)
     return next(value for value in values if not isinstance(value, SavedChoice))

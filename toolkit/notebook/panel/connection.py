@@ -46,7 +46,8 @@ def connect(
         environment: None for the environment of the cassette or the credentials.
         mode: a replay sends nothing; recording adds to what the cassette holds.
         cassette: the cassette to replay or to record; None when live.
-        credentials: credentials, the name of a saved profile, or None for the only profile of the environment.
+        credentials: credentials, the name of a saved profile, or None for the only profile of the environment, or
+            for `default` among several.
         settings: addresses and folders.
 
     Raises:

@@ -57,7 +57,7 @@ TRUST: Final = "I trust this destination"
 NOT_TRUSTED: Final = PanelProblem(
     "connect", "The destination of these credentials is new.", f"If you trust it, tick “{TRUST}” first."
 )
-UNNAMED_CASSETTE: Final = PanelProblem("cassette", "The cassette has no name.", "Type one, such as tour.")
+UNNAMED_CASSETTE: Final = PanelProblem("cassette", "The cassette has no name.", "Type one, such as my-recording.")
 ENCRYPTED_KEY: Final = PanelProblem(PASSPHRASE.name, "This private key is encrypted.", "Type its passphrase.")
 NOT_FOR_VISITORS: Final = PanelProblem(
     "credentials", "The saved credentials that this notebook names are not offered to visitors.", "Type your own."

@@ -30,7 +30,7 @@ class CassetteChoice:
     Attributes:
         name: name or path of the cassette; None for the one named after the test.
         environment: the environment of the session; None for that of the cassette or the credentials.
-        credentials: the saved profile to record with; None for the only one.
+        credentials: the saved profile to record with; None for the only one, or `default` among several.
         mode: the record mode; None for strict replay. "none" holds against `--toolkit-record`, too.
         strict: whether each recording must be played exactly once.
         match_on, secrets, rules: as for `tk.Cassette`.
