@@ -117,6 +117,6 @@ def test_refusal_of_code():
     """A command does not know what code says, so the error says how to tell it."""
     new = changes([Destination("auth", "https://a.example"), Destination(HEADER_PREFIX, "ACME")], {})
     error = refusal(new, name="fund", environment=Environment.BROKER_LIVE, source="keyring")
-    assert "not set" in error.what
+    assert "have not been used with" in error.what
     for text in ("TOOLKIT_AUTH_URL=https://a.example", "TOOLKIT_HEADER_PREFIX=ACME", "save_credentials()"):
         assert text in error.next_step
