@@ -1,4 +1,4 @@
-"""What a page gets while the site is built: its generated part, its navigation, and links that lead inside the site."""
+"""Additions to a page of the site: its generated part, its navigation, and links to other pages of the site."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def check_terminal(environment: Environment) -> None:
     """Check that values can be asked for.
 
     Raises:
-        ConfigurationError: if there is no terminal.
+        ConfigurationError: if standard input is not a terminal.
     """
     if not can_ask():
         raise ConfigurationError(

@@ -37,7 +37,7 @@ def as_choice(value: object, choices: Iterable[C], *, about: str) -> C:
     """Return a text that is one of the choices.
 
     Raises:
-        UnknownName: if it is none of them; it suggests the nearest.
+        UnknownName: if it is not one of them; the error suggests the nearest.
     """
     names = list(choices)
     if isinstance(value, str) and value in names:

@@ -2,7 +2,7 @@
 
 ToolkitError
 ├─ ConfigurationError        an address, credential, profile or argument is missing or malformed
-│  └─ UnknownName            a text is none of the choices, such as a misspelt environment
+│  └─ UnknownName            a text is not one of the choices, such as a misspelt environment
 ├─ AccessError               refused by the toolkit, before anything was sent
 │  ├─ InterfaceNotAllowed    this environment does not have the interface
 │  ├─ CredentialsMismatch    credentials of another environment or kind
@@ -95,7 +95,7 @@ class ConfigurationError(ToolkitError):
 
 
 class UnknownName(ConfigurationError, ValueError):
-    """A text is none of the choices; the message lists them and suggests the nearest.
+    """A text is not one of the choices; the message lists them and suggests the nearest.
 
     Also a ValueError, as for every value that an enumeration does not have.
     """

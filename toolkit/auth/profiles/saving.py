@@ -84,7 +84,7 @@ def load_credentials(
         environ: environment variables; by default those of the process.
 
     Raises:
-        ConfigurationError: if there is no such profile, or several and none is named `default`; if it is incomplete
+        ConfigurationError: if no profile matches, or several do and none is named `default`; if it is incomplete
             or malformed; if the keyring does not open it.
         CredentialsMismatch: if a variable or file has a field that the environment does not take.
         UnsafeAddress: if a saved profile was saved for other destinations than the settings now have. (Credentials
