@@ -206,6 +206,7 @@ def asked_below_the_cell(typist):
         field.fill(text)
         field.press("Enter")
     status(notebook, f"{CONNECTED}: 1 account.")
+    wait_for_choice(notebook, "Credentials", "default · this notebook")
     typist.typed += texts
 
 

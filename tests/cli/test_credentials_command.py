@@ -107,7 +107,8 @@ class Person:
 def person(monkeypatch):
     """Put a person at the terminal; without this fixture there is no terminal."""
     person = Person()
-    for place in ("toolkit.cli.values.can_ask", "toolkit.cli.credentials_command.can_ask"):
+    for module in ("values", "credentials_command", "credentials_destinations"):
+        place = f"toolkit.cli.{module}.can_ask"
         monkeypatch.setattr(place, lambda: True)
     monkeypatch.setattr("getpass.getpass", person.type_unseen)
     monkeypatch.setattr("builtins.input", person.type_seen)
@@ -572,6 +573,7 @@ def test_allow_without_a_terminal(person, project, monkeypatch):
     add_pair(person)
     (project / "toolkit.toml").write_text(CLONE)
     monkeypatch.setattr("toolkit.cli.credentials_command.can_ask", lambda: False)
+    monkeypatch.setattr("toolkit.cli.credentials_destinations.can_ask", lambda: False)
     assert "--yes" in refusal("allow", "mine", "-e", "paper")
     assert "Allowed." in run("allow", "mine", "-e", "paper", "--yes")
     assert load_credentials("paper", "mine").name == "mine"

@@ -30,6 +30,10 @@ class User:
         """Return the labels that a dropdown offers."""
         return [label for label, _ in self.dropdown(control).options]
 
+    def chosen(self, control):
+        """Return the label of the choice in a dropdown."""
+        return self.dropdown(control).label
+
     def choose(self, control, label):
         """Choose the option whose label starts with these words."""
         dropdown = self.dropdown(control)

@@ -388,6 +388,15 @@ def test_pressing_twice_asks_once(open_panel, service):
     assert user.status.startswith("Connected.")
 
 
+def test_the_status_is_the_last_to_change(open_panel, service):
+    """The panel says that it is connected once the typed credentials are chosen, so that the next choice stands."""
+    user = open_panel("paper")
+    chosen = []
+    user.panel._view.observe(lambda change: chosen.append((change["new"], user.chosen("credentials"))), "status")
+    user.connect(*typed(service.credentials["paper"])[1:])
+    assert [label for status, label in chosen if status.startswith("Connected.")] == ["default · this notebook"]
+
+
 def test_enter_in_a_field_connects(open_panel, service):
     """Pressing Enter in a field connects."""
     _, *texts = typed(service.credentials["paper"])

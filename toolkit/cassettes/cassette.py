@@ -21,13 +21,12 @@ from toolkit.cassettes.replay.play_log import play_log_of
 from toolkit.cassettes.replay.player import Player
 from toolkit.cassettes.replay.recorded_values import RecordedValues
 from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
-from toolkit.cassettes.staleness import staleness_text
+from toolkit.cassettes.staleness import warn_if_stale
 from toolkit.core.arguments import as_flag, as_instance, as_texts
-from toolkit.core.clock import SystemClock
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import TRAFFIC, Authorization
 from toolkit.core.secret import Secret
-from toolkit.core.user_code import shell, warn
+from toolkit.core.user_code import warn
 from toolkit.local.settings import Settings, as_settings, is_offline
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest
@@ -134,20 +133,8 @@ class Cassette:
             log=play_log_of(self.path),
         )
         self._open_for_recording()
-        if settings is not None and settings.stale_after_days is not None:
-            self._warn_if_stale(settings.stale_after_days)
-
-    def _warn_if_stale(self, stale_after: int) -> None:
-        """Warn in a script of an old recording. A notebook must show the same on any day, and offline nobody can help.
-
-        Args:
-            stale_after: age in days from which a recording is stale.
-        """
-        if not self.replays or shell() is not None or is_offline():
-            return
-        text = staleness_text(self.path, self.recorded_at, stale_after, SystemClock().now())
-        if text is not None:
-            warn(f'{text} To record it again, open it with mode="all".')
+        if settings is not None and self.replays and not is_offline():
+            warn_if_stale(self.path, self.recorded_at, settings.stale_after_days)
 
     def _read(self) -> bytes:
         try:

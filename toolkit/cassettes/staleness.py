@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from toolkit.core.clock import SystemClock
 from toolkit.core.ledger import EPOCH
+from toolkit.core.user_code import shell, warn
 from toolkit.core.words import count_text, date_text
 
 
@@ -29,3 +31,15 @@ def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | 
         f"{path.name} was recorded on {date_text(recorded_at)}, {count_text(age.days, 'day')} ago, "
         f"and counts as stale after {count_text(stale_after, 'day')} (stale_after in toolkit.toml)."
     )
+
+
+def warn_if_stale(path: Path, recorded_at: datetime | None, stale_after: int | None) -> None:
+    """Warn in a script that a recording which is opened is stale. A notebook must show the same on any day.
+
+    Args:
+        path: the file of the recording.
+        recorded_at: when its first interaction was recorded, or None.
+        stale_after: age in days from which it is stale, or None for never.
+    """
+    if shell() is None and (text := staleness_text(path, recorded_at, stale_after, SystemClock().now())):
+        warn(f'{text} To record it again, open it with mode="all".')

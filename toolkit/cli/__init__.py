@@ -6,7 +6,8 @@ statuses of their own). Commands are thin: they call the rooms below and print.
 
 - `app`: the application, which assembles the commands.
 - `demo`, `practice`, `record`, `lab`, `scan`, `verify`, `publish`, `credentials_command`, `keys`: one for each command.
-  `cassettes_command` assembles the `cassettes_*`; `values` asks for secrets, and `probe` tests credentials.
+  `cassettes_command` assembles the `cassettes_*`; `values` asks for secrets, `credentials_destinations` says where
+  they are sent, and `probe` tests credentials.
 - `terminal`: tables and messages, with text from outside escaped.
 - `bundled`: the notebooks and cassettes that come with the package, and the tour that the demo replays.
 """

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from toolkit.auth import checks
 from toolkit.auth.destination_memory import DestinationMemory, new_in_environment, uses_of
-from toolkit.auth.destinations import HEADER_PREFIX, Change, Destination, changes
+from toolkit.auth.destinations import changes
 from toolkit.auth.profiles.fields import REQUIRED, Profile
 from toolkit.auth.profiles.lookup import survey
 from toolkit.auth.profiles.prompt import can_ask
@@ -24,10 +24,15 @@ from toolkit.auth.profiles.saving import (
 from toolkit.auth.profiles.variables import DEFAULT
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cli import probe, terminal, values
-from toolkit.core.document import DEFAULT_HEADER_PREFIX, Environment
-from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.cli.credentials_destinations import (
+    confirm_new,
+    print_changes,
+    print_destinations,
+    print_missing_addresses,
+)
+from toolkit.core.document import Environment
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.core.shells import shell_word
 from toolkit.local.files import shown
 from toolkit.local.settings import Settings, is_offline
 from toolkit.session.session import Session
@@ -114,8 +119,8 @@ def add(
     if key_file is not None:
         fields["private_key"] = values.read_key_file(key_file, "the file that --key-file names")
     # Before the secrets are typed: the project may be a stranger's.
-    _print_destinations(console, destinations)
-    _confirm_new(console, new_in_environment(environment, chosen_kind, settings), yes=yes, piped=stdin)
+    print_destinations(console, destinations)
+    confirm_new(console, new_in_environment(environment, chosen_kind, settings), yes=yes, piped=stdin)
     credentials = values.collect_fields(environment, name, chosen_kind, fields, source).credentials()
     saved = save_credentials(credentials, name, settings=settings)
     console.print(
@@ -124,7 +129,7 @@ def add(
         soft_wrap=True,
     )
     _warn_if_hidden(console, settings, saved)
-    _print_missing_addresses(console, environment, name, settings)
+    print_missing_addresses(console, environment, name, settings)
     terminal.print_next_steps(
         console,
         [
@@ -215,7 +220,7 @@ def probe_(
         caller, settings = session.credentials, session.settings
     probe.print_probes(console, results)
     if caller is not None:
-        _print_missing_addresses(console, environment, caller.name, settings)
+        print_missing_addresses(console, environment, caller.name, settings)
     if any(result.works is False for result in results) or not any(result.works for result in results):
         raise typer.Exit(1)
 
@@ -248,7 +253,7 @@ def allow(
         console.print(f"The credentials {who} may already go there.", highlight=False, soft_wrap=True)
         return
     console.print(f"The credentials {who} would go elsewhere:", highlight=False, soft_wrap=True)
-    _print_changes(console, new)
+    print_changes(console, new)
     if not yes:
         if not can_ask():
             raise ConfigurationError("There is no terminal to confirm the new destination.", "Add --yes.", about="yes")
@@ -290,50 +295,6 @@ def remove(
         if (entry.environment, entry.name) == (environment, name) and isinstance(entry.outcome, Profile):
             place = terminal.escape(entry.outcome.source)
             console.print(f"There are still credentials of that name in: {place}. Remove them there.", highlight=False)
-
-
-def _print_destinations(console: Console, destinations: list[Destination]) -> None:
-    console.print("Secrets are sent only to these addresses:", soft_wrap=True)
-    for destination in destinations:
-        is_default = (destination.name, destination.text) == (HEADER_PREFIX, DEFAULT_HEADER_PREFIX)
-        place = "default" if is_default else destination.place_in_words
-        line = f"{destination.label}  {destination.text}  ({place})"
-        console.print(f"  {terminal.escape(line)}", highlight=False, soft_wrap=True)
-
-
-def _print_missing_addresses(console: Console, environment: Environment, name: str, settings: Settings) -> None:
-    """Say which addresses credentials could still get, and that they have to be allowed then."""
-    missing = [address for address in environment.rules.addresses.values() if not settings.addresses.get(address)]
-    if missing:
-        them = "it" if len(missing) == 1 else "them"
-        console.print(
-            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set. If you set {them} later, run "
-            f"`toolkit credentials allow {shell_word(name)} --environment {environment}` once.",
-            highlight=False,
-            soft_wrap=True,
-        )
-
-
-def _print_changes(console: Console, new: list[Change]) -> None:
-    for change in new:
-        console.print(terminal.escape(change.in_words()), highlight=False, soft_wrap=True)
-
-
-def _confirm_new(console: Console, new: list[Change], *, yes: bool, piped: bool) -> None:
-    """Ask whether secrets may go to addresses that no credentials of the environment went to."""
-    if not new:
-        return
-    _print_changes(console, new)
-    if yes:
-        return
-    if piped or not can_ask():
-        places = " and ".join(dict.fromkeys(change.destination.place_in_words for change in new))
-        raise UnsafeAddress(
-            f"Nothing was saved. {' '.join(change.in_words() for change in new)}",
-            f"Check {places}: whoever wrote that would receive the credentials. If you trust it, add --yes.",
-            about=new[0].destination.name,
-        )
-    typer.confirm("Do you trust this destination with your credentials?", abort=True)
 
 
 def _confirm_replacing(environment: Environment, name: str, *, replace: bool, piped: bool) -> None:

@@ -103,8 +103,21 @@ class Connecting:
             else:
                 self._connect_chosen(chosen)
 
-    def connect_as(self, environment: Environment | None, credentials: Credentials | str | None) -> None:
-        """Replace the session with a new one; if that fails, say why on the panel."""
+    def connect_as(
+        self,
+        environment: Environment | None,
+        credentials: Credentials | str | None,
+        *,
+        keep: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Replace the session with a new one; if that fails, say why on the panel.
+
+        Args:
+            environment: the environment to connect to; None for that of the recording.
+            credentials: the credentials, or the name of saved credentials.
+            keep: called once the credentials are accepted, before the panel says that it is connected: whoever reads
+                that may choose something else at once.
+        """
         mode = self.controls.mode
         self.disconnect()
         if mode is Mode.REPLAY and self._is_missing():
@@ -124,6 +137,7 @@ class Connecting:
             self._fail(problems.problem_of_bug(error))
         else:
             self.controls.environment = self.connection.session.environment
+            keep()
             self._connected_choice = self.controls.choice
             self._say_connected()
             self._changed()
@@ -234,12 +248,13 @@ class Connecting:
         except ToolkitError as error:
             self._fail(problems.problem_of_text(error, fields))
         else:
-            self.connect_as(environment, credentials)
-            if self.connection is not None:
-                if not self._for_visitors:
-                    self.controls.note_destinations()
-                self.controls.add(credentials)
-                self._connected_choice = self.controls.choice
+            self.connect_as(environment, credentials, keep=lambda: self._keep(credentials))
+
+    def _keep(self, credentials: Credentials) -> None:
+        """Offer typed credentials as a choice, and remember where they were sent."""
+        if not self._for_visitors:
+            self.controls.note_destinations()
+        self.controls.add(credentials)
 
     def _edited(self) -> None:
         """Say whether the session matches the choices in the form."""
