@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import toolkit as tk
-from toolkit.local.folders import cache_folder
+from toolkit.local.user_folders import cache_folder
 from toolkit.transport.family import httpx
 
 

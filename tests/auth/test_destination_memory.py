@@ -26,8 +26,8 @@ from toolkit.auth.destination_memory import (
 from toolkit.auth.destinations import Binding, destinations_of
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
-from toolkit.local.folders import APPLICATION, config_folder
 from toolkit.local.settings import Settings
+from toolkit.local.user_folders import APPLICATION, config_folder
 
 HOSTS = ["a.example", "b.example", "c.example"]
 texts = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8, max_size=40)

@@ -11,13 +11,12 @@ import pytest
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.folders import (
     belongs_to_stranger,
-    cache_folder,
-    config_folder,
     current_project,
     find_project,
     how_to_name_project,
 )
 from toolkit.local.settings import Settings
+from toolkit.local.user_folders import cache_folder, config_folder
 
 ME, STRANGER, SOMEBODY = 1000, 1001, 1002
 posix_only = pytest.mark.skipif(os.name != "posix", reason="Windows has owners of another kind")

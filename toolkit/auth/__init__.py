@@ -18,6 +18,5 @@ A request gets its credentials in this order:
 A session on a cluster's worker has `borrowed` access: its tokens come from a lender, and steps 3 and 4 do not happen.
 
 Saved profiles and shared tokens are encrypted on disk (`sealing`). Credentials go only to addresses that their owner
-chose: `destinations` compares, `destination_memory` remembers, and `dotenv` says which variables a project brought
-along.
+chose: `destinations` compares, and `destination_memory` remembers.
 """

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Final
 from toolkit.auth.destinations import Change, Destination, Uses, changes, destinations_of, refusal, without_loopback
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.files import remove_partials, shown, write_atomically
-from toolkit.local.folders import config_folder
 from toolkit.local.locks import FileLock, try_lock
 from toolkit.local.private_files import private_folder, read_private
+from toolkit.local.user_folders import config_folder
 from toolkit.local.user_keys import user_key
 
 if TYPE_CHECKING:

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolkit.auth.dotenv import exported_by
 from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import CredentialKind
 from toolkit.core.errors import UnsafeAddress
 from toolkit.core.shells import shell_word
+from toolkit.local.dotenv import exported_by
 from toolkit.local.files import shown
 from toolkit.local.settings import variable_name
 

@@ -17,7 +17,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.core.shells import shell_word
 from toolkit.local.files import expanded
-from toolkit.local.folders import config_folder
+from toolkit.local.user_folders import config_folder
 
 _THUMBPRINT_IN_NAME = 8  # characters
 _NEXT_STEP = "Run this in a terminal, or leave --passphrase out."

@@ -1,7 +1,8 @@
 """Settings, files, folders, locks and progress: what the toolkit needs from this machine and shows on it.
 
-- `folders` finds the project folder, ignores settings files that another user may have planted, and names the user's
-  cache and configuration folders.
+- `folders` finds the project folder, and ignores settings files that another user may have planted.
+- `user_folders` names the user's cache and configuration folders.
+- `dotenv` says which variables a project brings along in its `.env`.
 - `settings` reads `toolkit.toml` and the TOOLKIT_* variables: addresses, header prefix, cassettes folder, offline mode.
 - `files` writes files whole or not at all, and reads text that may hold secrets.
 - `private_files` opens files of this user only, never through a link, and closes folders to others.

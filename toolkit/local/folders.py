@@ -1,4 +1,4 @@
-"""Find folders: the project's, and those that the system gives each user for caches and configuration.
+"""Find the folder of the project.
 
 A settings file says where credentials are sent, and in a folder that others may write to, such as /tmp, anybody may
 have put it there. So a file counts only if it belongs to this user, to root, or to the owner of the working folder.
@@ -17,7 +17,6 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.user_code import shell, warn
 
-APPLICATION: Final = "service-access-toolkit"
 SETTINGS_FILE: Final = "toolkit.toml"
 PROJECT_VARIABLE: Final = "TOOLKIT_PROJECT"
 VS_CODE_NOTEBOOK: Final = "__vsc_ipynb_file__"  # a variable that VS Code sets in the kernels that it starts
@@ -103,23 +102,6 @@ def folders_upward(start: Path) -> Iterator[Path]:
         yield folder
         if folder in homes or (folder / ".git").exists():
             return
-
-
-def cache_folder() -> Path:
-    """Return the user's cache folder for the toolkit, such as `~/.cache/service-access-toolkit`; it need not exist."""
-    from platformdirs import user_cache_dir
-
-    return Path(user_cache_dir(APPLICATION, appauthor=False))
-
-
-def config_folder() -> Path:
-    """Return the user's configuration folder for the toolkit; it need not exist.
-
-    For example `~/.config/service-access-toolkit` on Linux.
-    """
-    from platformdirs import user_config_dir
-
-    return Path(user_config_dir(APPLICATION, appauthor=False))
 
 
 def belongs_to_stranger(file: Path, folder: Path) -> bool:

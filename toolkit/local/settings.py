@@ -26,6 +26,7 @@ from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.escaping import excerpt
 from toolkit.core.html import badge, card, code
 from toolkit.core.words import nearest
+from toolkit.local.dotenv import exported_by
 from toolkit.local.files import expanded
 from toolkit.local.folders import PROJECT_VARIABLE, SETTINGS_FILE, current_project, how_to_name_project
 from toolkit.local.settings_checks import (
@@ -42,9 +43,10 @@ from toolkit.local.toml_text import read_toml
 
 _HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # a subset of RFC 9110 section 5.6.2
 _PREFIX_VARIABLE: Final = "TOOLKIT_HEADER_PREFIX"
+_CASSETTES_VARIABLE: Final = "TOOLKIT_CASSETTES"
 VERIFY: Final = "verify"
 VERIFY_VARIABLE: Final = "TOOLKIT_VERIFY"
-_OTHER_VARIABLES = (_PREFIX_VARIABLE, "TOOLKIT_CASSETTES", "TOOLKIT_OFFLINE", VERIFY_VARIABLE, PROJECT_VARIABLE)
+_OTHER_VARIABLES = (_PREFIX_VARIABLE, _CASSETTES_VARIABLE, "TOOLKIT_OFFLINE", VERIFY_VARIABLE, PROJECT_VARIABLE)
 _KEYS: Final = ("addresses", "header_prefix", "cassettes", "verify", "scrubbing", "scan", "publish", "stale_after")
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"", "0", "false", "no", "off"})
 
@@ -184,7 +186,7 @@ class Settings:
         places |= {name: variable_name(name) for name in named}
         if environ.get(VERIFY_VARIABLE):
             places[VERIFY] = VERIFY_VARIABLE
-        cassettes = environ.get("TOOLKIT_CASSETTES")
+        cassettes = environ.get(_CASSETTES_VARIABLE)
         try:
             settings = cls(
                 {**addresses, **own},
@@ -198,8 +200,10 @@ class Settings:
                 stale_after=values.get("stale_after"),
                 verify=environ.get(VERIFY_VARIABLE) or checked_verify(values.get("verify"), str(file)),
             )
-            if not cassettes:
-                check_inside(settings.cassettes, project, file)
+            # A variable is the user's own word, unless the project's `.env` sets it.
+            named_by = exported_by(project).get(_CASSETTES_VARIABLE) if cassettes else file
+            if named_by is not None:
+                check_inside(settings.cassettes, project, named_by)
             texts = {
                 **settings.addresses,
                 "header_prefix": settings.header_prefix,

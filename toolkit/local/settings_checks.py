@@ -84,7 +84,7 @@ def checked_verify(verify: Any, place: str) -> str | Path | None:
 
 
 def check_inside(cassettes: str | Path, project: Path, file: Path) -> None:
-    """Refuse a cassettes folder of a settings file that lies outside the project.
+    """Refuse a cassettes folder that lies outside the project, if a settings file or a `.env` names it.
 
     Cassettes are written there, and what is there is replayed: neither is for the author of a cloned project to choose.
     """
@@ -94,7 +94,7 @@ def check_inside(cassettes: str | Path, project: Path, file: Path) -> None:
         raise ConfigurationError(
             f"cassettes in {file} leads out of the folder of the project.",
             'Name a folder in the project, such as cassettes = "cassettes". For another folder, set the variable '
-            "TOOLKIT_CASSETTES, or pass tk.Settings(cassettes=...) in code.",
+            "TOOLKIT_CASSETTES in your own environment, or pass tk.Settings(cassettes=...) in code.",
             about="cassettes",
         )
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Final
 
 from toolkit.local.files import create_new
-from toolkit.local.folders import config_folder
 from toolkit.local.private_files import private_folder, read_private
+from toolkit.local.user_folders import config_folder
 
 _LENGTH: Final = 32  # bytes
 

@@ -17,10 +17,10 @@ A request passes these modules on its way from the httpx client to the network:
 These steps are generators, written once; `transport.flow` drives them for sync and async.
 
 Open `session` for what users call, `base` for what both kinds of session share, `opening` for arguments and their
-defaults, `history` for `now()`, tokens and
-tables, `answers` for accounts() and its errors, `card` for what notebooks show, `lending` for what a loan takes.
-`pages` sends one request after another through a client, a session's or any other, for the pages of a list.
-`repeating` sends a recorded request again, to see what has changed.
+defaults, `trust` for certificates and proxies, `history` for `now()`, tokens and tables, `answers` for accounts() and
+its errors, `card` for what notebooks show, `lending` for what a loan takes. `pages` sends one request after another
+through a client, a session's or any other, for the pages of a list. `repeating` sends a recorded request again, to see
+what has changed.
 """
 
 from toolkit.session.session import AsyncSession, Session

@@ -23,10 +23,11 @@ from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.answers import one_page_only, refuse_arguments_of_tabulate
 from toolkit.session.history import History
-from toolkit.session.opening import open_cassette, open_token_store, resolve_credentials, scope_of, session_verify
+from toolkit.session.opening import open_cassette, open_token_store, resolve_credentials, scope_of
 from toolkit.session.pages import Pages
 from toolkit.session.sending import InterfaceTransport, Sender
 from toolkit.session.tries import Gentleness
+from toolkit.session.trust import check_proxy, session_verify
 from toolkit.transport.adapter import as_own_transport
 from toolkit.transport.certificates import Verify
 from toolkit.transport.family import httpx
@@ -115,6 +116,7 @@ class BaseSession(Generic[ClientType]):
         Raises:
             ConfigurationError: if something that is needed is missing or malformed.
             CredentialsMismatch: if the credentials belong to another environment.
+            UnsafeAddress: if the project's `.env` chooses certificate authorities, a proxy or a log of keys.
             CassetteError: if the cassette cannot be opened, or there is none to replay.
         """
         self.settings, self._timeout = as_settings(settings), as_timeout(timeout)
@@ -131,6 +133,8 @@ class BaseSession(Generic[ClientType]):
         log_filter.install()
         self._store = open_token_store(token_store, clock=clock)
         verify = session_verify(verify, cassette=self.cassette, settings=self.settings)
+        if transport is None:
+            check_proxy(proxy, cassette=self.cassette, settings=self.settings)
         network = Network(is_async=self._is_async, verify=verify, proxy=proxy) if transport is None else None
         self._below = network or as_own_transport(transport)
         self._sender = Sender(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolkit.auth.credentials import Credentials, as_environment
-from toolkit.auth.dotenv import exported_by
 from toolkit.auth.tokens.single_flight import SHARED_IN_PROCESS, MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.cassettes import cell_cassette
@@ -19,12 +17,9 @@ from toolkit.core.errors import (
     ConfigurationError,
     CredentialsMismatch,
     InterfaceNotAllowed,
-    UnsafeAddress,
 )
-from toolkit.local.files import shown
-from toolkit.local.settings import VERIFY, VERIFY_VARIABLE, Settings, is_offline
+from toolkit.local.settings import Settings, is_offline
 from toolkit.session.scope import Scope
-from toolkit.transport.certificates import AUTHORITY_VARIABLES, SYSTEM, Verify, as_verify
 
 # A live session loads neither cassettes nor the scrubber, which would double the time of its first call.
 if TYPE_CHECKING:
@@ -168,34 +163,6 @@ def scope_of(
     scope = Scope(interface, own=own, symbolic=symbolic, header_prefix=settings.header_prefix, others=others)
     replays_only = cassette is not None and not cassette.records
     return scope, symbolic if own is None or replays_only else str(own)
-
-
-def session_verify(verify: Verify, *, cassette: Cassette | None, settings: Settings) -> Verify:
-    """Return whose certificates a session trusts: with True what the settings say, and httpx's if they say nothing.
-
-    Raises:
-        ConfigurationError: if it is nothing that a session takes.
-        UnsafeAddress: if the project's `.env` sets the variable that names the authorities in force, to a file or
-            folder: whoever wrote it could vouch for a server of his own, as with a line of `toolkit.toml`.
-    """
-    trusted = settings.trusted or True if verify is True else as_verify(verify)
-    if cassette is not None and not cassette.records:
-        return trusted
-    variables: tuple[str, ...] = ()
-    if trusted is True or trusted == SYSTEM:
-        variables = tuple(name for name in AUTHORITY_VARIABLES if os.environ.get(name))
-    elif verify is True and settings.place_of(VERIFY) == VERIFY_VARIABLE:
-        variables = (VERIFY_VARIABLE,)
-    exported = exported_by(settings.project) if variables else {}
-    for name in variables:
-        if name in exported:
-            raise UnsafeAddress(
-                f"{shown(exported[name])} sets {name}, and the file of a project does not choose whom you trust.",
-                f"Take it out there, and set it in your own environment; or pass the path of a file as verify= in "
-                f"code. {VERIFY_VARIABLE}={SYSTEM} may stay.",
-                about=VERIFY,
-            )
-    return trusted
 
 
 def open_token_store(

@@ -22,6 +22,7 @@ from toolkit.transport.family import httpx
 
 SYSTEM: Final = "system"
 AUTHORITY_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # of OpenSSL and httpx; a path in code overrides them
+KEY_LOG_VARIABLE: Final = "SSLKEYLOGFILE"  # of Python's ssl: a file for the keys of all connections
 Verify = bool | str | Path | ssl.SSLContext
 _OWN_STORES: Final = ("win32", "darwin")  # platforms whose certificates OpenSSL cannot read
 _BUNDLES: Final = (  # where systems have their certificates if OpenSSL was built for other places

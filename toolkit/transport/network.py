@@ -29,6 +29,7 @@ from toolkit.transport.certificates import (
 from toolkit.transport.connections import ONE_CONNECTION, Connections
 from toolkit.transport.family import httpx, of_either
 
+PROXY_VARIABLES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")  # or in small letters
 ProxyTypes = str | httpx.URL | httpx.Proxy
 _LONGEST_QUOTE = 40  # characters
 _PASSING: Final = ("TimeoutException", "NetworkError", "RemoteProtocolError")

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Final
 from toolkit.auth.sealing import Seal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.local.folders import APPLICATION
 from toolkit.local.locks import try_lock
+from toolkit.local.user_folders import APPLICATION
 from toolkit.transport.tracebacks import attempt
 
 if TYPE_CHECKING:

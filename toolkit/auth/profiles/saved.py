@@ -18,8 +18,9 @@ from toolkit.core.secret import Secret
 from toolkit.core.shells import shell_word
 from toolkit.core.user_code import warn
 from toolkit.local.files import read_text, shown, write_atomically
-from toolkit.local.folders import belongs_to_stranger, config_folder
+from toolkit.local.folders import belongs_to_stranger
 from toolkit.local.private_files import LinkInTheWay, is_open_to_others, private_folder, refuse_link
+from toolkit.local.user_folders import config_folder
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials

@@ -10,7 +10,6 @@ from toolkit.auth import checks
 from toolkit.auth.credentials import Credentials, as_environment
 from toolkit.auth.destination_memory import check_destinations, note_destinations
 from toolkit.auth.destinations import Binding, Destination, destinations_of
-from toolkit.auth.dotenv import FILE_NAME
 from toolkit.auth.profiles.fields import Profile, ProfileFields
 from toolkit.auth.profiles.keyring import seal_text
 from toolkit.auth.profiles.lookup import ProfileList, profiles_in_order, survey
@@ -32,6 +31,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.user_code import warn
+from toolkit.local.dotenv import FILE_NAME
 from toolkit.local.files import shown
 from toolkit.local.folders import SETTINGS_FILE
 from toolkit.local.settings import Settings, as_settings, variable_name

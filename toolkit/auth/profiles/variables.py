@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolkit.auth.dotenv import FILE_NAME, variables_in
 from toolkit.auth.profiles.fields import FIELDS, REQUIRED, ProfileFields, fields_of
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
+from toolkit.local.dotenv import FILE_NAME, variables_in
 from toolkit.local.files import lies_in, read_text, shown
 from toolkit.local.folders import belongs_to_stranger
 

@@ -14,9 +14,9 @@ from typing import Final
 
 from toolkit.auth.tokens.store import LARGEST_ENTRY, StoreUnavailableError
 from toolkit.local.files import PARTIAL, shown, write_atomically
-from toolkit.local.folders import cache_folder
 from toolkit.local.locks import FileLock, try_lock
 from toolkit.local.private_files import UnfitFile, is_own_folder, private_folder, read_private
+from toolkit.local.user_folders import cache_folder
 
 STALE_AFTER: Final = 2 * 86_400.0  # seconds; twice the longest lifetime of a token
 _ENTRY: Final = ".token"

@@ -20,8 +20,8 @@ from typing import Final, NamedTuple
 from toolkit.auth.sealing import Seal
 from toolkit.core.secret import Secret
 from toolkit.local import user_keys
-from toolkit.local.folders import cache_folder
 from toolkit.local.private_files import open_own, private_folder, read_private
+from toolkit.local.user_folders import cache_folder
 
 _KEY: Final = "journals"
 _LARGEST: Final = 64 << 20  # bytes

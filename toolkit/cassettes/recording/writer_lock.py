@@ -18,9 +18,9 @@ from typing import Any, Final
 from toolkit.cassettes.recording.appending import Stamp
 from toolkit.cassettes.recording.journal import Journal
 from toolkit.core.errors import CassetteBusy
-from toolkit.local.folders import cache_folder
 from toolkit.local.locks import FileLock, try_lock
 from toolkit.local.private_files import private_folder
+from toolkit.local.user_folders import cache_folder
 
 
 class Claim:

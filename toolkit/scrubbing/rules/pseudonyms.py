@@ -20,7 +20,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.local import user_keys
 from toolkit.local.files import shown
-from toolkit.local.folders import config_folder
+from toolkit.local.user_folders import config_folder
 
 _KEY: Final = "pseudonyms"
 _SHORTEST: Final = 8  # letters and digits of a stand-in
