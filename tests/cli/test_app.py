@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -75,7 +76,7 @@ def test_record_and_replay(run: Run, tmp_path: Path) -> None:
     assert len(tk.Session(cassette=path, mode="none").accounts()) == 1
     again = run("record", "mine", "--practice")
     assert again.status == 1
-    assert "There is already a recording" in again.stderr
+    assert "exists already" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -116,6 +117,14 @@ def test_every_help_has_examples(command: str, run: Run) -> None:
     assert result.status == 0
     assert "Examples" in result.stdout
     assert f"toolkit {command}" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["", "record", "verify", "scan", "credentials add", "cassettes prune", "keys new"])
+def test_help_in_words(command: str, run: Run) -> None:
+    """A help shows words rather than types of Python, and nothing after a flag."""
+    text = run(*command.split(), "--help").stdout
+    assert not re.search(r"<(bool|str|int|float|path|list)|\{\w+\}", text)
+    assert re.search(r"--help +-h +Show this message", text)
 
 
 def test_version_option(run: Run, tmp_path: Path) -> None:

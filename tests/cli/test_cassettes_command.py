@@ -230,7 +230,7 @@ def test_scrub(record, folder, interaction):
     }
     assert secret not in shown
     assert secret.encode() not in file.read_bytes()
-    assert "nothing to replace" in run("scrub", "a")
+    assert "Nothing needs to be replaced" in run("scrub", "a")
     (folder / "b.json").write_text("{}")
     run("scrub", folder / "b.json", status=2)
 

@@ -103,6 +103,6 @@ def test_drift(folder, service, make_credentials, monkeypatch):
     report = json.loads(run("drift", "story", "--json"))
     assert [(change["kind"], change["place"], change["old"]) for change in report["changes"]] == [("type", "$.cash", 2)]
     assert "Error:" in run("drift", "nothing", status=2)
-    assert "There is no kind of change" in run("drift", "story", "--fail-on", "typ", status=2)
+    assert "kind of change 'typ' is not known" in run("drift", "story", "--fail-on", "typ", status=2)
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     assert "TOOLKIT_OFFLINE is set" in run("drift", "story", status=2)

@@ -105,9 +105,9 @@ class Person:
 
 @pytest.fixture
 def person(monkeypatch):
-    """Put a person at the terminal; without this fixture there is no terminal."""
+    """Put a person at the terminal; without this fixture nobody can answer."""
     person = Person()
-    for module in ("values", "credentials_command", "credentials_destinations"):
+    for module in ("values", "credentials_add", "credentials_command", "credentials_destinations"):
         place = f"toolkit.cli.{module}.can_ask"
         monkeypatch.setattr(place, lambda: True)
     monkeypatch.setattr("getpass.getpass", person.type_unseen)
@@ -186,7 +186,7 @@ def test_addresses_are_printed_before_asking(person, monkeypatch, capsys):
 
     monkeypatch.setattr("getpass.getpass", interrupt)
     assert "https://trading-paper.example.com" in run("add", "mine", "-e", "paper", status=130)
-    assert run("list").startswith("There are no credentials.")
+    assert run("list").startswith("No profile exists.")
 
 
 def test_add_without_keyring(person, home):
@@ -234,7 +234,7 @@ def test_add_encrypted_key(person, home):
     (home / "key.pem").write_text(pem("hush hush"))
     person.types("client-1", "~/key.pem", "wrong")
     assert "passphrase" in refusal("add", "fund", "-e", "broker-live", "--kind", "client-key")
-    assert "There are no credentials" in run("list")
+    assert "No profile exists" in run("list")
     person.types("client-1", "~/key.pem", "hush hush")
     output = run("add", "fund", "-e", "broker-live", "--kind", "client-key")
     assert person.unseen[-1] == "Private key passphrase of broker-live: "
@@ -343,7 +343,7 @@ def test_option_of_another_kind(person, options, output):
     """An option that does not belong to the kind is refused by name."""
     person.types("value-1-long-enough", "value-2-long-enough")
     assert output in refusal("add", "a", *options, kind=ToolkitError)
-    assert "There are no credentials" in run("list")
+    assert "No profile exists" in run("list")
 
 
 def test_add_without_address(person, project):
@@ -371,13 +371,13 @@ def test_add_behind_dotenv(person, project):
     """If .env has credentials of the same name, the output says that the saved ones are not used."""
     (project / ".env").write_text("TOOLKIT_PAPER__MINE_KEY_ID=PK-1\nTOOLKIT_PAPER__MINE_SECRET_KEY=kanari-5f1d\n")
     _, output = add_pair(person)
-    assert "Remove them there: .env" in output
+    assert "Remove it there: .env" in output
     listed = run("list")
     assert re.search(r"mine +key pair +\.env *\n", listed)
     assert re.search(r"mine +key pair +keyring +not used", listed)
     assert "kanari" not in listed
     removed = run("remove", "mine", "-e", "paper", "--yes")
-    assert "There are still credentials of that name in: .env" in removed
+    assert "A profile of that name remains in: .env" in removed
 
 
 def test_list(person, project, home, monkeypatch):
@@ -393,7 +393,7 @@ def test_list(person, project, home, monkeypatch):
     assert "kanari" not in output
     assert secret_key not in output
     assert "mine" not in run("list", "-e", "live")
-    assert "There are no credentials for broker-sandbox" in run("list", "-e", "broker-sandbox")
+    assert "No profile exists for broker-sandbox" in run("list", "-e", "broker-sandbox")
 
 
 def test_empty_list():
@@ -406,10 +406,10 @@ def test_empty_list():
 def test_remove(person):
     """After a confirmation, the credentials are gone."""
     add_pair(person)
-    assert "Remove mine of paper?" in run("remove", "mine", "-e", "paper", piped="n\n", status=1)
+    assert "Remove the profile mine for paper?" in run("remove", "mine", "-e", "paper", piped="n\n", status=1)
     assert "mine" in run("list")
-    assert "Removed mine of paper" in run("remove", "mine", "-e", "paper", piped="y\n")
-    assert "There are no credentials" in run("list")
+    assert "Removed mine for paper" in run("remove", "mine", "-e", "paper", piped="y\n")
+    assert "No profile exists" in run("list")
     assert "Saved: none" in refusal("remove", "mine", "-e", "paper", "--yes")
 
 
@@ -419,7 +419,7 @@ def test_remove_without_a_terminal():
     assert "--yes" in refusal("remove", "a", "-e", "live")
     assert "key pair" in run("list")
     run("remove", "a", "-e", "live", "--yes")
-    assert "There are no credentials" in run("list")
+    assert "No profile exists" in run("list")
 
 
 @pytest.fixture(scope="module")
@@ -487,7 +487,7 @@ def test_test_command_refused(service):
         tk.save_credentials(wrong, "mine")
     output = run("test", "-e", "broker-sandbox", status=1)
     assert re.search(r"auth +POST /v1/oauth2/token .*refused", output)
-    assert output.count("not called: there is no token") == 2
+    assert output.count("not called: it needs a token") == 2
     assert "kanari" not in output
 
 

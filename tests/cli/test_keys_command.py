@@ -125,7 +125,7 @@ def test_relative_file_and_home(tmp_path, monkeypatch, home):
     [
         (["--algorithm", "HS256"], "algorithm 'HS256' is not known"),
         (["--key-id", " "], "key ID"),
-        (["--passphrase"], "no terminal"),
+        (["--passphrase"], "at a terminal only"),
     ],
 )
 def test_refused_key_options(arguments, words, tmp_path):

@@ -78,7 +78,7 @@ def test_new_episodes_adds(run, service, file):
     assert "recorded 1 interaction, replayed 2" in result.output  # the token is the same
     assert "recorded 0 interactions, replayed 3" in run("mine", "/v1/a", "/v1/b", "--mode", "new_episodes").output
     error = run("mine", "/v1/a").exception
-    assert "already a recording" in error.what
+    assert "exists already" in error.what
     assert "--mode new_episodes" in error.next_step
     assert "--mode all" in error.next_step
 
@@ -145,9 +145,9 @@ def test_unreachable_service(run, service, file):
         (["v1/a"], "not a path of the service"),
         ([""], "not a path of the service"),
         (["/v1/\n"], "not a path of the service"),
-        (["/v1/a", "--interface", "auth"], "no interface 'auth' to record"),
+        (["/v1/a", "--interface", "auth"], "interface 'auth' cannot be recorded"),
         (["/v1/a", "--interface", "trading"], "has no trading interface"),
-        (["--interface", "market_data"], "there is no path"),
+        (["--interface", "market_data"], "no path is named"),
         (["/v1/a", "--mode", "none"], "does not record"),
         (["/v1/a", "--practice", "--credentials", "x"], "credentials of its own"),
     ],

@@ -4,11 +4,13 @@
 error, and sets the exit status: 0 for success, 1 for an error, 2 for wrong usage (`scan`, `verify` and `cassettes` have
 statuses of their own). Commands are thin: they call the rooms below and print.
 
-- `app`: the application, which assembles the commands.
-- `demo`, `practice`, `record`, `lab`, `scan`, `verify`, `publish`, `credentials_command`, `keys`: one for each command.
-  `cassettes_command` assembles the `cassettes_*`; `values` asks for secrets, `credentials_destinations` says where
-  they are sent, and `probe` tests credentials.
-- `terminal`: tables and messages, with text from outside escaped.
+- `app`: all commands together. `application` adds a command to a group, and words its help.
+- `demo`, `lab`, `practice`, `record`, `verify`, `scan`, `publish`, `keys`: one for each command.
+- `credentials_command`: list, test, allow and remove credentials. `credentials_add` saves them, `values` asks for
+  secrets, `credentials_destinations` says where they are sent, and `probe` tests them.
+- `cassettes_command`: lists recordings, and puts the `cassettes_*` together.
+- `terminal`: tables and messages, with text from outside escaped. `terminal_words` puts errors into its words, and
+  `verify_report` prints verdicts.
 - `bundled`: the notebooks and cassettes that come with the package, and the tour that the demo replays.
 """
 

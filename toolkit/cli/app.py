@@ -24,59 +24,32 @@ from toolkit.cli import (
     terminal,
     verify,
 )
+from toolkit.cli.application import Application
 from toolkit.core.errors import ToolkitError
 
-app = typer.Typer(
+app = Application(
     name="toolkit",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
     help="Call, record, replay and tabulate a family of financial services; no secret reaches a recording.",
     epilog="Start with **toolkit demo**: it needs no network, no credentials and no configuration.",
 )
 # In the order in which a newcomer needs them. A command's module has its function and the examples of its help.
 _START, _OWN, _SHARE = "Start here, without credentials", "Your own calls", "Check and share"
-app.command(
-    "demo",
-    epilog=demo.EPILOG,
-    rich_help_panel=_START,
-    short_help="See accounts, calls and token lifetimes from a recording.",
-)(demo.demo)
-app.command("lab", epilog=lab.EPILOG, rich_help_panel=_START, short_help="Open the tutorials in JupyterLab.")(lab.lab)
-app.command(
-    "practice", epilog=practice.EPILOG, rich_help_panel=_START, short_help="Run a local service to practise with."
-)(practice.practice)
-app.command("record", epilog=record.EPILOG, rich_help_panel=_OWN, short_help="Record calls without their secrets.")(
-    record.record
-)
-app.add_typer(
-    credentials_command.app,
-    name="credentials",
-    rich_help_panel=_OWN,
-    short_help="Save, list, test and remove credentials.",
-)
-app.add_typer(keys.app, name="keys", rich_help_panel=_OWN, short_help="Create a key pair for signed client assertions.")
-app.add_typer(
-    cassettes_command.app,
-    name="cassettes",
-    rich_help_panel=_OWN,
-    short_help="List, show, check, compare and import recordings.",
-)
-app.command(
-    "verify",
-    epilog=verify.EPILOG,
-    rich_help_panel=_SHARE,
-    short_help="Run notebooks offline and compare their outputs.",
-)(verify.verify)
-app.command("scan", epilog=scan.EPILOG, rich_help_panel=_SHARE, short_help="Look for secrets in files.")(scan.scan)
-app.command(
-    "publish",
-    epilog=publish.EPILOG,
-    rich_help_panel=_SHARE,
-    short_help="Make a copy of a notebook that anyone may have.",
-)(publish.publish)
+for _name, _function, _examples, _panel, _summary in (
+    ("demo", demo.demo, demo.EPILOG, _START, "See accounts, calls and token lifetimes from a recording."),
+    ("lab", lab.lab, lab.EPILOG, _START, "Open the tutorials in JupyterLab."),
+    ("practice", practice.practice, practice.EPILOG, _START, "Run a local service to practise with."),
+    ("record", record.record, record.EPILOG, _OWN, "Record calls without their secrets."),
+    ("verify", verify.verify, verify.EPILOG, _SHARE, "Run notebooks offline and compare their outputs."),
+    ("scan", scan.scan, scan.EPILOG, _SHARE, "Look for secrets in files."),
+    ("publish", publish.publish, publish.EPILOG, _SHARE, "Make a copy of a notebook that anyone may have."),
+):
+    app.add(_name, _function, summary=_summary, examples=_examples, panel=_panel)
+for _name, _group, _summary in (
+    ("credentials", credentials_command.app, "Save, list, test and remove credentials."),
+    ("keys", keys.app, "Create a key pair for signed client assertions."),
+    ("cassettes", cassettes_command.app, "List, show, check, compare and import recordings."),
+):
+    app.add_typer(_group, name=_name, rich_help_panel=_OWN, short_help=_summary)
 
 
 def _long_options(command: Any) -> Iterator[str]:

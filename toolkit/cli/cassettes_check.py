@@ -1,4 +1,4 @@
-"""`toolkit cassettes check`: whether recordings are readable, complete, clean, not stale, and played."""
+"""`toolkit cassettes check`: check that recordings are readable, complete, clean, not stale, and played."""
 
 from __future__ import annotations
 
@@ -33,10 +33,13 @@ _MOST_OF_FILE: Final = 20  # problems that are printed; the JSON has all
 
 UnplayedOption = Annotated[
     list[Path] | None,
-    typer.Option("--unplayed", help="Run these notebooks (or folders) offline, and look for what none of them plays."),
+    typer.Option(
+        "--unplayed", help="Run this notebook or folder offline, and look for what it does not play; may be repeated."
+    ),
 ]
 PlayLogOption = Annotated[
-    Path | None, typer.Option(help=f"A folder that {VARIABLE} named while tests or notebooks ran: the same for these.")
+    Path | None,
+    typer.Option(metavar="FOLDER", help=f"Where runs noted what they played ({VARIABLE}): look for what they did not."),
 ]
 
 

@@ -18,6 +18,7 @@ from toolkit.cli import (
     cassettes_show,
     terminal,
 )
+from toolkit.cli.application import Application
 from toolkit.core.clock import SystemClock
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
@@ -25,27 +26,7 @@ from toolkit.core.ledger import instant_text
 from toolkit.core.words import count_text
 from toolkit.local.settings import Settings
 
-app = typer.Typer(
-    name="cassettes",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    help="Look at recordings, check and compare them, and drop what is not needed. A NAME is a cassette in the "
-    "project's cassettes folder, or a path with its suffix.",
-    epilog="Exit status: 0 if all is well; 1 for what a command finds, as its help says; 2 if it could not work.",
-)
 
-
-@app.callback()
-def _group() -> None:
-    """Keep the commands of this group below its name."""
-
-
-@app.command(
-    "list",
-    epilog=terminal.examples("toolkit cassettes list", "toolkit cassettes list tests/ --json"),
-    short_help="List the recordings in a folder.",
-)
 def list_(
     folder: Annotated[str | None, typer.Argument(help="By default the cassettes folder of the project.")] = None,
     as_json: terminal.JsonOption = False,
@@ -132,24 +113,36 @@ def _state(facts: CassetteFacts, *, is_clean: bool, is_stale: bool) -> str:
     return ", ".join(["clean" if is_clean else "not clean", *words])
 
 
-app.command("show", epilog=cassettes_show.EPILOG, short_help="Show what is recorded, with headers and bodies.")(
-    cassettes_show.show
+app = Application(
+    name="cassettes",
+    help="Look at recordings, check and compare them, and drop what is not needed. A NAME is a cassette in the "
+    "project's cassettes folder, or a path with its suffix.",
+    epilog="Exit status: 0 if all is well; 1 for what a command finds, as its help says; 2 if it could not work.",
 )
-app.command(
-    "check", epilog=cassettes_check.EPILOG, short_help="Check that recordings are complete, clean and not stale."
-)(cassettes_check.check)
-app.command("diff", epilog=cassettes_diff.EPILOG, short_help="Compare two recordings of the same story.")(
-    cassettes_diff.diff
-)
-app.command("prune", epilog=cassettes_rewriting.PRUNE_EPILOG, short_help="Drop interactions.")(
-    cassettes_rewriting.prune
-)
-app.command(
-    "scrub", epilog=cassettes_rewriting.SCRUB_EPILOG, short_help="Scrub a recording again, with the rules of today."
-)(cassettes_rewriting.scrub)
-app.command(
-    "import", epilog=cassettes_import.EPILOG, short_help="Make a clean cassette of another program's recording."
-)(cassettes_import.import_)
-app.command("drift", epilog=cassettes_drift.EPILOG, short_help="Repeat recorded reads live, and say what changed.")(
-    cassettes_drift.drift_
-)
+_LIST_EXAMPLES = terminal.examples("toolkit cassettes list", "toolkit cassettes list tests/ --json")
+for _name, _function, _examples, _summary in (
+    ("list", list_, _LIST_EXAMPLES, "List the recordings in a folder."),
+    ("show", cassettes_show.show, cassettes_show.EPILOG, "Show what is recorded, with headers and bodies."),
+    (
+        "check",
+        cassettes_check.check,
+        cassettes_check.EPILOG,
+        "Check that recordings are complete, clean and not stale.",
+    ),
+    ("diff", cassettes_diff.diff, cassettes_diff.EPILOG, "Compare two recordings of the same story."),
+    ("prune", cassettes_rewriting.prune, cassettes_rewriting.PRUNE_EPILOG, "Drop interactions."),
+    (
+        "scrub",
+        cassettes_rewriting.scrub,
+        cassettes_rewriting.SCRUB_EPILOG,
+        "Scrub a recording again, with today's rules.",
+    ),
+    (
+        "import",
+        cassettes_import.import_,
+        cassettes_import.EPILOG,
+        "Make a clean cassette of another program's recording.",
+    ),
+    ("drift", cassettes_drift.drift_, cassettes_drift.EPILOG, "Repeat recorded reads live, and say what changed."),
+):
+    app.add(_name, _function, summary=_summary, examples=_examples)

@@ -70,7 +70,7 @@ def kinds_of(text: str) -> set[str]:
     for kind in sorted(kinds.difference(KINDS)):
         likely = nearest(kind, KINDS)
         raise ConfigurationError(
-            f"There is no kind of change {excerpt(kind, 40)!r}.",
+            f"The kind of change {excerpt(kind, 40)!r} is not known.",
             f"Did you mean {likely}?" if likely else f"The kinds are {', '.join(KINDS)}.",
             about="fail_on",
         )

@@ -37,7 +37,7 @@ def drift_(
         ),
     ] = None,
     credentials: Annotated[
-        str | None, typer.Option(help="Name of saved credentials; by default those of the recording, by name.")
+        str | None, typer.Option(metavar="NAME", help="Name of a profile; by default the one in the recording.")
     ] = None,
     per_second: Annotated[float | None, typer.Option(help="The most calls a second.")] = None,
     fail_on: FailOnOption = "",
@@ -59,7 +59,7 @@ def drift_(
         failing = kinds_of(fail_on)
         if is_offline():
             raise ConfigurationError(
-                "TOOLKIT_OFFLINE is set, so nothing can be repeated live.",
+                "TOOLKIT_OFFLINE is set, so calls cannot be repeated live.",
                 "Unset it and run this again.",
                 about="TOOLKIT_OFFLINE",
             )

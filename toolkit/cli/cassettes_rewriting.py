@@ -63,7 +63,9 @@ def prune(
         content, scrubber = opened.contents, scrubber_to_show(settings, opened.contents)
         if not numbers and method is None and uri is None and not unplayed and play_log is None:
             raise ConfigurationError(
-                "Nothing says what to drop.", "Give numbers, or --unplayed, --method or --uri.", about="numbers"
+                "No interactions to drop were named.",
+                "Give numbers, or --unplayed, --method or --uri.",
+                about="numbers",
             )
         played = plays(unplayed, play_log)
         own = None if played is None else played.get(opened.path.resolve(), frozenset())
@@ -147,7 +149,7 @@ def scrub(
         return
     console = Console()
     if not result.replacements:
-        console.print("There is nothing to replace: it is as it would be recorded today.")
+        console.print("Nothing needs to be replaced: it is as it would be recorded today.")
         return
     table = terminal.folding_table("kind", "replaced")
     for kind, count in sorted(counts.items()):

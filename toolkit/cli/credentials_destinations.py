@@ -25,7 +25,7 @@ def print_destinations(console: Console, destinations: list[Destination]) -> Non
 
 
 def print_missing_addresses(console: Console, environment: Environment, name: str, settings: Settings) -> None:
-    """Say which addresses credentials could still get, and that they have to be allowed then."""
+    """Say which addresses are not set, and that they must be allowed once they are."""
     missing = [address for address in environment.rules.addresses.values() if not settings.addresses.get(address)]
     if missing:
         them = "it" if len(missing) == 1 else "them"
@@ -38,17 +38,17 @@ def print_missing_addresses(console: Console, environment: Environment, name: st
 
 
 def print_changes(console: Console, new: list[Change]) -> None:
-    """Print destinations that the credentials have not been used with, beside those that they have."""
+    """Print the new destinations of credentials, each beside the earlier ones."""
     for change in new:
         console.print(terminal.escape(change.in_words()), highlight=False, soft_wrap=True)
 
 
 def confirm_new(console: Console, new: list[Change], *, yes: bool, piped: bool) -> None:
-    """Ask whether secrets may go to addresses that no credentials of the environment went to.
+    """Ask if secrets may go to addresses that no credentials of the environment went to.
 
     Args:
         console: where to print.
-        new: these addresses.
+        new: the addresses.
         yes: True to go on without asking.
         piped: True if the values come from a pipe, so that nobody can answer.
 

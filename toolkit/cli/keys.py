@@ -13,6 +13,7 @@ from toolkit.auth.keys.new_key import NewKey, new_key, write_key_file
 from toolkit.auth.keys.signer import ALGORITHMS
 from toolkit.auth.profiles.prompt import ask_secret, can_ask
 from toolkit.cli import terminal
+from toolkit.cli.application import Application
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.core.shells import shell_word
@@ -21,22 +22,13 @@ from toolkit.local.user_folders import config_folder
 
 _THUMBPRINT_IN_NAME = 8  # characters
 _NEXT_STEP = "Run this in a terminal, or leave --passphrase out."
-
-app = typer.Typer(no_args_is_help=True, help="Create a key pair for signed client assertions.")
-
-
-@app.callback()
-def _group() -> None:
-    """Keep `new` a command of its own while it is the only one."""
-
-
-@app.command(
-    epilog=terminal.examples(
-        "toolkit keys new",
-        "toolkit keys new ~/keys/desk.pem --passphrase",
-        "toolkit keys new desk.pem --algorithm PS256 --key-id desk-2026",
-    )
+_EXAMPLES = terminal.examples(
+    "toolkit keys new",
+    "toolkit keys new ~/keys/desk.pem --passphrase",
+    "toolkit keys new desk.pem --algorithm PS256 --key-id desk-2026",
 )
+
+
 def new(
     file: Annotated[
         Path | None, typer.Argument(help="File for the private key; by default one in your configuration folder.")
@@ -107,13 +99,18 @@ def _ask_for_passphrase() -> Secret:
     """Ask twice for a passphrase, without showing it.
 
     Raises:
-        ConfigurationError: if there is no terminal, the passphrase would be visible or is empty, or the answers differ.
+        ConfigurationError: if it cannot ask at a terminal, the passphrase would be visible or is empty, or the
+            answers differ.
     """
     if not can_ask():
-        raise ConfigurationError("There is no terminal to ask for a passphrase.", _NEXT_STEP, about="passphrase")
+        raise ConfigurationError("A passphrase can be asked for at a terminal only.", _NEXT_STEP, about="passphrase")
     first, second = (ask_secret(question, next_step=_NEXT_STEP) for question in ("Passphrase: ", "Repeat it: "))
     if not first:
         raise ConfigurationError("The passphrase is empty.", _NEXT_STEP, about="passphrase")
     if first != second:
         raise ConfigurationError("The two passphrases differ.", "Run the command again.", about="passphrase")
     return first
+
+
+app = Application(name="keys", help="Create a key pair for signed client assertions.")
+app.add("new", new, summary="Create a key pair, and print its public key.", examples=_EXAMPLES)

@@ -21,7 +21,9 @@ EPILOG: Final = terminal.examples("toolkit lab", "toolkit lab --copy-to my-noteb
 
 
 def lab(
-    copy_to: Annotated[Path | None, typer.Option(help="Folder to copy notebooks and cassettes to first.")] = None,
+    copy_to: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Copy notebooks and cassettes to this folder first.")
+    ] = None,
     arguments: Annotated[list[str] | None, typer.Argument(help="Arguments for JupyterLab.")] = None,
 ) -> None:
     """Open the notebooks in JupyterLab; from an installed package they are copied to a writable folder first."""

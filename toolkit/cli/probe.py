@@ -68,7 +68,7 @@ def probe(session: Session) -> list[Probe]:
                     results.append(_failed(interface, _call_text(session, interface), error))
                     continue
                 token_error = error
-        results.append(Probe(interface, _call_text(session, interface), None, "not called: there is no token"))
+        results.append(Probe(interface, _call_text(session, interface), None, "not called: it needs a token"))
     return [_token_probe(session, token_error), *results] if needs_token else results
 
 
@@ -77,7 +77,7 @@ def explain_status(status: int, *, is_documented: bool) -> tuple[bool, str, str]
 
     Args:
         status: HTTP status of the answer.
-        is_documented: whether the document shows the path that was called.
+        is_documented: True if the document shows the path that was called.
     """
     if status == 401:
         return False, "refused: these credentials are not accepted", _CHECK_CREDENTIALS

@@ -41,7 +41,7 @@ class _Call(NamedTuple):
     Attributes:
         path: the path, with its query.
         interface: its interface; None for that of the accounts call.
-        all_pages: whether the pages after the first are read, too.
+        all_pages: True to read the pages after the first, too.
     """
 
     path: str
@@ -53,7 +53,7 @@ def record(
     name: Annotated[str, typer.Argument(help="Name of the cassette, in the project's cassettes folder, or a path.")],
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PATH]...", help="Paths to GET, such as /v2/positions; by default the accounts call."),
+        typer.Argument(help="Paths to GET, such as /v2/positions; by default the accounts call."),
     ] = None,
     environment: Annotated[
         Environment | None,
@@ -64,17 +64,17 @@ def record(
         typer.Option(help=f"Interface of the paths: {', '.join(_INTERFACES)}; by default that of the accounts call."),
     ] = None,
     all_pages: Annotated[bool, typer.Option("--pages", help="Read all pages of each path, as tk.pages does.")] = False,
-    credentials: Annotated[str | None, typer.Option(help="Name of saved credentials.")] = None,
+    credentials: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the profile to record with.")] = None,
     with_practice: Annotated[bool, typer.Option("--practice", help="Record against the practice service.")] = False,
     mode: Annotated[
         str,
-        typer.Option(help="once: a new recording; new_episodes: add to one what it does not have; all: replace it."),
+        typer.Option(help="once: make a new recording; new_episodes: add what it does not have; all: replace it."),
     ] = "once",
 ) -> None:
     """Record calls without their secrets, to replay them without network and credentials.
 
-    Without PATH that is the accounts call. Only GET requests are sent, to the environment's own addresses. If one of
-    them is refused, nothing is recorded.
+    Without PATH, the accounts call is recorded. Only GET requests are sent, to the environment's own addresses. If one
+    of them is refused, nothing is recorded.
     """
     calls = [_Call(path, interface, all_pages) for path in paths or ()]
     _check(mode, interface, calls)
@@ -115,13 +115,13 @@ def _check(mode: str, interface: str | None, calls: Sequence[_Call]) -> None:
         )
     if interface is not None and interface not in _INTERFACES:
         raise ConfigurationError(
-            f"There is no interface {excerpt(interface, 40)!r} to record.",
+            f"The interface {excerpt(interface, 40)!r} cannot be recorded.",
             f"Choose one of {', '.join(_INTERFACES)}.",
             about="interface",
         )
     if interface is not None and not calls:
         raise ConfigurationError(
-            "--interface says where the paths are, and there is no path.",
+            "--interface says where the paths are, but no path is named.",
             f"Add a path, as in: toolkit record NAME /v1/... --interface {interface}",
             about="interface",
         )
@@ -179,7 +179,7 @@ def _record(console: Console, session: Session, cassette: Cassette, name: str, c
     """Make the calls, or the accounts call if there are none, and print the answers and what was recorded."""
     if session.replays_only:
         raise CassetteError(
-            f"There is already a recording in {cassette.path}.",
+            f"The recording {cassette.path} exists already.",
             "Choose another name, or add --mode new_episodes to add to it, or --mode all to replace it.",
             about="name",
         )
@@ -238,8 +238,7 @@ def _print_answers(console: Console, call: _Call, answers: list[httpx.Response])
 def _without_recording(error: ToolkitError, cassette: Cassette, *, before: int) -> ToolkitError:
     """Remove what was recorded before an error, since nobody wants to replay a refusal.
 
-    Returns:
-        The error, which says what became of the recording; `before` is the number of interactions that it had.
+    Returns: The error, which says what happened to the recording; `before` is the number of interactions that it had.
     """
     end = "Nothing was recorded."
     try:

@@ -50,17 +50,19 @@ def scan(
     ] = FindingFormat.TEXT,
     as_json: terminal.JsonOption = False,
     save_sarif: Annotated[
-        Path | None, typer.Option(help="File to write the report to as SARIF too, beside standard output.")
+        Path | None, typer.Option(metavar="FILE", help="Write the report as SARIF too, beside standard output.")
     ] = None,
     baseline: Annotated[
         Path | None,
-        typer.Option(help="File with findings that are known already; by default the one that toolkit.toml names."),
+        typer.Option(
+            metavar="FILE", help="Findings that are known already; by default the file that toolkit.toml names."
+        ),
     ] = None,
     save_baseline: Annotated[
-        Path | None, typer.Option(help="File to write all findings to, as a baseline. The exit status is then 0.")
+        Path | None, typer.Option(metavar="FILE", help="Write all findings as a baseline. The exit status is then 0.")
     ] = None,
     secret_from: Annotated[
-        list[str] | None, typer.Option(help="Name of a variable with a secret to look for in every form.")
+        list[str] | None, typer.Option(metavar="NAME", help="Variable with a secret to look for in every form.")
     ] = None,
     stdin: Annotated[
         bool, typer.Option("--stdin", help="Read secrets to look for from standard input, one per line.")

@@ -110,10 +110,10 @@ def value_source(environment: Environment, *, piped: bool, is_needed: bool = Tru
     Args:
         environment: the environment of the credentials.
         piped: True to read standard input.
-        is_needed: False if options gave all values, but perhaps the passphrase of a key.
+        is_needed: False if the options gave all values, except perhaps the passphrase of a key.
 
     Raises:
-        ConfigurationError: if there is no terminal to ask at, or standard input is not a pipe.
+        ConfigurationError: if it cannot ask at a terminal, or standard input is not a pipe.
     """
     if piped:
         if sys.stdin is None or sys.stdin.isatty():
@@ -136,7 +136,7 @@ def check_terminal(environment: Environment) -> None:
     """
     if not can_ask():
         raise ConfigurationError(
-            "There is no terminal to ask for the secret values.",
+            "The secret values can be asked for at a terminal only.",
             f"Set {variables_to_set(environment, None)} as environment variables, which do not have to be saved; "
             "or add --stdin and pipe one value per line.",
             about="stdin",
