@@ -195,10 +195,16 @@ def plant(kind, text=None):
     environment, how = KINDS[kind]
     if how == "key":
         private_key, planted = pem()
-        return tk.ClientKey("client-1", private_key, environment=environment), planted
+        fields = {"scope": "accounts.read", "resource_key": token_urlsafe(30)}
+        credentials = tk.ClientKey("client-1", private_key, environment=environment, form_fields=fields)
+        return credentials, [*planted, fields["resource_key"]]
     text = text or token_urlsafe(30)
     if how == "secret":
-        return tk.ClientSecret("client-1", text, environment=environment), [text]
+        fields = {"scope": "accounts.read", "resource_key": token_urlsafe(30)}
+        return tk.ClientSecret("client-1", text, environment=environment, form_fields=fields), [
+            text,
+            fields["resource_key"],
+        ]
     key_id = f"KEYID{token_hex(8)}"
     return tk.KeyPair(key_id, text, environment=environment, scheme=how), [key_id, text]
 

@@ -238,9 +238,9 @@ class TokenAuthorizer(BearerAuthorizer):
 
     def _token_request(self, tries: int) -> TokenRequest:
         """Return a token request with the credentials in its form and nowhere else (section 4.1)."""
-        further = dict(self._credentials.form_fields)
+        further = self._credentials.form_fields
         fields = {**further, "grant_type": GRANT_TYPE, "client_id": self._credentials.client_id}
-        shown = {**further, "grant_type": GRANT_TYPE, "client_id": Placeholder.CLIENT_ID}
+        shown = {**further.recorded(), "grant_type": GRANT_TYPE, "client_id": Placeholder.CLIENT_ID}
         secrets: tuple[tuple[str, Secret], ...] = ()
         if isinstance(self._credentials, ClientSecret):
             fields["client_secret"] = self._credentials.client_secret.reveal()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
+from toolkit.auth.form_fields import FormFields
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
@@ -110,7 +110,7 @@ def assertion_lifetime(value: object) -> int:
     )
 
 
-def form_fields(value: object) -> Mapping[str, str]:
+def form_fields(value: object) -> FormFields:
     """Return further form fields of the token request as an immutable copy; None gives an empty one."""
     if value is not None and not isinstance(value, Mapping):
         raise ConfigurationError(
@@ -121,7 +121,7 @@ def form_fields(value: object) -> Mapping[str, str]:
     fields = dict(value or {})
     for name, content in fields.items():
         _check_form_field(name, content)
-    return MappingProxyType(fields)
+    return FormFields(fields)
 
 
 def _check_form_field(name: object, content: object) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from toolkit.auth import checks
 from toolkit.auth.assertion import ASSERTION_LIFETIME
 from toolkit.auth.cell_warning import warn_if_in_cell
+from toolkit.auth.form_fields import FormFields
 from toolkit.core.arguments import as_choice
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
@@ -186,7 +187,7 @@ class ClientSecret(Credentials):
         environment: "broker-live" or "broker-sandbox".
         name: profile name.
         form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as an
-            immutable mapping.
+            immutable mapping. Recordings show the values of scope, audience and resource only.
 
     Raises:
         CredentialsMismatch: if the environment does not take a client secret.
@@ -209,7 +210,7 @@ class ClientSecret(Credentials):
         self.client_id = checks.text(client_id, "client_id")
         self.client_secret = checks.secret(client_secret, "client_secret")
         REGISTER.add_all(self.secrets())
-        self.form_fields: Mapping[str, str] = checks.form_fields(form_fields)
+        self.form_fields: FormFields = checks.form_fields(form_fields)
         warn_if_in_cell(self.secrets())
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
@@ -240,7 +241,7 @@ class ClientKey(Credentials):
         assertion_typ: `typ` in the header of assertions, such as "client-authentication+jwt"; None leaves it out.
         assertion_lifetime: seconds for which an assertion is valid, 1 to 3600.
         form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as an
-            immutable mapping.
+            immutable mapping. Recordings show the values of scope, audience and resource only.
 
     Raises:
         CredentialsMismatch: if the environment does not take a client key.
@@ -271,7 +272,7 @@ class ClientKey(Credentials):
         self.audience = checks.text(audience, "audience")
         self.assertion_typ = checks.optional_text(assertion_typ, "assertion_typ")
         self.assertion_lifetime = checks.assertion_lifetime(assertion_lifetime)
-        self.form_fields: Mapping[str, str] = checks.form_fields(form_fields)
+        self.form_fields: FormFields = checks.form_fields(form_fields)
         from toolkit.auth.keys import as_signer
 
         self.private_key: Signer = as_signer(private_key, algorithm=algorithm, key_id=key_id, passphrase=passphrase)

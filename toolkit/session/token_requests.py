@@ -6,7 +6,7 @@ import threading
 from typing import Final
 
 from toolkit.auth.authorizers import TokenRequest, authorization
-from toolkit.auth.credentials import Credentials
+from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials
 from toolkit.auth.tokens.response import read_token_response
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes.conversion import as_recorded_response, header_list
@@ -14,6 +14,7 @@ from toolkit.cassettes.format.interactions import Interaction
 from toolkit.core.document import TOKEN_PATH, Interface, symbolic_address
 from toolkit.core.errors import TokenError, Unreachable
 from toolkit.core.ledger import Call
+from toolkit.core.secret import Secret
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.session.sending import Sender
 from toolkit.transport.family import httpx
@@ -35,6 +36,7 @@ class TokenExchange:
     def __init__(self, sender: Sender, credentials: Credentials, address_name: str) -> None:
         self._sender = sender
         self._credentials = credentials
+        sender.known.add_all(_strong_fields(credentials))
         self._uri = symbolic_address(address_name) + TOKEN_PATH
         cassette = sender.cassette
         self._numbers = TokenNumbers(after=cassette.last_token_number if cassette and cassette.replays else 0)
@@ -119,6 +121,16 @@ class TokenNumbers:
         """Return the token's number, from 1."""
         with self._lock:
             return self._numbers.setdefault(token, self._after + len(self._numbers) + 1)
+
+
+def _strong_fields(credentials: Credentials) -> list[tuple[str, Secret]]:
+    """Return the values of form fields that look like secrets, to be replaced wherever they occur."""
+    fields = credentials.form_fields.secrets() if isinstance(credentials, ClientSecret | ClientKey) else []
+    if not fields:
+        return []
+    from toolkit.scrubbing.strength import Strength, grade
+
+    return [("SECRET", secret) for secret in fields if grade(secret.reveal()) is Strength.STRONG]
 
 
 def _headers_for(body: bytes, headers: httpx.Headers) -> HeaderList:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import errno
+import functools
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -161,7 +162,8 @@ def test_first_key_made_by_many(memory_keyring, tmp_path):
 
     memory_keyring.get_password = get_at_once
     with ThreadPoolExecutor(4) as pool:
-        saved = [pool.submit(seal_text, Secret("x"), "live/a", tmp_path, pause=lambda _: None) for _ in range(4)]
+        pause = functools.partial(threading.Event().wait, 0.001)  # lets the one with the lock run on a busy machine
+        saved = [pool.submit(seal_text, Secret("x"), "live/a", tmp_path, pause=lambda _: pause()) for _ in range(4)]
     assert [opened(future.result()) for future in saved] == ["x"] * 4
 
 
