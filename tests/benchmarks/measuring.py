@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import statistics
 import subprocess
 import sys
@@ -52,10 +53,11 @@ def time_in_turn(ways: Mapping[str, Callable[[], object]], *, rounds: int, repea
     return Timings({name: statistics.median(times) for name, times in seconds.items()}, ratios)
 
 
-def run_in_new_interpreter(benchmark: str, *arguments: str) -> str:
-    """Return what a benchmark prints when it is run with these arguments."""
+def run_in_new_interpreter(benchmark: str, *arguments: str, settings: Mapping[str, str] | None = None) -> str:
+    """Return what a benchmark prints when it is run with these arguments and environment variables."""
     command = [sys.executable, "-m", f"tests.benchmarks.{benchmark}", *arguments]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    environment = {**os.environ, **(settings or {})}
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
 
 
 def peak_memory() -> float:

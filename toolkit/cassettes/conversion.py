@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from toolkit.cassettes.event_streams import EventStream, has_no_end
@@ -11,6 +11,7 @@ from toolkit.cassettes.format.interactions import FAILURES, Interaction, Recorde
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.core.escaping import excerpt
 from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes, header_value
+from toolkit.transport.adapter import family_of
 from toolkit.transport.family import httpx
 from toolkit.transport.network import ReplayAdvice
 
@@ -33,12 +34,14 @@ def as_recorded_response(response: httpx.Response, body: bytes, *, headers: Head
     )
 
 
-def as_response(interaction: Interaction, request: httpx.Request | None = None, *, source: str) -> httpx.Response:
+def as_response(interaction: Interaction, request: Any = None, *, source: str) -> httpx.Response:
     """Return a recorded response as if it had just arrived, with its body unread.
+
+    It is of the family of its request, which saves the time to convert it; streams of events are of the process's own.
 
     Args:
         interaction: the recording.
-        request: what it answers.
+        request: what it answers, of either family.
         source: name of the cassette's file, for a note on the error of a request that got no response.
 
     Raises:
@@ -63,12 +66,16 @@ def as_response(interaction: Interaction, request: httpx.Request | None = None, 
             "Correct the name of the header in the cassette, or record the call again.",
             about="cassette",
         )
-    return httpx.Response(
-        recorded.status,
-        headers=headers,
-        stream=_stream_of(interaction),
-        extensions=extensions,
-    )
+    content_type = header_value(recorded.headers, "content-type")
+    if has_no_end(content_type):
+        path = urlsplit(interaction.request.uri).path
+        call = f"{interaction.request.method} {path}"
+        stream = EventStream(recorded.body, content_type, ended_early=interaction.ended_early, call=call)
+        return httpx.Response(recorded.status, headers=headers, stream=stream, extensions=extensions)
+    family = family_of(request, "Request") or httpx
+    body = family.ByteStream(recorded.body)
+    response: httpx.Response = family.Response(recorded.status, headers=headers, stream=body, extensions=extensions)
+    return response
 
 
 def _with_advice(error: httpx.TransportError, interaction: Interaction, source: str) -> httpx.TransportError:
@@ -77,15 +84,6 @@ def _with_advice(error: httpx.TransportError, interaction: Interaction, source: 
     advice = f'It was replayed from {source}{on}. To send the call again, record anew with mode="all".'
     error.add_note(ReplayAdvice(advice))
     return error
-
-
-def _stream_of(interaction: Interaction) -> httpx.ByteStream | EventStream:
-    request, recorded = interaction.request, interaction.response
-    content_type = header_value(recorded.headers, "content-type")
-    if not has_no_end(content_type):
-        return httpx.ByteStream(recorded.body)
-    call = f"{request.method} {urlsplit(request.uri).path}"
-    return EventStream(recorded.body, content_type, ended_early=interaction.ended_early, call=call)
 
 
 def _raw_headers(headers: HeaderList) -> list[tuple[bytes, bytes]]:

@@ -26,7 +26,7 @@ from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Authorization, Call, Ledger
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
-from toolkit.transport.adapter import answering, as_own_transport
+from toolkit.transport.adapter import answering, as_own_transport, in_family
 from toolkit.transport.family import httpx
 from toolkit.transport.flow import Apart, Enter, Flow, Read, run, run_async
 from toolkit.transport.network import Network
@@ -61,7 +61,7 @@ class Outgoing:
     `SessionRequest`) gets its credentials in `send`, so neither client nor cassette ever sees them.
 
     Attributes:
-        request: the request as the client made it.
+        request: the request as the client made it, of either family.
         clock: where the time of sending comes from.
         interface: name of the interface, or the host, for the ledger.
         path: path for the ledger.
@@ -87,7 +87,7 @@ class Outgoing:
 
     def send(self, call: Call) -> Flow[httpx.Response]:  # noqa: ARG002 - a session notes in it how it is authorized
         """Send the request; restart `call` if something else is sent first."""
-        response: httpx.Response = yield self.request
+        response: httpx.Response = yield in_family(httpx, self.request)
         return response
 
     def placeholders(self) -> HeaderList:

@@ -28,7 +28,7 @@ from toolkit.session.card import session_source
 from toolkit.session.opening import register_with
 from toolkit.session.scope import Scope
 from toolkit.session.tries import Gentleness, send_with_tries
-from toolkit.transport.adapter import answering
+from toolkit.transport.adapter import answering, in_family
 from toolkit.transport.family import httpx
 from toolkit.transport.flow import Flow, run, run_async
 from toolkit.transport.places import Places
@@ -65,7 +65,7 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return note_provenance(await run_async(answering(request, self._send), self._below), self._sender.source)
 
     def _send(self, request: httpx.Request) -> Flow[httpx.Response]:
-        return self._sender.send(self._scope, request)
+        return self._sender.send(self._scope, in_family(httpx, request))
 
     def facts(self, origin: str) -> InterfaceFacts:
         """Return who calls which interface, given its address.

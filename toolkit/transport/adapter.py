@@ -3,7 +3,7 @@
 The process has one family of its own (see `family`). A client of the other family that is given a transport of ours
 gets answers in its own types, and a transport of the other family below ours gets requests in its types.
 
-- `answering` wraps a flow for requests of the process's family, so that it also answers those of the other one.
+- `answering` wraps a flow, so that its answers and errors are of the same family as the request.
 - `as_own_transport` wraps a transport of the other family.
 - `in_family` converts a single request or response.
 
@@ -28,31 +28,28 @@ _BODY_HEADERS: Final = frozenset({b"content-encoding", b"content-length", b"tran
 
 def family_of(value: object, *names: str) -> Any | None:
     """Return the library whose class of one of these names a value is an instance of; None if it is neither's."""
-    return next(
-        (
-            family
-            for family in (httpx, other_family())
-            if family is not None and isinstance(value, tuple(getattr(family, name) for name in names))
-        ),
-        None,
-    )
+    for family in (httpx, other_family()):
+        if family is not None and isinstance(value, tuple([getattr(family, name) for name in names])):
+            return family
+    return None
 
 
-def answering(request: Any, flow: Callable[[httpx.Request], Flow[httpx.Response]]) -> Flow[Any]:
+def answering(request: Any, flow: Callable[[Any], Flow[Any]]) -> Flow[Any]:
     """Return the flow of a call whose request is of either family; its answer and its errors are of the same one.
 
     Args:
         request: the request of a client.
-        flow: answers a request of the process's family.
+        flow: answers a request of either family, with a response of either. The request's body has been read if it is
+            of the other family, so that its client can send it again after a redirect.
     """
     theirs = None if isinstance(request, httpx.Request) else family_of(request, "Request")
     return flow(request) if theirs is None else _answering(request, flow, theirs)
 
 
-def _answering(request: Any, flow: Callable[[httpx.Request], Flow[httpx.Response]], theirs: Any) -> Flow[Any]:
-    yield Read(request)  # in its own type, so that its client can send it again after a redirect
+def _answering(request: Any, flow: Callable[[Any], Flow[Any]], theirs: Any) -> Flow[Any]:
+    yield Read(request)
     with _errors_of(theirs, request):
-        response = yield from flow(in_family(httpx, request))
+        response = yield from flow(request)
     return in_family(theirs, response, request)
 
 
@@ -111,7 +108,7 @@ def in_family(family: Any, message: Any, request: Any = None) -> Any:
         message: the request or response.
         request: of a response, the request that it answers, for errors while its body is read.
     """
-    if isinstance(message, family.Request | family.Response):
+    if isinstance(message, (family.Request, family.Response)):
         return message
     if hasattr(message, "status_code"):
         headers, stream = _body_of(family, message, request)
