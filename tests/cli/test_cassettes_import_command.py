@@ -93,6 +93,11 @@ def test_drift(folder, service, make_credentials, monkeypatch):
     monkeypatch.setenv("TOOLKIT_BROKER_SANDBOX_CLIENT_SECRET", canaries.new())
     monkeypatch.setattr(cassettes_drift, "Session", live)
     assert "Nothing changed" in run("drift", "story")
+    for name in ("CLIENT_ID", "CLIENT_SECRET"):
+        monkeypatch.setenv(f"TOOLKIT_BROKER_SANDBOX__TREASURY_{name}", canaries.new())
+    assert "recorded as research, and the saved credentials are default, treasury." in run("drift", "story", status=2)
+    for name in ("CLIENT_ID", "CLIENT_SECRET"):
+        monkeypatch.delenv(f"TOOLKIT_BROKER_SANDBOX__TREASURY_{name}")
     service.answer = lambda request: service.reply({"cash": 1.5})
     service.requests.clear()
     shown = run("drift", "story", "--fail-on", "type", status=1)

@@ -13,6 +13,7 @@ from toolkit.cli import terminal
 from toolkit.cli.cassettes_diff import FailOnOption, kinds_of, print_changes
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
 from toolkit.local.settings import Settings, is_offline
 from toolkit.session.session import Session
@@ -102,11 +103,23 @@ def _only_environment(name: str, callers: set[tuple[str, str]]) -> Environment:
 
 
 def _saved(profiles: set[str], environment: str) -> str | None:
-    """Return the only profile of the recording if it is saved here, else None for the only one that is saved."""
+    """Return the only profile of the recording that is saved here; None for the only one that is saved.
+
+    Raises:
+        ConfigurationError: if several are saved, and the recording does not say which to use. The one named default
+            may be another account.
+    """
     from toolkit.auth.profiles.saving import saved_credentials
 
     saved = {profile.name for profile in saved_credentials() if profile.environment == environment}
     here = profiles & saved
+    if profiles and len(saved) > 1 and len(here) != 1:
+        recorded = excerpt(", ".join(sorted(profiles)))
+        raise ConfigurationError(
+            f"The calls were recorded as {recorded}, and the saved credentials are {', '.join(sorted(saved))}.",
+            "Add --credentials with one of them.",
+            about="credentials",
+        )
     return next(iter(here)) if len(here) == 1 else None
 
 
