@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 import yaml
@@ -406,3 +408,13 @@ def test_what_is_left_of_an_unscrubbed_recording_is_scrubbed(folder, own):
     file.write_text(file.read_text().replace("api.example/a", "api.example/a?password=hunter2"))
     frames.prune_cassette("a", 2, dry_run=False, settings=own)
     assert paths_left(file) == ["a?password=%3CPASSWORD%3E"]
+
+
+def test_places_that_are_not_searched(tmp_path, monkeypatch):
+    """A whole disk is refused, and a pipe is not read, which would wait for somebody who writes."""
+    with pytest.raises(ConfigurationError, match="whole disk"):
+        tk.list_cassettes(tmp_path.anchor)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.yaml")
+        monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail("it was read"))
+        assert tk.list_cassettes(tmp_path).empty

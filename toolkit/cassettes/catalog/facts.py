@@ -107,11 +107,17 @@ def cassettes_in(folder: Path) -> list[Path]:
     """Return the cassettes in a folder and below it, sorted; hidden folders and other files are left out.
 
     Raises:
-        ConfigurationError: if the folder does not exist.
+        ConfigurationError: if the folder does not exist, or is a whole disk.
     """
     if not folder.is_dir():
         raise ConfigurationError(
             f"The folder {folder} does not exist.", "Record something first, or name another folder.", about="folder"
+        )
+    if folder.resolve().parent == folder.resolve():
+        raise ConfigurationError(
+            f"{folder} is a whole disk, in which the search for cassettes would not end soon.",
+            "Name a folder in it.",
+            about="folder",
         )
     files = []
     for where, folders, names in os.walk(folder):
@@ -138,6 +144,8 @@ def cassettes_at(place: str | Path | None, settings: Settings | None = None) -> 
 def _may_be_cassette(path: Path) -> bool:
     if path.stem.endswith(_PART) and path.with_stem(path.stem.removesuffix(_PART)).exists():
         return False  # it is listed with the cassette that it was to replace
+    if path.is_fifo():
+        return False  # reading it would wait for somebody who writes
     try:
         data = path.read_bytes()
     except OSError:

@@ -55,7 +55,7 @@ def list_cassettes(
             problem (str): why it cannot be read as a cassette; missing if it can.
 
     Raises:
-        ConfigurationError: if the folder does not exist.
+        ConfigurationError: if the folder does not exist, or is a whole disk.
     """
     import pandas as pd
 
