@@ -154,7 +154,7 @@ def test_saved_credentials(in_project):
     check_destinations(credentials, in_project("a.example"))
     assert not config_folder().exists()
     settings = in_project("b.example")
-    with pytest.raises(UnsafeAddress, match=r"before, it was https://a\.example/auth \(as saved\)"):
+    with pytest.raises(UnsafeAddress, match=r"earlier, it was https://a\.example/auth \(as saved\)"):
         check_destinations(credentials, settings)
     DestinationMemory().add(credentials, destinations_of(Environment.BROKER_LIVE, credentials.kind, settings))
     for host in ("a.example", "b.example"):

@@ -65,7 +65,7 @@ def test_wrong_usage(run, project):
     """A missing path, an unknown format and malformed settings give status 2 and say what to do."""
     result = run("nowhere")
     assert result.exit_code == 2
-    assert "There is nothing to scan at nowhere." in result.output
+    assert "nowhere is neither a file nor a folder." in result.output
     assert run("--format", "xml").exit_code == 2
     (project / "toolkit.toml").write_text("[scan]\nallow = [{path = 'a'}]\n")
     result = run()

@@ -263,7 +263,7 @@ def test_expanded(home):
     """`~` becomes the home folder; an unknown home folder is an error that does not quote the path."""
     assert expanded("~/file") == home / "file"
     assert expanded(Path("file")) == Path("file")
-    with pytest.raises(ConfigurationError, match="no such home folder") as caught:
+    with pytest.raises(ConfigurationError, match="home folder does not exist") as caught:
         expanded("~nobody-of-that-name/file", about="path")
     assert caught.value.about == "path"
     assert "nobody" not in repr(caught.value)

@@ -119,7 +119,7 @@ def test_load_unreadable_path(project):
 
 def test_load_homeless_path():
     """A path in an unknown home folder is an error."""
-    with pytest.raises(ConfigurationError, match="no such home folder") as caught:
+    with pytest.raises(ConfigurationError, match="home folder does not exist") as caught:
         Settings.load("~nobody-of-that-name/toolkit.toml", environ={})
     assert caught.value.about == "path"
 

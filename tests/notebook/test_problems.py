@@ -51,7 +51,7 @@ TYPED = FIELDS[CredentialKind.CLIENT_SECRET]
         (CredentialsMismatch("another environment"), "credentials"),
         (CassetteBusy("another process"), "cassette"),
         (ConfigurationError("The address is not set.", about="auth"), "environment"),
-        (ConfigurationError("There is no profile of that name for paper."), "credentials"),
+        (ConfigurationError("The profile of that name does not exist for paper."), "credentials"),
         (TabulationError("no JSON"), "connect"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value,

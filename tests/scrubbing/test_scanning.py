@@ -201,7 +201,7 @@ def forbidden(*_, **__):
 
 def test_nothing_to_scan(tmp_path, monkeypatch):
     """A named path that does not exist or cannot be read is an error, not an empty result."""
-    with pytest.raises(ConfigurationError, match="nothing to scan"):
+    with pytest.raises(ConfigurationError, match="neither a file nor a folder"):
         scan(tmp_path / "nowhere")
     (tmp_path / "x").touch()
     monkeypatch.setattr("pathlib.Path.open", forbidden)

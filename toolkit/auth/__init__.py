@@ -2,9 +2,9 @@
 
 A request gets its credentials in this order:
 
-1. The user makes credentials for one environment (`credentials`), or names a profile that was saved, set in
-   variables or put in `.env` (`profiles`). Their constructor checks every string (`checks`), reads a private key once
-   (`keys`), and warns if the running notebook cell contains a secret (`cell_warning`).
+1. The user makes credentials for one environment (`credentials`), or names a profile, which is credentials that were
+   saved, or set in variables or `.env` (`profiles`). The constructor of credentials checks every string (`checks`),
+   reads a private key once (`keys`), and warns if the running notebook cell contains a secret (`cell_warning`).
 2. The session makes an authorizer from them (`authorizers`) and asks it for a grant before each request.
 3. A key pair is ready at once. A client secret or key needs an access token (`tokens`). All sessions with the same
    credentials share the current token, and so do other processes with the same store; only one of them requests the
@@ -18,5 +18,5 @@ A request gets its credentials in this order:
 A session on a cluster's worker has `borrowed` access: its tokens come from a lender, and steps 3 and 4 do not happen.
 
 Saved profiles and shared tokens are encrypted on disk (`sealing`). Credentials go only to addresses that their owner
-chose: `destinations` compares, and `destination_memory` remembers.
+chose: `destinations` compares them, and `destination_memory` remembers them.
 """

@@ -1,7 +1,7 @@
-"""The two flows of section 5 of the service document: what authorizes a request.
+"""The two flows of section 5 of the service document, which authorize requests.
 
-A grant goes on a copy of the request, and nothing above ever holds credentials: the request that the client keeps
-and the cassette records stays as the caller made it. A token request goes out on its own, through `exchange`.
+A grant goes on a copy of the request. The request that the client keeps and the cassette records stays as the caller
+made it, without credentials. A token request goes out on its own, through `exchange`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from toolkit.transport.retry import Retry, can_be_sent_again
 
 Headers = tuple[tuple[str, str], ...]
 RawHeaders = list[tuple[bytes, bytes]]
-_SHOW_CREDENTIALS: Final = frozenset({"request", "auth"})  # what httpcore's events tell, the second of a SOCKS proxy
+_SHOW_CREDENTIALS: Final = frozenset({"request", "auth"})  # keys of httpcore's events
 _UNAUTHORIZED: Final = 401  # RFC 9110 section 15.5.2
 TOKEN_REQUEST_TIMEOUT: Final = 30.0  # seconds, even if the session has no timeout
 
@@ -226,7 +226,7 @@ class TokenAuthorizer(BearerAuthorizer):
 
         Args:
             token: the token.
-            was_accepted: whether the service had accepted it from the borrower before.
+            was_accepted: True if the service had accepted it from the borrower earlier.
         """
         if was_accepted:
             self._source.accept(token)

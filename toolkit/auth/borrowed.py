@@ -1,6 +1,6 @@
 """Borrowed access: calls with the access tokens of a lender, who keeps the credentials and renews the tokens.
 
-A borrower never sends a token request. Where its tokens come from is for `toolkit.loans` to say.
+A borrower never sends a token request; `toolkit.loans` brings it the lender's tokens.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Borrow(Protocol):
 
     Args:
         clock: the borrower's clock.
-        refused: a token that the service refused, if a better one is wanted.
-        was_accepted: whether the service had accepted that token before.
+        refused: a token that the service refused and that needs a replacement, or None.
+        was_accepted: True if the service had accepted that token earlier.
     """
 
     def __call__(self, clock: Clock, *, refused: Token | None, was_accepted: bool) -> Flow[Token]: ...
@@ -37,7 +37,7 @@ class BorrowedCredentials(Credentials):
 
     Args:
         environment: environment of the lender's credentials.
-        name: profile name of the lender's credentials.
+        name: name of the lender's profile.
         kind: kind of the lender's credentials; not a key pair, which has no tokens.
         loan: name of the loan.
         destinations: the addresses that the tokens may go to, by their names.

@@ -45,10 +45,10 @@ def text(value: object, about: str) -> str:
     label = _LABELS.get(about, about.replace("_", " "))
     if not isinstance(value, str):
         raise ConfigurationError(
-            f"The {label} is of type {type(value).__name__}, not text.", f"Give the {label} as a string.", about=about
+            f"The {label} is of type {type(value).__name__}, not text.", f"Pass the {label} as a string.", about=about
         )
     if not value:
-        raise ConfigurationError(f"The {label} is empty.", f"Give the {label} that the service issued.", about=about)
+        raise ConfigurationError(f"The {label} is empty.", f"Pass the {label} that the service issued.", about=about)
     if value != value.strip() or not value.isascii() or not value.isprintable():
         raise ConfigurationError(
             f"The {label} contains a line break, a control character, surrounding spaces or a non-ASCII character.",
@@ -76,7 +76,7 @@ def passphrase(value: object) -> Secret | None:
     if isinstance(revealed, str) and revealed:
         return Secret(revealed)
     reason = "is empty" if isinstance(revealed, str) else f"is of type {type(revealed).__name__}, not text"
-    raise ConfigurationError(f"The passphrase {reason}.", "Give it as a string, or leave it out.", about="passphrase")
+    raise ConfigurationError(f"The passphrase {reason}.", "Pass it as a string, or leave it out.", about="passphrase")
 
 
 def profile_name(value: object) -> str:
@@ -115,7 +115,7 @@ def form_fields(value: object) -> FormFields:
     if value is not None and not isinstance(value, Mapping):
         raise ConfigurationError(
             f"The form fields are of type {type(value).__name__}, not a mapping.",
-            'Give them like {"scope": "accounts.read"}.',
+            'Pass them like {"scope": "accounts.read"}.',
             about="form_fields",
         )
     fields = dict(value or {})

@@ -1,9 +1,9 @@
 """Who is calling: a key pair, a client secret or a client key, each bound to one environment.
 
-Section 1, rule 5 of the service document: credentials of one account or environment are not accepted
-by another. The kinds are those of sections 5.1 and 5.2. Constructors check text, because httpx would quote malformed
-text in its error. They are `frameless`, so that no traceback shows the text. They enter every secret in the process's
-register, so recordings, logs and displays are without it from then on.
+Section 1, rule 5 of the service document: credentials of one account or environment are not accepted by another. The
+kinds are those of sections 5.1 and 5.2. Constructors check text, because httpx would quote malformed text in its error.
+They are `frameless`, so that no traceback shows the text. They enter every secret in the process's register, which
+keeps it out of recordings, logs and displays from then on.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Credentials(ABC):
     Attributes:
         kind: which of the document's kinds they are.
         environment: the one environment they belong to.
-        name: profile name; recordings tell callers apart by it.
+        name: name of the profile; recordings tell callers apart by it.
         loaded_from: where they were loaded from, in words; "" if code made them.
         binding: the destinations that they were saved for; None unless they are a saved profile.
         is_practice: True if a practice service made them up; no other service accepts them.
@@ -303,7 +303,7 @@ def as_environment(environment: Environment | str) -> Environment:
     """Return the environment of this name.
 
     Raises:
-        ConfigurationError: if there is no such environment; suggests the nearest name.
+        ConfigurationError: if the environment does not exist; suggests the nearest name.
     """
     value: object = environment
     if isinstance(value, Credentials):

@@ -1,10 +1,11 @@
 """The destinations that credentials were used with, remembered in the user's configuration folder.
 
-The file `destinations.json` has, for each credentials, the destinations and the places that named them. Credentials
-stand there as a fingerprint of their secret under the key in `destinations.key` (HMAC), so that nobody can test guesses
-of a secret against the file. IDs and options do not count: editors export the `.env` of a project, which could set a
-client ID beside a secret in the user's own variables, and would make a first use of it. What any credentials of an
-environment were used with stands under its name: the terminal and the panel compare with it before a secret is typed.
+The file `destinations.json` lists the destinations of each set of credentials, and the places that named them.
+Credentials are listed by a fingerprint (HMAC) of their secret, made with the key in `destinations.key`, so that nobody
+can test guesses of a secret against the file. IDs and options are not part of the fingerprint: editors export the
+`.env` of a project, which could set another client ID beside a secret in the user's variables, and would turn the next
+use into a first use. The file also lists, under the name of each environment, the destinations of all its credentials:
+the terminal and the panel compare with them before a secret is typed.
 
 Without a file, or in a folder that cannot be written, as in CI, every use is a first use: it is allowed, and
 remembered where that is possible.
@@ -100,7 +101,7 @@ class DestinationMemory:
 
     @contextmanager
     def _locked(self) -> Iterator[Table]:
-        """Give the table, and write it at the end, while no other process can."""
+        """Provide the table, and write it at the end. Other processes wait in the meantime."""
         private_folder(self.file.parent)
         lock = self._wait_for_lock()
         try:
@@ -128,7 +129,7 @@ class DestinationMemory:
             content = None
         if not isinstance(content, dict) or content.get("version") != _VERSION or not _is_table(content.get("uses")):
             raise ConfigurationError(
-                f"{shown(self.file)} was changed or cut short, so nobody knows where credentials may be sent.",
+                f"{shown(self.file)} was changed or cut short, so it does not say where credentials may be sent.",
                 "Look at it, then remove it: destinations are then remembered from the next use.",
             )
         table: Table = content["uses"]
@@ -181,7 +182,8 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
 def new_in_environment(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Change]:
     """Return the destinations that a file of the project names, and that no credentials of the environment went to.
 
-    To be shown before a secret is typed. If nothing is remembered for the environment, nothing is new.
+    The terminal and the panel show them before a secret is typed. If nothing is remembered for the environment, the
+    list is empty.
 
     Raises:
         ConfigurationError: if the file of remembered destinations is malformed.

@@ -1,16 +1,16 @@
 """Where credentials may be sent: to the destinations that they are bound to, and nowhere else.
 
 A destination is an address with its path prefix, or for a key pair the prefix of the headers that carry it. The
-`toolkit.toml` of a project names destinations, and a project may be anybody's: without a binding, a cloned repository
-could name an address of its own and would be sent the user's secrets.
+`toolkit.toml` of a project names destinations, and a project may come from anybody: without a binding, a cloned
+repository could name an address of its own and receive the user's secrets.
 
-- Saved profiles are bound when they are saved, whoever names another destination later.
+- Saved profiles are bound when they are saved, and no later setting changes that.
 - Credentials from variables and `.env` are bound at their first live use, as SSH remembers a host
-  (`toolkit.auth.destination_memory`). From then on they may also go where the user's own word sends them: code, and
-  the variables TOOLKIT_*_URL and TOOLKIT_HEADER_PREFIX. The user's word is remembered like the first use.
+  (`toolkit.auth.destination_memory`). From then on they may also go to destinations that the user sets in code, or in
+  the variables TOOLKIT_*_URL and TOOLKIT_HEADER_PREFIX. Such a destination is remembered like that of the first use.
 - A `.env` file belongs to its project: a clone brings one along, and editors export it into the process. So a variable
-  that a `.env` sets, in the project or a folder above it in the repository, is the project's word, like a line of
-  `toolkit.toml`. Its text there does not matter, because editors expand references in it.
+  that a `.env` sets, in the project or a folder above it in the repository, counts as set by the project, like a line
+  of `toolkit.toml`. Its value does not have to be the same, because editors expand references in it.
 - Credentials that code holds go where the code says. If the same credentials are remembered, they are compared too.
 - Loopback is neither compared nor remembered, except for saved profiles: the practice service is there.
 
@@ -84,7 +84,7 @@ class Binding:
     by_origin: bool = False
 
     def allows(self, destination: Destination) -> bool:
-        """Check whether the credentials may go there. What was not set when they were saved counts as another."""
+        """Check whether the credentials may go there; not if the address was not set when they were saved."""
         bound = self.destinations.get(destination.name)
         if self.by_origin:
             if destination.name == HEADER_PREFIX:
@@ -104,7 +104,7 @@ class Change(NamedTuple):
         if not self.earlier:
             return f"The {label} is new: {text} ({self.destination.place_in_words})."
         before = " or ".join(f"{old} ({place})" for old, place in self.earlier.items())
-        return f"The {label} is now {text} ({self.destination.place_in_words}); before, it was {before}."
+        return f"The {label} is now {text} ({self.destination.place_in_words}); earlier, it was {before}."
 
 
 def destinations_of(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Destination]:
@@ -138,18 +138,18 @@ def changes(destinations: list[Destination], uses: Uses) -> list[Change]:
     ]
 
 
-def refusal(found: list[Change], *, name: str, environment: Environment, source: str) -> UnsafeAddress:
-    """Return the error for credentials that would go elsewhere; it names both destinations and how to allow the new.
+def refusal(new: list[Change], *, name: str, environment: Environment, source: str) -> UnsafeAddress:
+    """Return the error for credentials that would go elsewhere, with both destinations and how to allow the new.
 
     Args:
-        found: the new destinations.
+        new: the new destinations.
         name: name of the profile.
         environment: the environment of the credentials.
         source: where the credentials come from, in words.
     """
-    places = " and ".join(dict.fromkeys(change.destination.place_in_words for change in found))
+    places = " and ".join(dict.fromkeys(change.destination.place_in_words for change in new))
     command = f"toolkit credentials allow {shell_word(name)} --environment {environment}"
-    in_code = [change.destination for change in found if not change.destination.place]
+    in_code = [change.destination for change in new if not change.destination.place]
     if in_code:  # the command does not know what code says
         variables = " and ".join(f"{variable_name(item.name)}={item.text}" for item in in_code)
         allow = (
@@ -159,16 +159,16 @@ def refusal(found: list[Change], *, name: str, environment: Environment, source:
     else:
         allow = f"run `{command}` in that project"
     who = f"the credentials {name} for {environment} ({source})"
-    if any(change.earlier for change in found):
-        what = f"{who} would go elsewhere. {' '.join(change.in_words() for change in found)}"
+    if any(change.earlier for change in new):
+        what = f"{who} would go elsewhere. {' '.join(change.in_words() for change in new)}"
         next_step = f"Check {places}: whoever wrote that would receive the credentials. If you trust it, {allow}."
     else:
-        new = (f"the {to.label}, {to.text} ({to.place_in_words})" for to, _ in found)
-        what = f"{who} have not been used with {' and '.join(new)}."
+        added = (f"the {to.label}, {to.text} ({to.place_in_words})" for to, _ in new)
+        what = f"{who} have not been used with {' and '.join(added)}."
         next_step = (
             f"If you added this yourself, {allow}. If not, check {places}: whoever wrote that would receive them."
         )
-    return UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=found[0].destination.name)
+    return UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=new[0].destination.name)
 
 
 def _address(text: str) -> Address:

@@ -46,7 +46,7 @@ def as_choice(value: object, choices: Iterable[C], *, about: str) -> C:
     if not isinstance(value, str):
         raise UnknownName(wrong_type(about, "a text", value, "").what, listed, about=about)
     likely = nearest(value[:LONGEST_QUOTE].casefold(), names)
-    # A long text that only begins like a name may be a secret that was named after it.
+    # A long text that begins like a name may be a secret, named after the choice.
     longest = max(LONGEST_QUOTE, len(likely or "") + _SLIP)
     quoted = f" {excerpt(value)!r}" if len(value) < longest else ""
     raise UnknownName(

@@ -25,11 +25,11 @@ ToolkitError
 
 Catch ToolkitError to catch them all. Messages hold names, places and types, but no secrets.
 
-A wrong argument of a public function or command is a ConfigurationError whose `about` is the argument, whatever library
-would have stumbled over it (`core.arguments` checks). Three kinds of mistakes stay Python's own TypeError: a wrong
-number of arguments, a keyword that does not exist, and a `Secret` of something else than text, because errors import
-secrets. An error is a built-in error as well only where Python asks for that: InterfaceNotAllowed is an AttributeError
-because of `hasattr`, UnknownName a ValueError because of enumerations.
+A wrong argument of a public function or command is a ConfigurationError whose `about` is the argument; `core.arguments`
+checks it before a library can raise an error of its own. Three mistakes stay Python's own TypeError: a wrong number of
+arguments, an unknown keyword, and a `Secret` made of something other than text, because this module imports `secret`.
+Two errors are built-in errors as well, because Python relies on them: InterfaceNotAllowed is an AttributeError for
+`hasattr`, and UnknownName a ValueError for enumerations.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class ConfigurationError(ToolkitError):
 class UnknownName(ConfigurationError, ValueError):
     """A text is not one of the choices; the message lists them and suggests the nearest.
 
-    Also a ValueError, as for every value that an enumeration does not have.
+    Also a ValueError, which enumerations raise for an unknown value.
     """
 
 
@@ -237,15 +237,15 @@ class SecretLeak(CassetteError):
 
 
 class PublishError(ToolkitError):
-    """A notebook cannot be given away as it is, so nothing was written; the message says what stands in the way."""
+    """A notebook cannot be given away as it is, so nothing was written; the message says why."""
 
 
 class SweepError(ToolkitError):
-    """The folder of a sweep could not be read or written; what was written before is kept."""
+    """The folder of a sweep could not be read or written; what is already written is kept."""
 
 
 class SweepBusy(SweepError):
-    """Another process or thread sweeps into this folder; nothing was asked."""
+    """Another process or thread sweeps into this folder; nothing was sent."""
 
 
 class TabulationError(ToolkitError):

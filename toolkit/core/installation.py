@@ -34,7 +34,7 @@ class Installation:
         prefix: the folder of the environment.
         direct_url: returns the text of `direct_url.json`, or None.
         folder: the working directory.
-        is_windows: whether this is Windows.
+        is_windows: True on Windows.
     """
 
     prefix: Path = Path(sys.prefix)

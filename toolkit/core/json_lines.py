@@ -1,4 +1,4 @@
-"""The lines on which the values of a JSON document stand. `json` does not tell them."""
+"""The lines on which the values of a JSON document start, which the module `json` does not report."""
 
 from __future__ import annotations
 

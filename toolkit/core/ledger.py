@@ -25,7 +25,7 @@ class Authorization(NamedTuple):
     Attributes:
         kind: kind of credentials.
         environment: environment of the credentials.
-        profile: name of the credentials.
+        profile: name of the profile.
         token: number of the token in its session, from 1; None for a key pair.
         issued_at: when the lifetime of the token began, or None.
         expires_at: when the token expires, or None.
@@ -76,7 +76,7 @@ class Authorization(NamedTuple):
 class Call:
     """A request that was sent.
 
-    If it was sent several times, all but `tries` is about the last time.
+    If it was sent several times, all attributes but `tries` describe the last time.
 
     Attributes:
         sent_at: when it was sent.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Register:
-    """Secrets in the order in which they became known, each with its kind. None is ever removed.
+    """Secrets in the order in which they became known, each with its kind. A secret is never removed.
 
     It may be shared between threads. A reader remembers how many entries it has seen, and asks for those `since` then.
     """

@@ -33,7 +33,7 @@ def shell() -> Any | None:
 
 
 def note_name(part: object, name: Callable[[], str]) -> None:
-    """Note how a notebook reaches an object that need not have a variable: the session of a panel is `panel.session`.
+    """Note the expression for an object that may have no variable: `panel.session` for the session of a panel.
 
     Args:
         part: the object.

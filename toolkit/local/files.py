@@ -81,7 +81,7 @@ def partials(path: Path) -> list[Path]:
     try:
         with os.scandir(path.parent) as entries:
             return [path.with_name(entry.name) for entry in entries if partial.fullmatch(entry.name)]
-    except OSError:  # there is no such folder, or it cannot be listed
+    except OSError:  # the folder does not exist, or cannot be listed
         return []
 
 
@@ -134,13 +134,13 @@ def expanded(path: str | Path, *, about: str = "") -> Path:
         raise wrong_type(about or "the path", "a text or a Path", path, 'For example "folder/name".')
     if reason := _why_no_path(str(path)):
         del path
-        raise ConfigurationError(f"No file can have that path: it {reason}.", "Give another path.", about=about)
+        raise ConfigurationError(f"No file can have that path: it {reason}.", "Name another path.", about=about)
     try:
         return Path(path).expanduser()
     except RuntimeError:
         del path
     raise ConfigurationError(
-        "A path begins with ~, but there is no such home folder.", "Write the path in full.", about=about
+        "A path begins with ~, but that home folder does not exist.", "Write the path in full.", about=about
     )
 
 

@@ -3,9 +3,9 @@
 They come from `toolkit.toml` in the project folder and from TOOLKIT_* environment variables, which take precedence.
 They never hold credentials.
 
-Code and variables are the user's own word. A settings file may be anybody's, because projects are cloned and pulled.
-So settings remember who names each of them: `toolkit.auth.destinations` compares what a file names with where the
-credentials went before, and a file may not put cassettes outside its project.
+Code and variables come from the user. A settings file may come from anybody, because projects are cloned and pulled. So
+settings remember the source of each value: `toolkit.auth.destinations` compares the addresses in a file with those that
+the credentials went to earlier, and a file may not put cassettes outside its project.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Settings:
         addresses: URLs without a trailing slash, by the names of the service document without `_url`. An address
             that is not set is an error only when a call needs it.
         header_prefix: prefix of the key headers (section 5.2 of the service document).
-        cassettes: folder of cassettes that are given by name; relative to `project`.
+        cassettes: folder of cassettes that are named without a path; relative to `project`.
         project: the folder of `toolkit.toml` or `pyproject.toml`, else the working directory.
         file: the settings file that was read or looked for, or None.
         scrubbing: what to remove from recordings besides credentials: lists of texts, named like the
@@ -84,9 +84,9 @@ class Settings:
         scan: the table [scan] as it is in the file; `tk.scan` checks it.
         publish: "as is" to publish recordings of real accounts without pseudonyms, or None to refuse.
         stale_after: age from which a recording counts as stale, in days: "180d"; None for never.
-        verify: whose certificates sessions trust unless they are told: "system" for those that the machine trusts, or
-            the path of a file with certificate authorities, relative to `project`; None for those of httpx.
-        sources: where addresses and header prefix come from, by their names; what is missing comes from code.
+        verify: whose certificates sessions trust by default: "system" for those that the machine trusts, or the path of
+            a file with certificate authorities, relative to `project`; None for those of httpx.
+        sources: where addresses and header prefix come from, by their names; those without a source come from code.
 
     Raises:
         ConfigurationError: if a name is unknown or a value malformed; `about` is the setting.
@@ -200,7 +200,7 @@ class Settings:
                 stale_after=values.get("stale_after"),
                 verify=environ.get(VERIFY_VARIABLE) or checked_verify(values.get("verify"), str(file)),
             )
-            # A variable is the user's own word, unless the project's `.env` sets it.
+            # A variable comes from the user, unless the project's `.env` sets it.
             named_by = exported_by(project).get(_CASSETTES_VARIABLE) if cassettes else file
             if named_by is not None:
                 check_inside(settings.cassettes, project, named_by)
@@ -234,7 +234,7 @@ class Settings:
         return _parse(name, text)
 
     def place_of(self, name: str) -> Path | str:
-        """Return what names an address, `header_prefix` or `verify`: the settings file, a variable, or "" for code."""
+        """Return where an address, `header_prefix` or `verify` is set: the file, a variable, or "" for code."""
         source = self.sources.get(name)
         text = {**self.addresses, "header_prefix": self.header_prefix, VERIFY: str(self.verify)}.get(name)
         # `dataclasses.replace` with other addresses keeps the sources; those addresses come from code.

@@ -58,8 +58,8 @@ def check_sharing(scan: Any, publish: Any, stale_after: Any) -> None:
 def checked_verify(verify: Any, place: str) -> str | Path | None:
     """Return the setting `verify`: "system", the path of a file with certificate authorities, or None.
 
-    Only code and variables may name a file, and nothing turns verification off. A settings file may be anybody's, and
-    its author could vouch for a server of his own.
+    Only code and variables may name a file, and nothing turns verification off. A settings file may come from anybody,
+    and its author could vouch for a server of their own.
 
     Args:
         verify: the value.
@@ -86,7 +86,8 @@ def checked_verify(verify: Any, place: str) -> str | Path | None:
 def check_inside(cassettes: str | Path, project: Path, file: Path) -> None:
     """Refuse a cassettes folder that lies outside the project, if a settings file or a `.env` names it.
 
-    Cassettes are written there, and what is there is replayed: neither is for the author of a cloned project to choose.
+    Cassettes are written there, and files there are replayed: the author of a cloned project must not choose the
+    folder.
     """
     place = Path(cassettes)
     goes_elsewhere = place.is_absolute() or place.drive or ".." in place.parts or str(place).startswith("~")
@@ -100,7 +101,7 @@ def check_inside(cassettes: str | Path, project: Path, file: Path) -> None:
 
 
 def refuse_credentials(key: str, file: Path) -> None:
-    """Refuse a setting that looks like a credential, without quoting it: even its name may be a secret."""
+    """Refuse a setting that looks like a credential. It is not quoted, because even its name may be a secret."""
     if _CREDENTIAL_WORD.search(key):
         raise ConfigurationError(
             f"{file} has a setting that looks like a credential.",

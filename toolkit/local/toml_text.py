@@ -1,4 +1,4 @@
-"""Read TOML that anybody may have written: whatever it holds, in little memory, with errors that say where."""
+"""Read TOML that anybody may have written, in little memory whatever it holds, with errors that name the line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_toml(file: Path) -> dict[str, Any]:
     """
     if not _exists(file):
         raise ConfigurationError(
-            f"There is no settings file {file}.", "Create it, or leave the path out.", about="path"
+            f"The settings file {file} does not exist.", "Create it, or leave the path out.", about="path"
         )
     text = read_text(file, str(file), "Fix or remove the file.")
     try:

@@ -31,7 +31,7 @@ class CodePattern(NamedTuple):
     """A pattern of a secret in one code.
 
     Attributes:
-        normal: the pattern in normal form; the other attributes tell what belongs to it in the text.
+        normal: the pattern in normal form; the other attributes describe the text in which it stands.
         literal: the pattern itself.
         form: the name of the code, for messages.
         exact: what the exact form of the text must be, unless None.
@@ -85,7 +85,7 @@ def is_unmistakable(text: str) -> bool:
 
 
 def _plain(text: str, literal: bytes) -> Iterator[CodePattern]:
-    """Yield the secret itself, and what it becomes where escapes are undone that are part of it."""
+    """Yield the secret itself, and its text after the escapes within it are undone."""
     unmistakable = is_unmistakable(text)
     texts = [level.data for way in (True, False) for level in levels(literal, letters_only=way)]
     if not text.isascii():
@@ -157,7 +157,7 @@ def _in_base64(data: bytes, form: str) -> Iterator[CodePattern]:
 def _cores(data: bytes, encode: Callable[[bytes], bytes], bits: int) -> Iterator[tuple[str, int, int]]:
     """Yield the part of a code that depends on the data alone, for each offset at which the data may begin.
 
-    Each comes with the number of characters before and after it that hold bits of the data and of what stands beside.
+    Each comes with the number of characters before and after it that hold bits of the data and of its neighbours.
     """
     for offset in range(3 if bits == 6 else 5):
         encoded = encode(b"\0" * offset + data).decode("ascii")

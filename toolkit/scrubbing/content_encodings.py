@@ -16,8 +16,8 @@ _LARGEST_BODY: Final = 64 << 20  # bytes
 _LARGEST_RATIO: Final = 250  # of decompressed to compressed size; text has 5 to 50
 _ALWAYS_ALLOWED: Final = 4 << 20  # bytes, whatever the ratio
 _STEP: Final = 1 << 20
-# The call was made and may have been an order, so no message says to make it again.
-AFTER_THE_CALL: Final = "The call was made; the answer, if one came, is this error's `response`. For the next one:"
+# The call was made and may have been an order, so no message advises to repeat it.
+AFTER_THE_CALL: Final = "The call was made; its answer, if any, is this error's `response`. For the next call:"
 _ADVICE: Final = f"{AFTER_THE_CALL} send the header Accept-Encoding: identity, so that it comes as plain bytes."
 _GZIP: Final = zlib.MAX_WBITS | 16
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")

@@ -24,10 +24,10 @@ _IN_FEWER_CODES: Final = frozenset({"CLIENT_ASSERTION"})  # a new one for each t
 class KnownSecrets:
     """The secrets of the process's register, each with the placeholder that stands for it in one recording.
 
-    All that the process knows is replaced, whoever added it and whenever. Distinct secrets of one kind
-    keep distinct placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise one request would be answered with the
-    recording of another. A secret that is added here gets its placeholder at once, any other when it is first met.
-    The stand-ins of personal data belong to this object alone.
+    Every secret that the process knows is replaced, whoever added it and whenever. Distinct secrets of one kind keep
+    distinct placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise one request would be answered with the
+    recording of another. A secret that is added here gets its placeholder at once, any other when it is first met. The
+    stand-ins of personal data belong to this object alone.
     """
 
     def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:
@@ -168,7 +168,7 @@ class KnownSecrets:
         return text if scrubbed is data else scrubbed.decode("utf-8", "surrogatepass")
 
     def find(self, data: bytes) -> tuple[str, str] | None:
-        """Return the placeholder and the form of a known secret in `data`, or None if there is none."""
+        """Return the placeholder and the form of a known secret in `data`, or None."""
         for searcher in self._searchers():
             for hit in searcher.spellings_in(data):
                 return self.placeholder_of(hit.secret) or "<SECRET>", hit.form

@@ -42,7 +42,7 @@ class RecordedResponse(NamedTuple):
 
 
 def header_value(headers: HeaderList, name: str) -> str:
-    """Return the first value of a header, by its name in lower case; empty if there is none."""
+    """Return the first value of a header, by its name in lower case; empty without that header."""
     return next((value for other, value in headers if other.lower() == name), "")
 
 

@@ -1,4 +1,4 @@
-"""The words in names: which mean a credential, and which make the name mean something else.
+"""The words in names: those that mean a credential, and those that make a name mean something else.
 
 `vocabulary` reads a name word by word with these tables. A word in any language that always means a credential goes
 into `WORDS`; an exception for one whole name goes into `ORDINARY` of `vendor_names`.

@@ -1,7 +1,7 @@
 """The normal form of a text: its letters and digits in lower case, and every byte beyond ASCII.
 
-Whoever breaks a secret into lines, changes its case, puts separators into it or takes the other alphabet of base64
-does not change its normal form. Positions in the normal form lead back to the text.
+A secret keeps its normal form when it is broken into lines, written in another case, with separators or in the other
+alphabet of base64. Positions in the normal form lead back to the text.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _positions(data: bytes, flags: bytes) -> Sequence[int]:
 
 
 def margins(data: bytes) -> tuple[bytes, bytes]:
-    """Return what of `data` stands before its first and after its last byte that is in its normal form."""
+    """Return the bytes of `data` before the first and after the last byte of its normal form."""
     first = compiled(rb"\A[\x00-/:-@\[-`{-\x7f]*+").match(data)
     length = len(first[0]) if first else 0
     after = len(data) - len(data.rstrip(_DROPPED))

@@ -17,7 +17,7 @@ _END: Final = re.compile(r"-----END [A-Z ]{1,60}-----")
 def parts_of_keys(text: str) -> Iterator[tuple[Secret, bool]]:
     """Yield the base64 of each private key as one line, as other formats write it, and each of its lines.
 
-    Each comes with True if it is looked for as it is only, not in hex or base64.
+    Each comes with a flag: True to look for it as it is only, not in hex or base64.
     """
     for pem in _pems(text):
         if "PRIVATE KEY-----" not in pem:  # a certificate beside it

@@ -36,7 +36,7 @@ _FORMATS: Final[tuple[Format, ...]] = (
     *services.FORMATS,
     *keys.FORMATS,
 )
-# Starts in which, or right after which, a word ends, so that words do not tell.
+# Starts that are not the beginning of a word, so that a search by words misses them.
 _STARTS_WITH_SIGNS: Final = sorted(
     {form.start for form in _FORMATS if form.is_certain and not re.fullmatch(r"[A-Za-z0-9_+/-]{3,}", form.start)}
     | {"dt0"}

@@ -81,7 +81,7 @@ class Scrubber:
         self._rules: AppliedRules | None = None
         self.recorded = b""
         self._changes = 0  # of addresses
-        # The last request that was looked up, the state in which, and the result: most are recorded right after that.
+        # The last request that was looked up, the state at that time, and the result: most requests are recorded next.
         self._last_lookup: tuple[RecordedRequest, tuple[int, int] | None, RecordedRequest] | None = None
         self._weak = WeakCredentials(known, self._has_rule)
         self.use_addresses(addresses or {}, header_prefix)
@@ -99,7 +99,7 @@ class Scrubber:
 
     @property
     def state(self) -> tuple[int, int] | None:
-        """What a scrubbed request depends on besides the request; None with rules, whose stand-ins depend on more."""
+        """The state that a scrubbed request depends on; None with rules, because their stand-ins depend on more."""
         return (len(self.known), self._changes) if self._rules is None else None
 
     def add_rules(self, rules: Rules | None) -> None:
@@ -122,21 +122,21 @@ class Scrubber:
             self._rules.pseudonyms.recall(recorded)
 
     def stand_ins_in(self, message: RecordedRequest | RecordedResponse) -> set[str]:
-        """Return the pseudonyms in a recorded message: the values where the rules name pseudonyms."""
+        """Return the pseudonyms in a recorded message: the values in places for which a rule makes them."""
         if self._rules is None:
             return set()
         uri = message.uri if isinstance(message, RecordedRequest) else ""
         return self._rules.stand_ins_in(uri, message.headers, decompress_body(message.headers, message.body))
 
     def replaced(self) -> list[tuple[Secret, str]]:
-        """Return each value that was replaced so far, with its placeholder or stand-in; a value may stand there twice.
+        """Return each value that was replaced so far, with its placeholder or stand-in; a value may occur twice.
 
-        Short values are among them, which are replaced in their places only.
+        Short values, which are replaced in their places only, are included.
         """
         return [*self.known.replaced(), *(self._rules.pseudonyms.made() if self._rules else ())]
 
     def values_behind(self, stand_ins: Collection[str], candidates: Iterable[str]) -> dict[str, str]:
-        """Return those texts whose pseudonym is one of `stand_ins`, each with it; empty without the key of the user."""
+        """Return the candidates whose pseudonym is one of `stand_ins`, with their pseudonyms; none without a key."""
         return {} if self._rules is None else self._rules.pseudonyms.value_of(candidates, stand_ins)
 
     def use_addresses(self, addresses: Mapping[str, str], header_prefix: str) -> None:
@@ -156,7 +156,7 @@ class Scrubber:
 
         Args:
             request, response: the messages.
-            replaced: rules of pseudonyms that were applied before. The values in these places are stand-ins and stay.
+            replaced: rules of pseudonyms that were applied earlier. The values in these places are stand-ins and stay.
 
         Raises:
             SecretLeak: if a body cannot be decompressed, or holds a secret in compressed data, where it cannot be

@@ -34,7 +34,7 @@ class Spelling(NamedTuple):
 
     Attributes:
         secret: the secret.
-        length: characters of the text that stands there; longer ones are replaced first.
+        length: characters of the text that was looked for; longer texts are replaced first.
         start, end: the span in the text itself, with whole escapes.
         form: how the secret is written, for messages.
     """
@@ -189,7 +189,7 @@ class Searcher:
 
 
 def _window_place(normal: bytes, width: int) -> int:
-    """Return where the windows of a pattern begin: where it varies, rather at its end, which tokens do not share."""
+    """Return where the windows of a pattern begin: where its bytes vary, and late, since many tokens begin alike."""
     last, extent = len(normal) - width - STEP + 1, width + STEP - 1
     for share in (7, 6, 5, 3, 0):
         place = min(last, len(normal) * share // 8)
@@ -236,13 +236,13 @@ def _beyond(data: bytes, at: int, characters: bytes, step: int) -> int | None:
         beside = data[seen] if 0 <= seen < len(data) else None
         if beside == character or (character == _SPACE and beside == _PLUS):
             at += step
-        elif character != _BACKSLASH:  # one that looks like an escape of what follows is gone
+        elif character != _BACKSLASH:  # a backslash may be gone: it looks like an escape of the next character
             return None
     return at
 
 
 def _beyond_base64(data: bytes, at: int, count: int, step: int) -> int:
-    """Return the position beyond this number of base64 characters, or beyond those that stand there if fewer do."""
+    """Return the position beyond this number of base64 characters, or beyond fewer if others follow."""
     while count and 0 <= (seen := at if step > 0 else at - 1) < len(data):
         if data[seen] in _IN_BASE64:
             count -= 1

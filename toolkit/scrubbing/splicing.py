@@ -19,7 +19,7 @@ class Span(NamedTuple):
     Attributes:
         start, end: the part.
         secret: what it holds.
-        codec: of the placeholder.
+        codec: encoding of the placeholder.
     """
 
     start: int

@@ -1,7 +1,7 @@
 """Find the places in a file that hold what looks like a secret: what a recorder would replace in a message.
 
-The same vocabulary and grades decide, and the same functions read fields, cookies and shapes. A file is read as text,
-in slices, in time that is linear in its size.
+It uses the vocabulary and the grades of the recorder, and its functions for fields, cookies and shapes. A file is read
+as text, in slices, in time that is linear in its size.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class _Hit(NamedTuple):
 
     Attributes:
         start: position where it starts.
-        rank: the lower, the more precise is its kind; of two that overlap, this counts.
+        rank: the lower it is, the more precise is the kind; of two hits that overlap, the lower rank counts.
         end: position after it.
         kind: what it is called.
         value: the secret.
@@ -146,7 +146,7 @@ def _is_dummy_key(credential: ShapedCredential) -> bool:
 
 
 def _cut_private_keys(text: str) -> Iterator[_Hit]:
-    """Yield the private keys that have no end."""
+    """Yield the private keys that are cut off."""
     if "PRIVATE KEY" in text:
         for match in matches_in(_PRIVATE_KEY, text, longest=_LONGEST):
             if not _DUMMY_KEY.search(text[match.start() : match.end() + 300]):
@@ -218,7 +218,7 @@ def _secret_cookie(header: str, value: str) -> str | None:
 
 
 def _levels(text: str) -> Iterator[str]:
-    """Yield a text, and what its lines with escapes say without them. Each has the same lines."""
+    """Yield a text, and the text of its lines after their escapes are undone, with the same line numbers."""
     yield text
     plainer = text
     if "\\u00" in text:
@@ -238,7 +238,7 @@ def _levels(text: str) -> Iterator[str]:
 
 
 def _changed_lines(text: str, escape: re.Pattern[str], change: Callable[[str], str]) -> str:
-    """Return a text with its lines that have an escape changed, and all other lines empty; or itself without any."""
+    """Return a text with its lines with an escape changed and all others empty; without escapes, the text itself."""
     if escape.search(text) is None:
         return text
     return "\n".join([change(line) if escape.search(line) else "" for line in text.split("\n")])

@@ -187,10 +187,10 @@ def is_ordinary_header(name: str) -> bool:
 
 @_cached
 def is_core_name(name: str, place: Place) -> bool:
-    """Check whether a name is one under which UUIDs and digests count too.
+    """Check whether UUIDs and digests count as well under a name.
 
-    That is the exact name of a standard, of the document or of a vendor's documentation, or ends like one. In headers,
-    queries and forms, which are no documents, it is any name whose last word means a credential.
+    Such a name is the exact name in a standard, in the service document or in a vendor's documentation, or ends like
+    one. In headers, queries and forms, which are not documents, it is any name whose last word means a credential.
     """
     if credential_kind(name, place) is None:
         return False
@@ -205,7 +205,7 @@ def is_core_name(name: str, place: Place) -> bool:
 def needs_strong_value(name: str, place: Place) -> bool:
     """Check whether a weak value under the name of a credential stays as it is, also in a request.
 
-    So it is with `key`, `session` or `code`. Under names such as `password` or `api_key` people type weak values,
+    This applies to `key`, `session` and `code`. Under names such as `password` or `api_key` people type weak values,
     which are replaced in place.
     """
     last = normal_name(last_name(name))

@@ -4,7 +4,7 @@ A window has four or eight bytes, which is one unsigned integer. A text is read 
 pattern is entered with its windows at four positions in a row: one of them is read wherever the pattern stands. A
 match is a candidate that the caller compares exactly.
 
-This carries measured speed: 2 MB take 4 to 8 ms with 30 patterns and 15 ms with 100,000.
+Measured: 2 MB take 4 to 8 ms with 30 patterns, and 15 ms with 100,000.
 """
 
 from __future__ import annotations

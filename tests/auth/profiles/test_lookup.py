@@ -48,7 +48,7 @@ def test_list_as_text():
     assert repr(ProfileList([FUND])) == (
         "environment  profile  kind        source\nbroker-live  fund     client key  keyring"
     )
-    assert repr(ProfileList()) == "No saved credentials."
+    assert repr(ProfileList()) == "No profiles."
 
 
 def test_list_as_html():
@@ -60,7 +60,7 @@ def test_list_as_html():
     assert "<script>" not in html
     assert "&lt;b&gt;" in html
     assert "\x1b" not in html + repr(ProfileList([odd]))
-    assert "No saved credentials" in ProfileList()._repr_html_()
+    assert "No profiles" in ProfileList()._repr_html_()
 
 
 def test_list_is_a_list():

@@ -257,7 +257,7 @@ def test_load_one_of_several(settings, project):
     for number, name in enumerate(["LIVE__OTHER_FUND", "LIVE__RESEARCH", "PAPER"]):
         environ[f"TOOLKIT_{name}_KEY_ID"] = str(number)
         environ[f"TOOLKIT_{name}_SECRET_KEY"] = f"secret-{number}"
-    with pytest.raises(ConfigurationError, match="several profiles for live: other-fund, research") as caught:
+    with pytest.raises(ConfigurationError, match="Several profiles exist for live: other-fund, research") as caught:
         load_credentials("live", settings=settings, environ=environ)
     assert 'tk.Session("live", "other-fund")' in caught.value.next_step
     assert load_credentials("live", "other-fund", settings=settings, environ=environ).key_id.reveal() == "0"
@@ -301,12 +301,12 @@ def test_load_unknown_name(settings):
     }
     for environment, what, next_step in (
         ("live", "for live.", "Choose one of default, fund; or set TOOLKIT_LIVE__<PROFILE>_KEY_ID and "),
-        ("paper", "for paper, nor any other.", "Set TOOLKIT_PAPER__<PROFILE>_KEY_ID and "),
+        ("paper", "for paper, and no other does.", "Set TOOLKIT_PAPER__<PROFILE>_KEY_ID and "),
     ):
         for name, shown in (("nosuch", "'nosuch'"), ("\x1b[2J", "'[2J'"), ("sk-5ecret", "of that name")):
             with pytest.raises(ConfigurationError) as caught:
                 load_credentials(environment, name, settings=settings, environ=environ)
-            assert caught.value.what == f"There is no profile {shown} {what}"
+            assert caught.value.what == f"The profile {shown} does not exist {what}"
             assert caught.value.next_step.startswith(next_step)
             assert "sk-5ecret" not in str(caught.value)
 
@@ -367,7 +367,7 @@ def test_header_prefix_is_bound(place, settings, project):
     quietly(save_credentials, KeyPair("k", "hush-hush", environment="live"), "a", settings=settings)
     quietly(save_credentials, ClientSecret("c", "hush-hush", environment="broker-live"), "a", settings=settings)
     other = Settings(settings.addresses, "ACME", project=project)
-    with pytest.raises(UnsafeAddress, match=r"header prefix is now ACME .*before, it was SVC"):
+    with pytest.raises(UnsafeAddress, match=r"header prefix is now ACME .*earlier, it was SVC"):
         load_credentials("live", settings=other)
     assert load_credentials("broker-live", settings=other).client_id == "c"
 

@@ -196,7 +196,7 @@ def test_advice():
     for data in (b"fake-Canary4f9aQ7xKd8", gzip.compress(bytes(1 << 29), 1)):
         with pytest.raises(SecretLeak, match="nothing was written") as caught:
             gate.check(data, known, where="The recording of GET")
-        assert "The call was made; the answer, if one came, is this error's `response`." in caught.value.next_step
+        assert "The call was made; its answer, if any, is this error's `response`." in caught.value.next_step
         assert "this call" not in caught.value.next_step
 
 

@@ -55,7 +55,7 @@ def test_pipes(tmp_path):
     """A pipe, which has no end, is not read."""
     os.mkfifo(tmp_path / "pipe")
     assert list(files_at(tmp_path)) == []
-    with pytest.raises(ConfigurationError, match="nothing to scan"):
+    with pytest.raises(ConfigurationError, match="neither a file nor a folder"):
         scan_files(tmp_path / "pipe")
 
 

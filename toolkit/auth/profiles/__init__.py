@@ -1,4 +1,4 @@
-"""Named profiles: where credentials come from when code does not hold them.
+"""Profiles: credentials with a name, for one environment, that are saved or set in variables rather than in code.
 
 `load_credentials` looks in these places, and takes the whole profile from the first that has its name:
 
@@ -8,9 +8,9 @@
 3. profiles saved with `save_credentials`: files in the user's configuration folder, sealed with a key in the system
    keyring if there is one.
 
-Parts from two places are never combined: otherwise the `.env` of a cloned repository could add to the user's secret.
-Saved profiles are bound to the destinations that they were saved for, and credentials from variables and `.env` to
-those of their first live use: see `toolkit.auth.destinations`. A replay does not need credentials.
+Fields from two places are never combined: otherwise the `.env` of a cloned repository could change what a secret of the
+user is used for. Saved profiles are bound to the destinations that they were saved for, and credentials from variables
+and `.env` to those of their first live use: see `toolkit.auth.destinations`. A replay does not need credentials.
 
 With the settings of a practice service that runs in this process, its own credentials are found by their names before
 any saved profile.

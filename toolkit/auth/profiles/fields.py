@@ -1,4 +1,4 @@
-"""The fields that credentials consist of, and the fields that one place has for a profile.
+"""The fields of credentials, and the fields that one place has for a profile.
 
 Fields have the same names in variables and files. A field that ends in `_file` names a file with the value.
 """
@@ -52,7 +52,7 @@ FIELDS: Final = frozenset[str]().union(*map(fields_of, Environment))
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Credentials that can be loaded by name.
+    """Credentials with a name, for one environment, which can be loaded by both.
 
     Attributes:
         name: the name to load them by; "default" if the source names none.
@@ -158,7 +158,7 @@ class ProfileFields:
             file = self.folder / expanded(self.values[field].reveal())
         except ConfigurationError:
             raise ConfigurationError(
-                f"Cannot read {what}: there is no such home folder.", next_step, about=field
+                f"Cannot read {what}: the home folder in its path does not exist.", next_step, about=field
             ) from None
         if self.confined and not lies_in(file, self.folder):
             raise ConfigurationError(

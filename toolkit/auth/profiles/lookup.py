@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _VARIABLES: Final = "environment variables"
 _ENVIRONMENTS: Final = tuple(Environment)
 _COLUMNS: Final = ("environment", "profile", "kind", "source")
-_NONE: Final = "No saved credentials."
+_NONE: Final = "No profiles."
 
 
 class ProfileList(list[Profile]):
@@ -44,7 +44,7 @@ class ListedProfile:
         environment: the environment that it is for.
         name: the name to load it by.
         outcome: the profile as a list shows it, or the error that it raises.
-        comes_first: False if a place that counts more has a profile of this name, so that this profile is not used.
+        comes_first: False if an earlier place has a profile of this name, so that this profile is not used.
     """
 
     environment: Environment

@@ -5,7 +5,7 @@ found only with settings in which every address of the environment is the servic
 them. There they come before saved profiles of the same name, because nobody else's credentials are accepted there. When
 the service has stopped, no profile of that name takes their place: another program may have its ports by then.
 
-Displays call a session with such a service practice, whatever its environment: no real account is behind it.
+Displays show such a session as practice, whatever its environment, because no real account is behind it.
 """
 
 from __future__ import annotations

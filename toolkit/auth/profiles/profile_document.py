@@ -45,7 +45,7 @@ class ClosedDocument:
     """A profile that only the keyring opens.
 
     Attributes:
-        kind: of the credentials, so that a list need not open the keyring.
+        kind: kind of the credentials, so that a list need not open the keyring.
         content: the sealed text of a Document.
     """
 

@@ -38,7 +38,7 @@ def ask_secret(question: str, prompt: Prompt | None = None, *, next_step: str = 
         next_step: what an error advises instead.
 
     Raises:
-        ConfigurationError: if there is no answer, or it would be seen while it is typed.
+        ConfigurationError: if nobody answers, or the answer would be seen while it is typed.
     """
     try:
         with warnings.catch_warnings():

@@ -116,8 +116,8 @@ def find_credentials(
         return practice[name]
     if has_stopped(environment, name, settings):
         raise ConfigurationError(
-            "The practice service with these addresses has stopped, and its credentials with it.",
-            "Start it again, and use its settings as they are then.",
+            "The practice service with these addresses has stopped, so its credentials no longer work.",
+            "Start it again, and use its new settings.",
             about="name",
         )
     by_name: dict[str, ProfileFields | SavedProfile] = {}
@@ -132,7 +132,7 @@ def find_credentials(
         return by_name.popitem()[1].credentials()
     if name is None and by_name:
         raise ConfigurationError(
-            f"There are several profiles for {environment}: {', '.join(sorted(by_name))}.",
+            f"Several profiles exist for {environment}: {', '.join(sorted(by_name))}.",
             f'Choose one by its name: tk.Session("{environment}", "{min(by_name)}").',
             about="name",
         )
@@ -156,8 +156,7 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
         name: the name to load them by: `tk.Session("paper", "research")`.
         settings: by default those of the project; its addresses are where the credentials may go.
 
-    Returns:
-        Where they are now.
+    Returns: The saved profile.
 
     Raises:
         ConfigurationError: if the private key is kept elsewhere, no address of the environment is set, the name is
@@ -245,10 +244,13 @@ def _check_that_it_loads(text: Secret, credentials: Credentials, name: str) -> N
 
 
 def _not_found(environment: Environment, name: str | None, others: list[str], settings: Settings) -> ConfigurationError:
-    what = f"no profile {_quoted(name)} for {environment}" if name else f"no credentials for {environment}"
+    if name is None:
+        what = f"No profile exists for {environment}."
+    else:
+        what = f"The profile {_quoted(name)} does not exist for {environment}{'' if others else ', and no other does'}."
     choices = f"Choose one of {', '.join(others)}; or set" if others else "Set"
     return ConfigurationError(
-        f"There {'is' if name else 'are'} {what}{', nor any other' if name and not others else ''}.",
+        what,
         f"{choices} {variables_to_set(environment, name)}, as environment variables or in "
         f"{shown(settings.project / FILE_NAME)}; or save a profile with `toolkit credentials add` or "
         f"save_credentials(). Looked there and in {shown(profiles_folder())}.",

@@ -50,7 +50,7 @@ def decompose(credentials: Credentials) -> dict[str, Secret]:
     if not isinstance(credentials, ClientKey):
         raise ConfigurationError(
             f"A value of type {type(credentials).__name__} is not credentials.",
-            "Give a KeyPair, a ClientSecret or a ClientKey.",
+            "Pass a KeyPair, a ClientSecret or a ClientKey.",
             about="credentials",
         )
     if not isinstance(credentials.private_key, LocalKey):

@@ -1,9 +1,9 @@
 """Credentials in variables: TOOLKIT_<ENVIRONMENT>_<FIELD>, and TOOLKIT_<ENVIRONMENT>__<PROFILE>_<FIELD>.
 
 The variables are those of the process, or those in the `.env` file of a project. The project may be a cloned
-repository, so its file may contain secrets but not refer to any: variables of the process are not expanded in it, it
-may not be a link out of the project, and it cannot name a file outside. A file of another user is refused, because it
-would choose the account that the user works in.
+repository, so its file may contain secrets but may not point at others: variables of the process are not expanded in
+it, it may not be a link out of the project, and it cannot name a file outside. A file of another user is refused,
+because it would choose the account that the user works in.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def variables_to_set(environment: Environment, name: str | None) -> str:
 def fields_in_variables(
     variables: Mapping[str, str] | Mapping[str, Secret], source: str, folder: Path, *, confined: bool = False
 ) -> list[ProfileFields]:
-    """Return the fields that variables give, one item for each profile. An empty variable counts as unset.
+    """Return the fields that variables set, one item for each profile. An empty variable counts as unset.
 
     Args:
         variables: names and texts.
@@ -88,7 +88,7 @@ def fields_in_variables(
 
 
 def fields_in_dotenv(project: Path) -> list[ProfileFields]:
-    """Return the fields that the `.env` of a folder gives. They are not added to `os.environ`.
+    """Return the fields that the `.env` of a folder sets. They are not added to `os.environ`.
 
     Raises:
         ConfigurationError: if the file cannot be read, is a link out of the project or belongs to a stranger, or has

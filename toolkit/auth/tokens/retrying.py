@@ -35,8 +35,8 @@ def with_retries(
     """Send a token request until it gives a token, fails for good, or reaches the limits.
 
     Args:
-        attempt: makes and sends a new request, because an assertion is valid for one request only; is given the number
-            of the try, from 1.
+        attempt: makes and sends a new request, because an assertion is valid for one request only; takes the number of
+            the try, from 1.
         clock: where time comes from.
         retry: the limits.
         jitter: returns a random number from 0 to 1, which a pause is multiplied with.

@@ -203,8 +203,7 @@ def token_source(store: MemoryTokenStore | TokenStore, credentials: Credentials,
     """Return the token source of these credentials at this token endpoint.
 
     With a store that processes share, the sessions of this process still share one source, which looks into the store.
-    If the private key is kept elsewhere, there is nothing to derive an encryption key from, and the token stays in
-    memory.
+    If the private key is kept elsewhere, an encryption key cannot be derived, and the token stays in memory.
     """
     key = f"{credentials.fingerprint()} {token_url}"
     if isinstance(store, MemoryTokenStore):

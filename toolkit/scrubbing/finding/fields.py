@@ -143,7 +143,7 @@ class Fields:
         return signs[::-1]
 
     def _noted(self, written: str, place: Place) -> _Name | None:
-        """Note a name that is written like this, reversed; return it if credentials or heads of pairs have it."""
+        """Note a name, written in reverse; return it if it is the name of a credential or of the head of a pair."""
         is_quoted = written[0] in _QUOTES
         name = _forwards(written.strip("\"'") if is_quoted else written.lstrip("])"))
         if written[0] == '"':

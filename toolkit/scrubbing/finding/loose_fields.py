@@ -68,7 +68,7 @@ def loose_fields(text: str, shadow: bytes) -> Iterator[ShapedCredential]:
 
 
 def _name_at(text: str, start: int, end: int) -> str:
-    """Return the name that the word at a position belongs to; of a key, with the word that says of what."""
+    """Return the name that the word at a position belongs to; for `key`, with the word before it, such as `api`."""
     word = compiled(r"[\w-]+").match(text, start, end)[0]  # type: ignore[index]
     if word.lower() == "identified":
         return "password"

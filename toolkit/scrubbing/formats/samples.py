@@ -1,4 +1,4 @@
-"""Keys and tokens that standards and documentation show, which are no secrets."""
+"""Keys and tokens that standards and documentation show, which are not secrets."""
 
 from __future__ import annotations
 

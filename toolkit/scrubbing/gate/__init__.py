@@ -1,7 +1,8 @@
 """The gate before the disk: it decodes what is about to be written, and refuses it if a known secret comes to light.
 
-The replacement writes a secret in each code and looks for that. The gate goes the other way, so that an error in the
-one does not hide in the other; they share the register of secrets only.
+The replacement writes a secret in each code and looks for the result. The gate works the other way round: it decodes
+the bytes and looks for the plain secret. So an error in one is caught by the other; they share only the register of
+secrets.
 
 1. `patterns` says what to look for: each secret in normal form (letters and digits only, in lower case), the bytes
    behind a secret that is hex or base64 itself, and the lines of a private key. `windows` finds any number of patterns

@@ -1,6 +1,6 @@
 """The budget of one check: bytes that decoding may take and give.
 
-Time plays no part, so that every machine decides alike.
+Time is not measured, so that every machine decides alike.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Open compressed data wherever it begins in some bytes: streams and archives, told by their magic numbers.
+"""Open compressed data wherever it begins in some bytes: streams and archives, recognized by their magic numbers.
 
-What begins like compressed data and is not costs little: the header is checked first, and the input is given in small
-pieces. A member that ends well is skipped. Whatever comes out before an error counts.
+False beginnings cost little: the header is checked first, and the input is read in small pieces. A member that ends
+well is skipped. Output before an error counts.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def opened_in(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
 
 
 def headerless_opened(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
-    """Yield what data without a magic number is, decompressed as raw deflate and as brotli."""
+    """Yield data without a magic number, decompressed as raw deflate and as brotli."""
     budget.spend(_SHORT_ATTEMPT)
     if data and (data[0] >> 1) & 3 != 3:  # a block type of deflate
         output, _ = inflate(data, 0, budget)
@@ -176,7 +176,7 @@ def _zip(data: bytes, at: int, budget: Budget) -> Opened:
     return b"", None
 
 
-_OTHER_METHODS: Final = frozenset({1, 6, 9, 10, 18, 96, 97, 98})  # of compression, that Python cannot undo
+_OTHER_METHODS: Final = frozenset({1, 6, 9, 10, 18, 96, 97, 98})  # methods of compression that Python cannot undo
 
 
 def _stepwise(decompressor: Any, data: bytes, at: int, budget: Budget) -> Opened:

@@ -69,7 +69,7 @@ def _is_printable(data: bytes) -> bool:
 
 
 def beginnings(data: bytes, budget: Budget, *, is_unescaped: bool) -> Iterator[tuple[str, bytes]]:
-    """Yield what some data is as a whole, compressed without a magic number or written as characters.
+    """Yield the data decoded as a whole: compressed without a magic number, or bytes written as characters.
 
     JavaScript writes bytes as text, with one character for each.
 
@@ -93,7 +93,7 @@ def notations(text: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
 
 
 def codes(text: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
-    """Yield the name of each code with what the text is in that code."""
+    """Yield the name of each code with the text decoded by it."""
     yield from _all_decoded(CODES, text, budget)
 
 

@@ -47,7 +47,7 @@ def _flags(alphabet: bytes) -> bytes:
 
 
 _NOT64: Final = _others(_DIGITS64 + b"-_")
-# Digits beside letters are no number of their own; the letters of 0b11 and 0o17 are no part of it.
+# Digits beside letters are not numbers; the letters of 0b11 and 0o17 are not part of one.
 _NUMBERS: Final = bytes(
     byte if 48 <= byte < 58 else 97 if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256)
 )
@@ -68,7 +68,7 @@ _FROM_OCTAL: Final = {format(value, f"0{width}o").encode(): value for value in r
 
 
 def base64_decoded(text: bytes) -> Iterator[bytes]:
-    """Yield what a text is in base64 or base64url, for each position at which the first group may begin."""
+    """Yield a text decoded as base64 or base64url, for each position at which the first group may begin."""
     runs = _runs64(text) if len(text) < _LARGE else dense_runs(text, _IS_64, _SHORTEST64, more=_LAST_LINE)
     digits = _kept(runs, _FOR_URLS, _NOT64)
     if len(digits) >= _SHORTEST64:
@@ -104,7 +104,7 @@ def _groups_decoded(digits: bytes, first: int) -> Iterator[bytes]:
 
 
 def hex_decoded(text: bytes) -> Iterator[bytes]:
-    """Yield what a text is in hex, for both positions at which the first byte may begin."""
+    """Yield a text decoded as hex, for both positions at which the first byte may begin."""
     if b"0x" in text:
         text = text.replace(b"0x", b"")
     if len(text) < _LARGE:
@@ -123,7 +123,7 @@ def hex_decoded(text: bytes) -> Iterator[bytes]:
 
 
 def base32_decoded(text: bytes) -> Iterator[bytes]:
-    """Yield what the long runs of a text are in base32, for each position at which the first group may begin."""
+    """Yield the long runs of a text decoded as base32, for each position at which the first group may begin."""
     for flags in (_IS_UPPER32, _IS_LOWER32):
         candidates = dense_runs(text, flags, _SHORTEST_BASE32)
         # A run of hex digits alone is a hash.
@@ -134,7 +134,7 @@ def base32_decoded(text: bytes) -> Iterator[bytes]:
 
 
 def of_base32(digits: bytes) -> bytes:
-    """Decode base32 in upper or lower case, without padding; bits that make no whole byte are left out."""
+    """Decode base32 in upper or lower case, without padding; bits beyond the last whole byte are left out."""
     bits = len(digits) * 5
     return (int(digits.translate(_FOR_INT), 32) >> bits % 8).to_bytes(bits // 8, "big")
 

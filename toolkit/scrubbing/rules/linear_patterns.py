@@ -1,4 +1,4 @@
-r"""Regular expressions of users, which must not run long on any text: recordings hold text of strangers.
+r"""Regular expressions of users, which must not run long on any text, because recordings hold text from anybody.
 
 `re` tries every way in which a pattern can match before it gives up. `(a+)+b` has 2**n ways to match n letters, and
 `-\S+@\S+b` many from each hyphen. The `toolkit.toml` of a cloned project can hold patterns too. So:
@@ -45,7 +45,7 @@ class LinearPattern:
 
     Attributes:
         plain: the compiled pattern.
-        first: the same, not to match in the middle of a run of what it begins with.
+        first: the same pattern, which does not match in the middle of a run of the characters it begins with.
     """
 
     def __init__(self, plain: re.Pattern[str], first: re.Pattern[str]) -> None:
@@ -94,7 +94,7 @@ def compile_linear(text: str) -> LinearPattern:
 
 
 def limited(text: str) -> tuple[Any, Any]:
-    """Return the parsed pattern with limits; and the same, not to match in the middle of a run.
+    """Return the parsed pattern with limits, and a copy that does not match in the middle of a run.
 
     Raises:
         PatternRunsLongError: if it could run long.

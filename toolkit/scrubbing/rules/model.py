@@ -48,10 +48,10 @@ class Rules:
         json_paths: places of values in JSON: `$.a.b`, `$.a[0]`, `$.a[*].b`, `$..b` (at any depth), `$['a b']`. Values
             below such a place are replaced too.
         patterns: regular expressions; a match becomes `<MATCH>`. If the pattern has a group, only the first group is
-            replaced; a named group becomes `<NAME>`. A pattern that could run long is refused. A repetition without
-            a limit gets one if more of the pattern follows it: 256 characters, 500 if the pattern begins with three
-            literal characters, and 32 for a repetition within another one. One at the beginning of a pattern keeps
-            none. Longer matches than 8,000 characters may be missed.
+            replaced; a named group becomes `<NAME>`. A pattern that could run long is refused. A repetition without a
+            limit gets one if more of the pattern follows it: 256 characters, 500 if the pattern begins with three
+            literal characters, and 32 for a repetition within another one. A repetition at the beginning of a pattern
+            does not get a limit. Matches of more than 8,000 characters may be missed.
         pseudonyms: names of personal data, or paths that begin with `$`. A value becomes the same stand-in everywhere,
             with the same look, so that tables still join. This cannot be undone without the key.
         key: the key of the stand-ins, at least 16 characters. The default key is made at first use in the user's

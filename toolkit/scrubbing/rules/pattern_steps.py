@@ -35,10 +35,10 @@ def steps_of(tree: Any, limit: int, leading: Any) -> int:
     Args:
         tree: the parsed pattern.
         limit: the characters of an unlimited repetition after which the match can still fail.
-        leading: what the repetition repeats that is tried once a run, if there is one.
+        leading: the content of the repetition that is tried once for each run, or None.
 
     Raises:
-        PatternRunsLongError: if there are many, or they cannot be counted.
+        PatternRunsLongError: if the bound is high, or the steps cannot be counted.
     """
     if any(code > _LARGEST_CODE for code in _numbers(tree)):
         raise PatternRunsLongError("it names a character beyond U+FFFF")
@@ -79,7 +79,7 @@ class _Start(NamedTuple):
 
 
 class StepCounter:
-    """Counts ways and steps, and sets limits in the tree that it is given."""
+    """Counts ways and steps in a tree, and sets limits in it."""
 
     def __init__(self, tree: Any, limit: int, leading: Any) -> None:
         self._limit = limit

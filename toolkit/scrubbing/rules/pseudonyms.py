@@ -33,7 +33,7 @@ class Pseudonyms:
     """The stand-ins made so far, and those of a recording.
 
     Args:
-        find_key: returns the key or None; called with True, it makes a key if there is none.
+        find_key: returns the key or None; called with True, it makes a missing key.
     """
 
     def __init__(self, find_key: Callable[[bool], bytes | None]) -> None:
@@ -49,7 +49,7 @@ class Pseudonyms:
         self._recorded = recorded
 
     def stand_in(self, value: str, *, is_number: bool = False) -> str:
-        """Return the stand-in of a value; make a key if there is none.
+        """Return the stand-in of a value; make the key if it is missing.
 
         Raises:
             ConfigurationError: if the key cannot be read or made.
@@ -93,7 +93,7 @@ class Pseudonyms:
             return [(Secret(value), stand_in) for value, stand_in in self._stand_ins.items()]
 
     def value_of(self, candidates: Iterable[str], stand_ins: Collection[str]) -> dict[str, str]:
-        """Return those texts whose stand-in, under the key there is, is one of `stand_ins`; each with its stand-in.
+        """Return the candidates whose stand-in, under the existing key, is one of `stand_ins`; each with its stand-in.
 
         A recording made with the rules holds stand-ins only. This finds the values behind them in other texts.
         """

@@ -1,7 +1,8 @@
 """`scan` looks for secrets in existing files and lists the findings.
 
-1. `scanner` is the rim: `scan_files` reads files, and `scan` returns the findings alone (`tk.scan`). `scanned_files`
-   chooses the files below a folder: hidden ones and checkpoints of notebooks count, caches and hidden folders do not.
+1. `scanner` is where a scan begins: `scan_files` reads files, and `scan` returns only the findings (`tk.scan`).
+   `scanned_files` chooses the files below a folder: hidden ones and checkpoints of notebooks count, caches and hidden
+   folders do not.
 2. `contents` says what a file holds: text, which `slices` reads in any encoding and size, or something to open.
    `decompression` and `archives` open compressed files, `notebook_texts` the cells of a notebook, `pictures` the texts
    of a picture, and `embedded` the base64 in a text. What comes out is opened again, within the budget of the file.

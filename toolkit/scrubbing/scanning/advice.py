@@ -1,6 +1,6 @@
-"""What to do about a finding: end the secret, clean the file, and take the file out of git's history.
+"""The steps to take about a finding: revoke the secret, clean the file, and take the file out of git's history.
 
-The order matters. A secret that was shared stays known whatever happens to the file, so it is ended first.
+The order matters. A secret that was shared stays known whatever happens to the file, so it is revoked first.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ _ARCHIVES: Final = frozenset(
 _LOGS: Final = frozenset({".log", ".out"})
 _PICTURES: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff"})
 
-# How to end a secret, by words in its kind. The first entry that matches counts.
+# How to revoke a secret, by words in its kind. The first entry that matches counts.
 _ENDINGS: Final = (
     ("private key", "Make a new key pair, register its public key, and revoke the old key wherever it is registered."),
     ("cookie", "Sign out of all sessions of the account, which ends the cookie; otherwise change the password."),
     ("signed token, bearer token, token in a path", "Revoke the token where it was issued, unless it has expired."),
     ("webhook", "Delete the webhook where it was made, and make a new one."),
     ("password, basic, command line", "Change the password, also wherever else it is used."),
-    ("known secret, in a call", "Revoke it where it was issued, and save its successor with toolkit credentials add."),
+    (
+        "known secret, in a call",
+        "Revoke it where it was issued, and save its replacement with toolkit credentials add.",
+    ),
 )
 _ENDING: Final = "Revoke it where it was issued, make a new one, and look there for what it was used for."
 
@@ -46,7 +49,7 @@ def advice_for(kind: str, path: Path | None = None, part: str = "") -> tuple[str
 
 
 def ending_for(kind: str) -> str:
-    """Return how to end a secret of a kind, so that it opens nothing."""
+    """Return how to revoke a secret of a kind, so that it opens nothing."""
     words = kind.lower()
     return next((text for names, text in _ENDINGS if any(name in words for name in names.split(", "))), _ENDING)
 

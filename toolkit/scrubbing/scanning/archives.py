@@ -39,7 +39,7 @@ def is_zip(head: bytes) -> bool:
 
 
 def is_whole_zip(stream: BinaryIO) -> bool:
-    """Check whether a zip archive has its list of members, which stands at the end; read it from the beginning then."""
+    """Check whether a zip archive has its list of members at its end, and go back to its beginning."""
     is_whole = zipfile.is_zipfile(stream)
     stream.seek(0)
     return is_whole

@@ -1,6 +1,6 @@
 """The baseline of an old project: the findings that it has already, so that only new ones are reported.
 
-The file holds path, kind and fingerprint of each finding. So it does not tell the secrets, and lines may move.
+The file holds path, kind and fingerprint of each finding. So it does not contain secrets, and lines may move.
 """
 
 from __future__ import annotations

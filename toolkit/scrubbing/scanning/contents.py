@@ -1,4 +1,4 @@
-"""From a file to the texts in it: what it is, what it holds, and what that holds in turn.
+"""Find the texts in a file: recognize what it is, open what it holds, and open what comes out in turn.
 
 All work is counted in the file's budget, so that a small file which unpacks to an endless one costs little.
 """
@@ -35,7 +35,7 @@ _BEFORE: Final = 1 << 12  # bytes read again before a slice
 _SHORT: Final = 1 << 12  # bytes
 _RUN_COST: Final = 1 << 13  # bytes that opening a run of base64 costs at least
 _UNREADABLE: Final = "\ufffd"
-_TOO_MANY: Final = 20  # one in so many characters of binary data, or more, is unreadable
+_TOO_MANY: Final = 20  # more than one unreadable character in so many: binary data
 _LARGEST_BINARY: Final = 1 << 24  # bytes of a file of another format that is opened
 _DEEPEST: Final = 6  # layers: a file in a folder's archive, a body in it, base64 in that, and so on
 _IN_NOTEBOOKS: Final = (b'"cells"', b'"nbformat"', b'"worksheets"')

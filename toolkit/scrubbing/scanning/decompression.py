@@ -46,7 +46,7 @@ class CountedStream:
     """The bytes of some pieces as a stream, counted in a budget if there is one.
 
     Attributes:
-        problem: why the stream ended before its end, in words, or "".
+        problem: why the stream ended early, in words, or "".
     """
 
     def __init__(self, pieces: Iterator[bytes], budget: Budget | None = None) -> None:

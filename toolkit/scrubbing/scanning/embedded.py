@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from toolkit.scrubbing.gate.text_codes import flagged
 
 _SHORTEST: Final = 32  # characters
-_LONG: Final = 4_096  # characters of a run that is no credential
+_LONG: Final = 4_096  # characters; a longer run is not a credential
 _KEPT: Final = 64  # characters of a long run
 _DIGITS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 _IS_DIGIT: Final = bytes(byte in _DIGITS for byte in range(256))

@@ -1,4 +1,4 @@
-"""What a scan found: places and kinds, and never a value."""
+"""The findings of a scan: places and kinds, and never a value."""
 
 from __future__ import annotations
 

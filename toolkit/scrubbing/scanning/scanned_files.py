@@ -31,7 +31,7 @@ def files_at(path: Path) -> Iterator[Path | Unreadable]:
     Links to folders are not followed, since a link may lead back up.
 
     Raises:
-        ConfigurationError: if there is nothing at the path, or it is a folder that cannot be listed.
+        ConfigurationError: if the path is neither a file nor a folder, or cannot be listed.
     """
     if path.is_file():
         yield path
@@ -42,7 +42,7 @@ def files_at(path: Path) -> Iterator[Path | Unreadable]:
             raise cannot_read(path, error) from None
         yield from _children(entries)
     else:
-        raise ConfigurationError(f"There is nothing to scan at {path}.", "Pass a file or a folder.", about="paths")
+        raise ConfigurationError(f"{path} is neither a file nor a folder.", "Pass a file or a folder.", about="paths")
 
 
 def _listed(folder: Path) -> list[os.DirEntry[str]]:

@@ -51,14 +51,14 @@ def scan_files(
     settings: Settings | None = None,
     baseline: str | Path | None = None,
 ) -> ScanReport:
-    """Scan files as `scan` does, and return everything that there is to report.
+    """Scan files as `scan` does, and return everything to report.
 
     Args:
         paths: files and folders.
         secrets: texts to look for in every form.
         settings: the settings with the table [scan]; by default those of the project.
-        baseline: the file with the findings that the project has already; by default what [scan] names. For none, name
-            an empty text.
+        baseline: the file with the findings that the project has already; by default the one that [scan] names. Pass an
+            empty text to use none.
 
     Raises:
         ConfigurationError: if a path does not exist or cannot be read, or settings or baseline are malformed.

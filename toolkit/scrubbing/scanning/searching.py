@@ -27,7 +27,7 @@ class Sighting(NamedTuple):
 
 
 def sightings_in(text: FileText, known: KnownSecrets) -> set[Sighting]:
-    """Return the places in a text that hold a secret; several that are alike are one."""
+    """Return the places in a text that hold a secret; places that are alike are listed once."""
     sightings = set(_known_in(text, known)) if len(known) else set()
     if text.secret_kind:
         return sightings | {_without_value(1, text.secret_kind)}
@@ -38,7 +38,7 @@ def sightings_in(text: FileText, known: KnownSecrets) -> set[Sighting]:
 
 
 def _is_whole_line(text: FileText, start: int, end: int) -> bool:
-    """Check whether a place is a line that is partly in a slice: of a secret behind escapes, no more may be known."""
+    """Check whether a place is a whole line that is partly in a slice, as for a secret with escapes."""
     return (
         start < text.end
         and end > text.start
