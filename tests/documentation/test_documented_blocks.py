@@ -164,6 +164,6 @@ def test_blocks_of_a_page(tmp_path: Path) -> None:
 def test_dead_links_are_found() -> None:
     """A link to a missing file, heading or place outside the repository leads nowhere."""
     page = ROOT / "notebooks" / "how-to" / "test-with-recordings.md"
-    good = ["after-a-leak.md", "after-a-leak.md#1-end-the-secret", "#record", "https://x.example", "../../README.md"]
+    good = ["after-a-leak.md", "after-a-leak.md#1-revoke-the-secret", "#record", "https://x.example", "../../README.md"]
     bad = ["after.md", "after-a-leak.md#none", "#none", "../../../x", "file:///etc/passwd"]
     assert [link for link in [*good, *bad] if not leads_somewhere(page, link)] == bad
