@@ -187,7 +187,7 @@ def real_account(notebook):
     choose(notebook, "Environment", "broker-live · live broker partner")
     notebook.panel.get_by_text("practice", exact=True).first.wait_for()
     choose(notebook, "Credentials", "new client secret …")
-    notebook.kernel("service.close(); panel._connecting.follow_practice()")
+    notebook.kernel("service.close(); panel._connecting.follow()")
     tree(notebook, 'combobox "Environment"', "text: /real account/", 'combobox "Mode"')
 
 

@@ -33,12 +33,18 @@ REPLAY = Facts(
     Environment.BROKER_SANDBOX,
     Mode.REPLAY,
     who="sandbox broker partner, as recorded",
-    has_tokens=True,
+    token="none yet: it comes with the first replayed call",
     cassette="tour.yaml",
     interactions=12,
     recorded_at=RECORDED,
 )
-LIVE = Facts(Environment.LIVE, Mode.LIVE, who="desk · key pair · live account", accounts=1)
+LIVE = Facts(
+    Environment.LIVE,
+    Mode.LIVE,
+    who="desk · key pair · live account",
+    accounts=1,
+    token="none: the key pair goes with every call",
+)
 
 
 class Elements(HTMLParser):
@@ -68,11 +74,24 @@ def test_a_replay_says_when_it_was_recorded():
 
 
 def test_a_live_session_of_a_real_account_carries_a_badge():
-    """The summary and the plain text of a real account carry a badge."""
+    """The summary and the plain text of a real account carry a badge; a replay reaches no account."""
     assert "real account" in summary_html(LIVE)
     assert summary_text(LIVE) == "live · real account · calls the service"
-    assert "real account" in account_html(Environment.BROKER_LIVE)
-    assert account_html(Environment.PAPER) == ""
+    assert "real account" in account_html(Environment.BROKER_LIVE, Mode.RECORD)
+    assert account_html(Environment.PAPER, Mode.LIVE) == ""
+    replay = replace(LIVE, mode=Mode.REPLAY, cassette="tour.yaml")
+    shown = account_html(replay.environment, replay.mode) + summary_html(replay) + summary_text(replay)
+    assert "real account" not in shown
+
+
+def test_a_closed_session():
+    """The status, the summary and the plain text of a closed session say so, and offer nothing to call."""
+    closed = replace(LIVE, is_closed=True)
+    assert status_text(closed) == "This session is closed. Press Connect to open another."
+    assert summary_text(closed).endswith("calls the service · closed")
+    assert "closed</span>" in summary_html(closed)
+    assert "session.trading" not in summary_html(closed)
+    assert Elements(recent_calls_html(calls_table([]), closed)).words == "No calls."
 
 
 def test_the_status_is_one_line():
@@ -91,10 +110,11 @@ def test_interfaces_are_those_of_the_environment():
 
 def test_a_live_token_is_counted_down_by_the_page_only():
     """The HTML of a live session holds no time of day and no lifetime; that of a replay holds the recorded lifetime."""
-    replayed = summary_html(replace(REPLAY, token="token 1 · 12:07 of 14:50 left", percent=82))
-    assert "token 1 · 12:07 of 14:50 left at the end of the last call" in replayed
+    left = "token 1 · 12:07 of 14:50 left at the end of the last call"
+    replayed = summary_html(replace(REPLAY, token=left, percent=82))
+    assert left in replayed
     assert 'aria-valuenow="82"' in replayed
-    live = summary_html(replace(REPLAY, mode=Mode.LIVE, cassette="", recorded_at=None))
+    live = summary_html(replace(REPLAY, mode=Mode.LIVE, cassette="", recorded_at=None, token="", token_number=1))
     assert "data-counting" in live
     assert "left" not in Elements(live).words
     assert "none yet" in summary_html(REPLAY)
@@ -132,13 +152,15 @@ def test_the_facts_of_a_session_hold_no_secret(service, settings, tour):
         cassette = None if mode is Mode.LIVE else "tour"
         connection = connect(credentials.environment, mode, cassette, given_credentials, settings)
         facts = facts_of(connection)
-        assert facts.has_tokens
         assert facts.who.endswith("as recorded") is (given_credentials is None)
         assert credentials.client_secret.reveal() not in repr(facts)
         token = connection.session.token
         assert token is None or token.access_token.reveal() not in repr(facts)
-        assert facts.token == "" or mode is Mode.REPLAY
+        assert facts.token == ("none yet: it comes with the first replayed call" if mode is Mode.REPLAY else "")
         connection.session.close()
+
+
+DESK = replace(LIVE, name="desk.session")
 
 
 def call(number, *, path="/v1/accounts", status=200, elapsed=0.25, token=None):
@@ -149,7 +171,7 @@ def call(number, *, path="/v1/accounts", status=200, elapsed=0.25, token=None):
 
 def test_each_call_is_a_row():
     """Each call is a row with its time, interface, path, status, duration and token."""
-    shown = recent_calls_html(calls_table([call(0, token=1)]), "desk")
+    shown = recent_calls_html(calls_table([call(0, token=1)]), DESK)
     cells = ["09:30:00", "broker", "GET /v1/accounts", "200", "0.250 s", "1"]
     assert "".join(f"<td>{cell}</td>" for cell in cells) in shown
     assert "<div>1 call</div>" in shown
@@ -158,7 +180,7 @@ def test_each_call_is_a_row():
 
 def test_unknown_values_are_empty_and_failed_calls_are_marked():
     """Unknown values are empty cells, and failed calls are marked."""
-    shown = recent_calls_html(calls_table([call(0, status=None, elapsed=None), call(1, status=503)]), "desk")
+    shown = recent_calls_html(calls_table([call(0, status=None, elapsed=None), call(1, status=503)]), DESK)
     assert "<td>GET /v1/accounts</td><td></td><td></td><td></td>" in shown
     assert shown.count("toolkit-failed") == 1
 
@@ -166,7 +188,7 @@ def test_unknown_values_are_empty_and_failed_calls_are_marked():
 def test_only_the_last_calls_are_shown():
     """Only the last calls are shown, with the number of all calls and how to see them."""
     calls = [call(number, path=f"/v1/{number}") for number in range(2, SHOWN + 2)]
-    shown = recent_calls_html(calls_table(calls, first=3), "desk")
+    shown = recent_calls_html(calls_table(calls, first=3), DESK)
     assert shown.count("<tr>") == SHOWN + 1
     assert "/v1/1<" not in shown
     assert "/v1/2<" in shown
@@ -175,7 +197,7 @@ def test_only_the_last_calls_are_shown():
 
 def test_paths_are_escaped_and_shortened():
     """Paths and the name of the panel are escaped, and long paths are shortened."""
-    shown = recent_calls_html(calls_table([call(0, path="/<img src=x>" + "x" * 200)]), "<b>")
+    shown = recent_calls_html(calls_table([call(0, path="/<img src=x>" + "x" * 200)]), replace(DESK, name="<b>"))
     assert "<img" not in shown
     assert "<b>" not in shown
     assert "x" * 61 not in shown
@@ -183,7 +205,7 @@ def test_paths_are_escaped_and_shortened():
 
 def test_a_session_without_calls_says_how_to_make_one():
     """Without calls, one line says so, and names the session as the notebook does."""
-    assert Elements(recent_calls_html(calls_table([]), "desk")).words == (
+    assert Elements(recent_calls_html(calls_table([]), DESK)).words == (
         "No calls yet; for one, run desk.session.accounts()."
     )
-    assert "run <code>accounts()" in recent_calls_html(calls_table([]), "")
+    assert "run <code>accounts()" in recent_calls_html(calls_table([]), replace(DESK, name=""))

@@ -71,6 +71,22 @@ def test_a_session_outlives_its_service_in_words_only(open_panel, unset):
     assert "practice" in user.summary
 
 
+def test_nothing_is_typed_for_a_service_that_has_ended(open_panel):
+    """With the settings of a service that has ended, the panel offers no fields; those of the next are chosen."""
+    with practice() as service:
+        user = open_panel("live", settings=service.settings)
+    user.panel._after_cell(None)
+    assert "The practice service at these addresses has ended." in user.words("environment")
+    assert "account" not in user.words("environment")
+    assert user.controls.fields == ()
+    assert user.controls._button.disabled
+    with practice() as again:
+        user.panel._after_cell(None)
+        assert user.controls.credentials is again.credentials["live"]
+        user.press()
+        assert user.status.startswith("Connected.")
+
+
 def test_a_service_that_starts_again_keeps_the_choice_by_name(open_panel, unset):
     """A service that starts again has new credentials; those of the same name are chosen."""
     with practice():

@@ -442,7 +442,7 @@ def test_secrets_are_not_pickled(open_session, kind):
 
 @BOTH
 def test_close(open_session, service, is_async):
-    """Closing closes the clients and the transport; closing again does no harm."""
+    """Closing closes the clients and the transport, used before or not; closing again does no harm."""
     session = open_session("paper", is_async=is_async)
     client = session.trading
     call(session)
@@ -451,8 +451,12 @@ def test_close(open_session, service, is_async):
     finished(session.close())
     assert client.is_closed
     assert service.closed
-    with pytest.raises(RuntimeError):
-        call(session)
+    assert session.is_closed
+    assert repr(session).endswith("live calls, closed>")
+    for interface in ("trading", "market_data"):
+        with pytest.raises(tk.ConfigurationError, match="This session is closed"):
+            call(session, client=interface)
+    assert len(session.calls()) == 1
 
 
 def test_closing_a_client(open_session, service):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.tables import tabulate
-from toolkit.tables.display import readable
+from toolkit.tables.display import UncutTable, readable
 
 UUID = "47589832-d0f3-5226-b8c7-a73e9e7a53a{}"
 
@@ -177,3 +177,14 @@ def test_long_texts_leave_room_for_the_last_columns():
     assert size == "[1 row x 4 columns]"
     with pd.option_context("display.max_colwidth", 40):
         assert "x" * 39 + "…" in repr(table)
+
+
+def test_texts_that_are_not_cut():
+    """Reasons of failures are shown whole as text and as HTML, except if the user has set a length."""
+    reason = "Service Unavailable:" + " no such account" * 12
+    table = UncutTable(pd.DataFrame({"key": ["a"], "reason": [reason]}))
+    assert reason in " ".join(repr(table).split())
+    assert reason in table._repr_html_()
+    assert type(table.copy()) is pd.DataFrame
+    with pd.option_context("display.max_colwidth", 20):
+        assert reason not in table._repr_html_()

@@ -17,7 +17,7 @@ _CARD: Final = (
     "border:1px solid var(--vscode-panel-border, var(--jp-border-color2, #8886));"
     "color:var(--vscode-editor-foreground, var(--jp-ui-font-color1, inherit))"
 )
-_BADGE: Final = "border:1px solid currentColor;border-radius:1em;padding:0 .55em;font-size:.9em"
+_BADGE: Final = "display:inline-block;border:1px solid currentColor;border-radius:1em;padding:0 .55em;font-size:.9em"
 # Opacity keeps the theme's own text colour, which reads on any background.
 _MUTED: Final = "opacity:.75"
 # JupyterLab would align table cells to the right.

@@ -12,7 +12,12 @@ PRACTICE: Final = "practice"  # in place of the above: a practice service answer
 
 
 def account_words(*, is_real: bool, is_practice: bool) -> str:
-    """Return what to call the account behind an environment: a real account, practice in its place, or nothing."""
+    """Return what to call the account that calls reach: a real account, practice in its place, or nothing.
+
+    Args:
+        is_real: True if calls are sent, and the environment is that of a real account.
+        is_practice: True if a practice service answers.
+    """
     if not is_real:
         return ""
     return PRACTICE if is_practice else REAL_ACCOUNT

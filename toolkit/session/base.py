@@ -18,6 +18,7 @@ from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.arguments import as_clock
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Environment, Interface
+from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
@@ -150,6 +151,7 @@ class BaseSession(Generic[ClientType]):
         )
         self._history = History(self.cassette, self._sender)
         self._clients: dict[Interface, ClientType] = {}
+        self._is_closed = False
         self._lock = threading.Lock()
 
     @property
@@ -166,6 +168,11 @@ class BaseSession(Generic[ClientType]):
     def broker(self) -> ClientType:
         """httpx client of the broker interface. Raises InterfaceNotAllowed for account holders."""
         return self._client(Interface.BROKER)
+
+    @property
+    def is_closed(self) -> bool:
+        """True once the session was closed: it sends and replays nothing more, but keeps its tables."""
+        return self._is_closed
 
     @property
     def replays_only(self) -> bool:
@@ -238,7 +245,8 @@ class BaseSession(Generic[ClientType]):
     def __repr__(self) -> str:
         who = f" as {self.credentials.name!r}" if self.credentials else ""
         account = f", {self._sender.account}" if self._sender.account else ""
-        return f"<{type(self).__name__} {self.environment}{who}{account}: {self.describe()}>"
+        closed = ", closed" if self.is_closed else ""
+        return f"<{type(self).__name__} {self.environment}{who}{account}: {self.describe()}{closed}>"
 
     def _repr_html_(self) -> str:
         from toolkit.session.card import session_html
@@ -251,6 +259,10 @@ class BaseSession(Generic[ClientType]):
         return [name for name in super().__dir__() if name not in absent]
 
     def _client(self, interface: Interface) -> ClientType:
+        if self._is_closed:
+            raise ConfigurationError(
+                "This session is closed.", "Open another session; close() is optional.", about="session"
+            )
         client = self._clients.get(interface)
         if client is not None:
             return client
@@ -292,6 +304,7 @@ class BaseSession(Generic[ClientType]):
         yield self._below
 
     def _finish(self, *, well: bool) -> None:
+        self._is_closed = True
         self._sender.gentleness.end()
         if self.cassette is None or not self._owns_cassette:
             return

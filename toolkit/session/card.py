@@ -15,7 +15,8 @@ from toolkit.core.ledger import Ledger
 from toolkit.core.user_code import name_of
 from toolkit.core.words import PRACTICE, REAL_ACCOUNT, count_text, instant_words, minutes_text
 
-KEY_PAIR_NOTE: Final = "none: the key pair goes with every call"
+CLOSED: Final = "closed"
+_NEXT_CALL: Final = "the next call that needs a token asks for it"
 
 
 class Shown(Protocol):
@@ -32,6 +33,12 @@ class Shown(Protocol):
 
     @property
     def is_practice(self) -> bool: ...
+
+    @property
+    def is_closed(self) -> bool: ...
+
+    @property
+    def replays_only(self) -> bool: ...
 
     @property
     def token(self) -> Token | None: ...
@@ -62,19 +69,20 @@ def session_html(session: Shown, ledger: Ledger) -> str:
     interfaces = [interface for interface in environment.rules.addresses if interface is not Interface.AUTH]
     name = name_of(session)
     before = f"{name}." if name else ""
-    rows = [
-        ("You are", as_html(caller_text(environment, session.credentials))),
-        ("You may call", " ".join(code(f"{before}{interface}") for interface in interfaces)),
-    ]
+    rows = [("You are", as_html(caller_text(environment, session.credentials)))]
+    if not session.is_closed:
+        rows.append(("You may call", " ".join(code(f"{before}{interface}") for interface in interfaces)))
     if cassette is not None:
         rows.append(("Cassette", f"{as_html(cassette.path.name)} · {count_text(len(cassette), 'interaction')}"))
     rows.append(("Calls so far", f"{len(ledger.calls()):,}"))
-    rows.append(("Token", as_html(_token_text(session, ended))))
+    rows.append(("Token", as_html(_token_text(session, ledger))))
     badges = [badge(source_text(cassette, ended))]
     if session.is_practice:
         badges.append(badge(PRACTICE))
-    elif environment.rules.real_account:
+    elif environment.rules.real_account and not session.replays_only:
         badges.append(badge(REAL_ACCOUNT, alarming=True))
+    if session.is_closed:
+        badges.append(badge(CLOSED))
     return card(f"{type(session).__name__} {environment}", badges, rows)
 
 
@@ -84,12 +92,30 @@ def remaining_text(token: Token, number: int | None, now: datetime) -> str:
     return f"{numbered}{minutes_text(token.remaining(now))} of {minutes_text(token.lifetime)} left"
 
 
-def _token_text(session: Shown, ended: datetime | None) -> str:
-    token = session.token
+def no_token_text(session: Shown, *, calls: int, had_token: bool) -> str:
+    """Return why a session has no token at present.
+
+    Args:
+        session: the session.
+        calls: number of calls so far.
+        had_token: True if a token authorized one of them.
+    """
     if CredentialKind.KEY_PAIR in session.environment.rules.credentials:
-        return KEY_PAIR_NOTE
+        return "none: the key pair goes with every call"
+    if had_token:
+        is_over = session.replays_only or session.is_closed
+        return "expired at the end of the last call" if is_over else "expired; the next call gets a new one"
+    if session.is_closed or (session.replays_only and calls):
+        return "none"
+    return f"none yet: {'it comes with the first replayed call' if session.replays_only else _NEXT_CALL}"
+
+
+def _token_text(session: Shown, ledger: Ledger) -> str:
+    token, ended = session.token, ledger.last_ended_at()
     if token is None:
-        return "none yet: the next call that needs a token asks for it"
+        calls = ledger.calls()
+        had_token = any(call.authorized_by is not None and call.authorized_by.token for call in calls)
+        return no_token_text(session, calls=len(calls), had_token=had_token)
     instant = f"expires {instant_words(token.expires_at)}"
     if ended is None:
         return f"{remaining_text(token, session.token_number, token.issued_at)} when it was issued, {instant}"

@@ -85,7 +85,7 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
             replays_only,
             sender.known,
             kind_text(cassette),
-            sender.account,
+            sender.account_with(cassette),
         )
 
 
@@ -189,9 +189,17 @@ class Sender:
 
     @property
     def account(self) -> str:
-        """What to call the account behind the environment: "real account", "practice" in its place, or ""."""
+        """What to call the account that calls reach: "real account", "practice" in its place, or ""."""
+        return self.account_with(self.cassette)
+
+    def account_with(self, cassette: Cassette | None) -> str:
+        """Return what to call the account that calls reach through a cassette.
+
+        A replay reaches none, and a recording does not say whether a practice service was recorded.
+        """
+        sends = cassette is None or cassette.records
         real = Environment(str(self.identity.environment)).rules.real_account
-        return account_words(is_real=real, is_practice=self._is_practice)
+        return account_words(is_real=sends and real, is_practice=self._is_practice)
 
     def source(self) -> str:
         """Return in words where the answers come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""

@@ -112,7 +112,7 @@ class Job:
             folder.clear()
         folder.load()
         folder.repair()
-        if self.facts.account == REAL_ACCOUNT and not self.facts.replays_only and not folder.parts:
+        if self.facts.account == REAL_ACCOUNT and not folder.parts:
             warn(
                 f"The folder {self.into} receives data of a real account ({self.facts.environment}): keep it out of "
                 "version control, and share it with care."

@@ -74,12 +74,14 @@ class SweepResult:
     def failures(self) -> pd.DataFrame:
         """Return a row for each key that failed: key, status (missing if no answer came), reason, and tries.
 
-        `tries` counts requests over all runs.
+        `tries` counts requests over all runs. A notebook shows reasons and keys whole, however long they are.
         """
         folder = self._job.folder()
         failures = [folder.failures.pop(key) for key in self._order if key in folder.failures]
         failures += folder.failures.values()
-        return failures_frame(failures, folder.kind)
+        from toolkit.tables.display import UncutTable
+
+        return UncutTable(failures_frame(failures, folder.kind))
 
     def retry(self) -> SweepResult | Coroutine[Any, Any, SweepResult]:
         """Ask again for all keys that failed, and return the new result; with an asynchronous client, `await` it."""

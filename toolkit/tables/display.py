@@ -14,6 +14,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from decimal import Decimal
 from typing import Any, Final, SupportsIndex
 
@@ -40,6 +41,7 @@ _MOST_DIGITS: Final = 15  # before the point; larger numbers are shown with an e
 _NAMES: Final = 12  # of columns that are not shown
 _MISSING: Final = "–"  # noqa: RUF001 - a dash, as in printed tables
 _STYLE: Final = ".readable-table td { white-space: nowrap; }"
+_UNCUT_STYLE: Final = ".uncut-table td { text-align: left; }"
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -50,7 +52,7 @@ class _AnyDataFrame(type(pd.DataFrame)):  # type: ignore[misc]
         return isinstance(instance, pd.DataFrame)
 
 
-class ReadableTable(pd.DataFrame, metaclass=_AnyDataFrame):
+class _ShownTable(pd.DataFrame, metaclass=_AnyDataFrame):
     """A DataFrame with a display of its own. Copies, selections, results and pickles of it are plain DataFrames."""
 
     @property
@@ -60,6 +62,10 @@ class ReadableTable(pd.DataFrame, metaclass=_AnyDataFrame):
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         return copy.copy, (self.copy(deep=False),)  # a pickle that can be read without the toolkit
 
+
+class ReadableTable(_ShownTable):
+    """A DataFrame that is shown in readable form."""
+
     def __repr__(self) -> str:
         return super().__repr__() if pd.get_option("display.large_repr") == "info" else table_text(self)
 
@@ -68,6 +74,19 @@ class ReadableTable(pd.DataFrame, metaclass=_AnyDataFrame):
             html: str | None = super()._repr_html_()  # type: ignore[misc]
             return html
         return table_html(self)
+
+
+class UncutTable(_ShownTable):
+    """A DataFrame that is shown as pandas does, but with whole texts: for reasons, which are of no use if cut."""
+
+    def __repr__(self) -> str:
+        with _whole_texts():
+            return super().__repr__()
+
+    def _repr_html_(self) -> str | None:
+        with _whole_texts():
+            html: str | None = super()._repr_html_()  # type: ignore[misc]
+        return html and f'<div class="uncut-table"><style>{_UNCUT_STYLE}</style>\n{html}</div>'
 
 
 def readable(table: pd.DataFrame, summary: str | None = None) -> ReadableTable:
@@ -233,6 +252,11 @@ def _number_text(numbers: Sequence[Any], name: str) -> Callable[[Any], str]:
         return f"{value:,.{places}f}" if is_plain else f"{value:.6g}"
 
     return text
+
+
+def _whole_texts() -> AbstractContextManager[object]:
+    """Show texts of any length, unless the user has set another length."""
+    return nullcontext() if _longest_text() != _TEXT else pd.option_context("display.max_colwidth", None)
 
 
 def _longest_text() -> int | None:

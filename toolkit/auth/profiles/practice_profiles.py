@@ -65,6 +65,12 @@ def practice_credentials(environment: Environment, settings: Settings) -> dict[s
     return {}
 
 
+def is_over(environment: Environment, settings: Settings) -> bool:
+    """Check whether these are the addresses of a practice service of this process that has stopped."""
+    is_running = bool(practice_credentials(environment, settings))
+    return not is_running and any(_are_addresses_of(environment, settings, own) for own, _ in _STOPPED)
+
+
 def has_stopped(environment: Environment, name: str | None, settings: Settings) -> bool:
     """Check whether a name is that of credentials of a practice service that had these addresses and has stopped."""
     return any(name in names and _are_addresses_of(environment, settings, own) for own, names in _STOPPED)

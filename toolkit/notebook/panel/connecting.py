@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.profiles.practice_profiles import is_practice, running_services
+from toolkit.auth.profiles.practice_profiles import is_over, running_services
 from toolkit.core.document import Environment
 from toolkit.core.errors import CassetteError, ConfigurationError, ToolkitError, UnsafeAddress
 from toolkit.local.settings import Settings
@@ -21,6 +21,7 @@ from toolkit.notebook.panel.problems import PanelProblem
 
 if TYPE_CHECKING:
     from toolkit.core.secret import Secret
+    from toolkit.session.session import Session
 
 NOT_CONNECTED: Final = "Not connected."
 _PRACTICE_ENDED: Final = "Not connected. The practice service has ended, and its credentials with it."
@@ -74,6 +75,7 @@ class Connecting:
         self._changed = changed
         self._variable = variable
         self._connected_choice: tuple[object, ...] = ()
+        self._closed: Session | None = None  # the session that is known to be closed
         self.controls = Controls(
             environment,
             mode,
@@ -153,18 +155,21 @@ class Connecting:
             self._fail(PanelProblem("cassette", _NOT_THERE) if self._for_visitors else problem)
         return problem is not None
 
-    def follow_practice(self) -> None:
-        """Offer the credentials of the practice services that run now, and say if one has ended."""
+    def follow(self) -> None:
+        """Say if the session was closed, or its practice service ended; offer the credentials of those that run now."""
+        session = self.connection.session if self.connection else None
+        if session is not None and session.is_closed and session is not self._closed:
+            self._closed = session
+            self._edited()
         before, self._practice = self._practice, running_services()
         if before == self._practice or self.controls.mode is Mode.REPLAY:
             return
         self.controls.list_credentials()
         if all(service in self._practice for service in before):
             return
-        session = self.connection.session if self.connection else None
         if session is None:
             self._say(_PRACTICE_ENDED, "idle")
-        elif session.is_practice and not is_practice(session.environment, None, session.settings):
+        elif is_over(session.environment, session.settings) and not session.is_closed:
             self._say(_SESSION_ENDED, "idle")
 
     def disconnect(self) -> None:
@@ -279,4 +284,5 @@ class Connecting:
 
     def _say_connected(self) -> None:
         if self.connection is not None:
-            self._say(display.status_text(display.facts_of(self.connection)), "good")
+            facts = display.facts_of(self.connection)
+            self._say(display.status_text(facts), "idle" if facts.is_closed else "good")

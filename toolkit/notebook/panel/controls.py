@@ -12,7 +12,7 @@ from toolkit.auth.credentials import Credentials
 from toolkit.auth.profiles.practice_profiles import is_practice
 from toolkit.core.document import Environment
 from toolkit.local.settings import Settings
-from toolkit.notebook.panel import choices, problems
+from toolkit.notebook.panel import choices
 from toolkit.notebook.panel.cassette_control import CassetteControl
 from toolkit.notebook.panel.choices import CredentialsChoice, Mode
 from toolkit.notebook.panel.credentials_control import CredentialsControl
@@ -154,13 +154,10 @@ class Controls:
 
     @property
     def obstacle(self) -> PanelProblem | None:
-        """Why connecting cannot work now, whatever is typed: an address that is missing, or no cassette to replay."""
+        """Why connecting cannot work now: a practice service that has ended, a missing address, or no cassette."""
         if self.mode is Mode.REPLAY:
             return self._cassette.empty_problem if self._cassette.is_empty else None
-        missing = self._credentials.missing
-        if not missing:
-            return None
-        return problems.no_address(self.environment, missing, self._settings, for_visitors=self._for_visitors)
+        return self._credentials.obstacle
 
     def note_destinations(self) -> None:
         """Remember where the typed texts went."""
@@ -259,8 +256,9 @@ class Controls:
         """Return the words that stand beside a control whether or not connecting failed."""
         if place == "environment":
             obstacle = self.obstacle
-            badge = account_html(self.environment, is_practice=self._is_practice)
-            return badge + (problem_html(obstacle) if obstacle and obstacle.place == place else "")
+            if obstacle is not None and obstacle.place == place:
+                return problem_html(obstacle)
+            return account_html(self.environment, self.mode, is_practice=self._is_practice)
         if place == "cassette" and self.mode is not Mode.LIVE:
             return self._cassette.standing_html(self.mode)
         if place == "credentials" and self.mode is not Mode.REPLAY:

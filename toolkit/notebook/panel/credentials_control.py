@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.profiles.practice_profiles import running_services
+from toolkit.auth.profiles.practice_profiles import is_over, running_services
 from toolkit.core.document import Environment
 from toolkit.core.errors import ToolkitError
 from toolkit.local.settings import Settings
@@ -42,7 +42,7 @@ class CredentialsControl(DropdownControl):
     Attributes:
         typed_go_to: where typed texts would be sent.
         settings: the settings to connect with.
-        missing: the addresses that are not set, and without which the chosen credentials cannot connect.
+        obstacle: why the chosen credentials cannot connect now, whatever is typed; None if they can.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class CredentialsControl(DropdownControl):
         self._profiles_problem: PanelProblem | None = None
         self.typed_go_to = TypedDestinations(settings, for_visitors=for_visitors)
         self.settings = settings
-        self.missing: list[str] = []
+        self.obstacle: PanelProblem | None = None
 
     @property
     def value(self) -> CredentialsChoice:
@@ -78,7 +78,7 @@ class CredentialsControl(DropdownControl):
     @property
     def fields(self) -> tuple[Field, ...]:
         """The fields for the chosen kind; empty unless new credentials are chosen, and may go where they would."""
-        if not isinstance(self.value, NewChoice) or self.missing or self.typed_go_to.untrusted:
+        if not isinstance(self.value, NewChoice) or self.obstacle or self.typed_go_to.untrusted:
             return ()
         fields = FIELDS[self.value.kind]
         takes_passphrase = self._is_passphrase_needed and any(field.is_key for field in fields)
@@ -90,12 +90,12 @@ class CredentialsControl(DropdownControl):
         options = choices.credential_choices(environment, self.profiles, self._in_notebook, practice)
         self.offer(options, choices.kept_or_first(options, chosen, self._profile))
         self.settings = self._settings_for(environment)
-        self.missing = missing_addresses(environment, self.settings)
+        self.obstacle = self._obstacle_in(environment)
         self.typed_go_to.look(environment, self.value)
         if self.fields:
             self.inputs.show(self.fields)
             self.slot.show(self.dropdown, below=(self.inputs,))
-        elif self.typed_go_to.untrusted and not self.missing:
+        elif self.typed_go_to.untrusted and not self.obstacle:
             self.slot.show(self.dropdown, below=(self.trust,))
         else:
             self.slot.show(self.dropdown)
@@ -109,6 +109,14 @@ class CredentialsControl(DropdownControl):
         if is_passed and not missing_addresses(environment, self._settings):
             return self._settings
         return settings_for(self.value, self._settings)
+
+    def _obstacle_in(self, environment: Environment) -> PanelProblem | None:
+        if is_over(environment, self.settings):
+            return problems.PRACTICE_OVER
+        missing = missing_addresses(environment, self.settings)
+        if not missing:
+            return None
+        return problems.no_address(environment, missing, self._settings, for_visitors=self._for_visitors)
 
     def _ticked(self, change: Any) -> None:
         if change["new"]:
@@ -158,7 +166,7 @@ class CredentialsControl(DropdownControl):
         if missing and self._for_visitors:
             missing = problems.NOT_FOR_VISITORS
         problem = self._profiles_problem or missing
-        if self.typed_go_to.untrusted and not self.missing:
+        if self.typed_go_to.untrusted and not self.obstacle:
             problem = problems.untrusted(self.typed_go_to.untrusted)
         if problem:
             words = problem_html(problem)

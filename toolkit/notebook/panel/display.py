@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.core.document import CredentialKind, Environment, Interface
+from toolkit.core.document import Environment, Interface
 from toolkit.core.escaping import as_html, excerpt, printable
 from toolkit.core.html import badge, card
 from toolkit.core.ledger import instant_text
@@ -18,7 +18,7 @@ from toolkit.core.words import PRACTICE, REAL_ACCOUNT, account_words, count_text
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.connection import Connection
 from toolkit.notebook.panel.problems import PanelProblem
-from toolkit.session.card import KEY_PAIR_NOTE, caller_text, remaining_text
+from toolkit.session.card import CLOSED, caller_text, no_token_text, remaining_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +35,10 @@ _FIRST_ERROR: Final = 400  # statuses from here on are errors, RFC 9110 section 
 
 # An environment is called "live" too, so a mode is named by what it does.
 _MODE_WORDS: Final = {Mode.LIVE: "calls the service", Mode.RECORD: "records", Mode.REPLAY: "replay"}
-_NOTHING_REPLAYED: Final = "none yet: it comes with the first replayed call"
-_UNNAMED: Final = "put the panel in a variable, such as <code>panel = tk.panel()</code>; its session is then there"
+_CLOSED: Final = "This session is closed. Press Connect to open another."
+_UNNAMED: Final = (
+    "put the panel in a variable: after <code>panel = tk.panel()</code>, use <code>panel.session</code> in your cells"
+)
 # A front end that keeps styles and knows these classes shows the widget or, if the widget is missing, only these words
 # instead of its own message about a missing widget.
 _WORDS_OR_WIDGET: Final = (
@@ -54,31 +56,32 @@ class Facts:
         environment: the environment that is called.
         mode: live, record or replay.
         who: the caller in words.
-        has_tokens: True if this caller uses access tokens.
         cassette: file name of the cassette; empty when live.
         interactions: number of interactions in the cassette.
         recorded_at: the instant at which the first interaction was recorded.
         accounts: number of accounts that the trial call returned; None in a replay.
-        token: remaining lifetime of a replayed token in words; empty without a token.
-        percent: the same in percent of its whole lifetime.
+        token: remaining lifetime of a replayed token, or why the session has no token, in words; empty while the page
+            counts the token down.
+        percent: remaining lifetime of a replayed token in percent of its whole lifetime; None without one.
         token_number: the number of the current token in the tables of the session; None without a token.
-        variable: the name of the panel in the notebook; empty if no variable holds it.
+        name: how the notebook reaches the session, such as "panel.session"; empty if no variable holds the panel.
         is_practice: True if a practice service answers.
+        is_closed: True if the session was closed.
     """
 
     environment: Environment
     mode: Mode
     who: str = ""
-    has_tokens: bool = False
     cassette: str = ""
     interactions: int = 0
     recorded_at: datetime | None = None
     accounts: int | None = None
     token: str = ""
-    percent: int = 0
+    percent: int | None = None
     token_number: int | None = None
-    variable: str = "panel"
+    name: str = "panel.session"
     is_practice: bool = False
+    is_closed: bool = False
 
     @property
     def interfaces(self) -> tuple[Interface, ...]:
@@ -86,28 +89,43 @@ class Facts:
         return tuple(name for name in self.environment.rules.addresses if name is not Interface.AUTH)
 
 
-def facts_of(connection: Connection) -> Facts:
-    """Return the facts of a connection as of now; none of them is secret."""
+def facts_of(connection: Connection, name: str = "panel.session") -> Facts:
+    """Return the facts of a connection as of now; none of them is secret.
+
+    Args:
+        connection: the connection.
+        name: how the notebook reaches its session; empty if it cannot.
+    """
     session = connection.session
-    cassette, token = session.cassette, session.token if session.replays_only else None
+    cassette, token, words, percent = session.cassette, session.token, "", None
+    if token is None:
+        calls = session.calls(last=SHOWN)
+        words = no_token_text(session, calls=len(calls), had_token=bool(calls["token"].notna().any()))
+    elif session.replays_only:
+        now = session.now()
+        words = f"{remaining_text(token, session.token_number, now)} at the end of the last call"
+        percent = round(100 * token.remaining(now) / token.lifetime)
     return Facts(
         environment=session.environment,
         mode=connection.mode,
         who=caller_text(session.environment, session.credentials),
-        has_tokens=CredentialKind.KEY_PAIR not in session.environment.rules.credentials,
         cassette=cassette.path.name if cassette else "",
         interactions=len(cassette) if cassette else 0,
         recorded_at=cassette.recorded_at if cassette else None,
         accounts=connection.accounts,
-        token=remaining_text(token, session.token_number, session.now()) if token else "",
-        percent=round(100 * token.remaining(session.now()) / token.lifetime) if token else 0,
+        token=words,
+        percent=percent,
         token_number=session.token_number,
+        name=name,
         is_practice=session.is_practice,
+        is_closed=session.is_closed,
     )
 
 
 def status_text(facts: Facts) -> str:
     """Return one line that says what the panel is connected to."""
+    if facts.is_closed:
+        return _CLOSED
     if facts.mode is Mode.REPLAY:
         return f"Replaying {facts.cassette}. Nothing is sent, and no credentials are needed."
     trial = f"The service accepts these credentials: {count_text(facts.accounts or 0, 'account')}."
@@ -122,8 +140,11 @@ def summary_text(facts: Facts) -> str:
         words[-1] += f" {printable(facts.cassette)}"
     if facts.mode is Mode.REPLAY and facts.recorded_at:
         words[-1] += f", recorded {date_text(facts.recorded_at)}"
-    if account := account_words(is_real=facts.environment.rules.real_account, is_practice=facts.is_practice):
+    is_real = facts.environment.rules.real_account and facts.mode is not Mode.REPLAY
+    if account := account_words(is_real=is_real, is_practice=facts.is_practice):
         words.insert(1, account)
+    if facts.is_closed:
+        words.append(CLOSED)
     return " · ".join(words)
 
 
@@ -132,9 +153,10 @@ def summary_html(facts: Facts) -> str:
     rows = [
         ("Session", _badges_html(facts)),
         ("You are", as_html(facts.who)),
-        ("You may call", " ".join(_interface_html(facts, interface) for interface in facts.interfaces)),
     ]
-    if not facts.variable:
+    if not facts.is_closed:
+        rows.append(("You may call", " ".join(_interface_html(facts, interface) for interface in facts.interfaces)))
+    if not facts.name:
         rows.append(("To use it", _UNNAMED))
     if facts.cassette:
         rows.append(("Cassette", _cassette_html(facts)))
@@ -154,11 +176,12 @@ def saved_html(text: str, to_use: str) -> str:
     return f'<div class="toolkit-saved">{words}</div>{_WORDS_OR_WIDGET}'
 
 
-def account_html(environment: Environment, *, is_practice: bool = False) -> str:
+def account_html(environment: Environment, mode: Mode, *, is_practice: bool = False) -> str:
     """Return a badge if a practice service answers or calls reach a real account, and an empty text otherwise."""
     if is_practice:
         return f'<span class="toolkit-badge toolkit-practice">{PRACTICE}</span>'
-    return f'<span class="toolkit-badge toolkit-real">{REAL_ACCOUNT}</span>' if environment.rules.real_account else ""
+    is_real = environment.rules.real_account and mode is not Mode.REPLAY
+    return f'<span class="toolkit-badge toolkit-real">{REAL_ACCOUNT}</span>' if is_real else ""
 
 
 def note_html(*lines: str) -> str:
@@ -187,12 +210,13 @@ def destinations_html(destinations: Sequence[Destination], *, with_places: bool 
 
 def _badges_html(facts: Facts) -> str:
     mode = f'<span class="toolkit-badge">{_MODE_WORDS[facts.mode]}</span>'
-    account = account_html(facts.environment, is_practice=facts.is_practice)
-    return f'<span class="toolkit-badges"><strong>{facts.environment}</strong>{mode}{account}</span>'
+    account = account_html(facts.environment, facts.mode, is_practice=facts.is_practice)
+    closed = f'<span class="toolkit-badge">{CLOSED}</span>' if facts.is_closed else ""
+    return f'<span class="toolkit-badges"><strong>{facts.environment}</strong>{mode}{account}{closed}</span>'
 
 
 def _interface_html(facts: Facts, interface: Interface) -> str:
-    before = f"{facts.variable}.session." if facts.variable else ""
+    before = f"{facts.name}." if facts.name else ""
     return f"<code>{as_html(before)}{interface}</code>"
 
 
@@ -205,11 +229,9 @@ def _cassette_html(facts: Facts) -> str:
 
 
 def _token_html(facts: Facts) -> str:
-    if not facts.has_tokens:
-        return KEY_PAIR_NOTE
-    if facts.mode is not Mode.REPLAY:
-        return _bar_html(0, "…", counting=f"token {facts.token_number or 1}")
-    return _bar_html(facts.percent, f"{facts.token} at the end of the last call") if facts.token else _NOTHING_REPLAYED
+    if facts.percent is not None:
+        return _bar_html(facts.percent, facts.token)
+    return facts.token or _bar_html(0, "…", counting=f"token {facts.token_number}")
 
 
 def _bar_html(percent: int, text: str, *, counting: str = "") -> str:
@@ -223,16 +245,16 @@ def _bar_html(percent: int, text: str, *, counting: str = "") -> str:
     )
 
 
-def recent_calls_html(calls: pd.DataFrame, variable: str) -> str:
+def recent_calls_html(calls: pd.DataFrame, facts: Facts) -> str:
     """Return a table of the last calls, the latest at the bottom, and the number of calls; without calls, say so.
 
     Args:
         calls: the table that `Session.calls(last=SHOWN)` returns.
-        variable: the name of the panel in the notebook; empty if no variable holds it.
+        facts: the facts of the session.
     """
-    session = as_html(f"{variable}.session." if variable else "")
+    session = as_html(f"{facts.name}." if facts.name else "")
     if calls.empty:
-        words = f"No calls yet; for one, run <code>{session}accounts()</code>."
+        words = "No calls." if facts.is_closed else f"No calls yet; for one, run <code>{session}accounts()</code>."
         return f'<div class="toolkit-calls"><div>{words}</div></div>'
     head = "".join(f'<th scope="col">{column}</th>' for column in _COLUMNS)
     body = "".join(_row_html(call) for call in calls.itertuples())

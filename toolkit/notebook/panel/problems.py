@@ -59,6 +59,11 @@ NOT_TRUSTED: Final = PanelProblem(
 )
 UNNAMED_CASSETTE: Final = PanelProblem("cassette", "The cassette has no name.", "Type one, such as my-recording.")
 ENCRYPTED_KEY: Final = PanelProblem(PASSPHRASE.name, "This private key is encrypted.", "Type its passphrase.")
+PRACTICE_OVER: Final = PanelProblem(
+    "environment",
+    "The practice service at these addresses has ended.",
+    "To go on, run service = tk.practice().start() in a cell.",
+)
 NOT_FOR_VISITORS: Final = PanelProblem(
     "credentials", "The saved credentials that this notebook names are not offered to visitors.", "Type your own."
 )

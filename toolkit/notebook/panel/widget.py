@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -186,10 +185,11 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         if connection is None:
             self._view.html, self._sent_token = "", None
             return
-        calls, variable = connection.session.calls(last=SHOWN), self._variable()
-        facts = replace(display.facts_of(connection), variable=variable)
-        self._view.html = display.summary_html(facts) + recent_calls_html(calls, variable)
-        user_code.note_name(connection.session, self._session_name)
+        session, variable = connection.session, self._variable()
+        user_code.note_name(session, self._session_name)
+        name = user_code.name_of(session) or (f"{variable}.session" if variable else "")
+        facts = display.facts_of(connection, name)
+        self._view.html = display.summary_html(facts) + recent_calls_html(session.calls(last=SHOWN), facts)
         if not connection.session.replays_only and connection.session.token is not self._sent_token:
             self._send_token()
 
@@ -203,7 +203,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         """Answer a page that shows the panel."""
         self._connecting.is_seen = True
         self._controls.list_cassettes()
-        self._connecting.follow_practice()
+        self._connecting.follow()
         self._send_token()
 
     def _variable(self) -> str:
@@ -216,10 +216,10 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         return f"{name}.session" if name else ""
 
     def _after_cell(self, _: object) -> None:
-        """Show the calls that the cell made, and the practice services that it started or ended."""
+        """Show the calls that the cell made, and the session and practice services that it closed or started."""
         self._is_cell_over = True
         self._refresh()
-        self._connecting.follow_practice()
+        self._connecting.follow()
 
 
 class SessionView(anywidget.AnyWidget):
