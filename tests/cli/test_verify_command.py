@@ -143,7 +143,7 @@ def test_wrong_paths(run, tmp_path, monkeypatch):
     monkeypatch.setattr(toolkit.verification, "verify", true_verify)
     result = CliRunner().invoke(app, [str(tmp_path)])
     assert (result.exit_code, result.stderr.count("\n")) == (2, 2)
-    assert "There are no notebooks in" in result.stderr.replace("\n", " ")
+    assert "has no notebooks in it" in result.stderr.replace("\n", " ")
 
 
 @pytest.mark.parametrize("seconds", ["inf", "nan", "0"])

@@ -192,7 +192,7 @@ def test_kernel_has_no_secrets_and_no_network(good):
     """Variables, network, keyring, home folder and history are not the user's."""
     shown = [text_of(outputs(good["shut"], number)[0]) for number in range(1, 6)]
     assert shown[0] == "[]"
-    assert "there is no network" in shown[1]
+    assert "the network is off" in shown[1]
     assert shown[2] == "'keyring.backends.null'"
     assert shown[3] == "('1', 'UTC', ['.ipython'])"
     assert shown[4] == "':memory:'"
@@ -203,7 +203,7 @@ def test_kernel_has_no_secrets_and_no_network(good):
     [
         ("raises", 3, "ValueError: invalid literal for int() with base 10: 'abc' (line 2)", "JupyterLab"),
         ("ends", 1, "The kernel died in this cell.", "JupyterLab"),
-        ("calls", 1, "there is no network", "Replay a recording"),
+        ("calls", 1, "the network is off", "Replay a recording"),
         ("misses", 1, "CassetteMiss: ", "TOOLKIT_OFFLINE"),
     ],
 )

@@ -56,7 +56,7 @@ def test_practice_credentials_stay_with_their_service(service, changed):
     addresses = {**service.settings.addresses, changed: "https://elsewhere.example"}
     settings = replace(service.settings, addresses=addresses)
     assert practice_credentials(Environment.BROKER_SANDBOX, settings) == {}
-    with pytest.raises(tk.ConfigurationError, match="of that name for broker-sandbox"):
+    with pytest.raises(tk.ConfigurationError, match="of that name does not exist for broker-sandbox"):
         tk.Session("broker-sandbox", "sandbox-secret", settings=settings)
     del addresses[changed]
     assert practice_credentials(Environment.BROKER_SANDBOX, replace(settings, addresses=addresses)) == {}

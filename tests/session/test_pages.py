@@ -165,7 +165,7 @@ def test_a_page_that_names_an_earlier_one(service, following):
     """Reading that would never end is an error; the cursor is not repeated in it."""
     service.answer = lambda request: service.reply({"accounts": rows(1), "next": following})
     read = []
-    with pytest.raises(tk.ServiceError, match="read before") as caught:
+    with pytest.raises(tk.ServiceError, match="read earlier") as caught:
         collect(tk.pages(plain(service), PATH), read)
     assert len(service.calls) == len(read) == (1 if following == PATH else 2)
     assert "QXZ" not in str(caught.value)
@@ -458,6 +458,6 @@ def test_headers_of_the_first_request(service):
 def test_accounts_that_name_themselves(open_session, service):
     """The error about a page that names itself does not quote a message of the page, which is a good one."""
     service.answer = lambda request: service.reply({"accounts": rows(1), "next": PATH, "message": "QXZ"})
-    with pytest.raises(tk.ServiceError, match="read before") as caught:
+    with pytest.raises(tk.ServiceError, match="read earlier") as caught:
         open_session().accounts()
     assert "QXZ" not in str(caught.value)

@@ -522,7 +522,7 @@ def test_a_cursor_that_does_not_move_or_leads_elsewhere_fails_its_key(session, a
     result = tk.sweep(session.broker, ["a", "b", "c"], lambda key: f"/v1/{key}", into=tmp_path / "pages")
     assert result.table()["key"].tolist() == ["c"]
     reasons = result.failures()["reason"]
-    assert "was read before" in reasons[0]
+    assert "was read earlier" in reasons[0]
     assert "not the origin" in reasons[1]
 
 

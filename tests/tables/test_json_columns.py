@@ -64,7 +64,7 @@ def test_values_that_are_parsed_already():
 def test_no_column():
     """A path that is not a column is refused, and the error lists the columns of JSON."""
     table = tabulate([{"id": 1, "lots": [{"n": 1}], "name": "x"}])
-    with pytest.raises(TabulationError, match=r"There are: 'lots'\.") as caught:
+    with pytest.raises(TabulationError, match=r"Columns of JSON: 'lots'\.") as caught:
         tabulate(table, records="orders")
     assert caught.value.about == "records"
     with pytest.raises(TabulationError, match="already a table"):

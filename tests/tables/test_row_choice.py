@@ -100,11 +100,11 @@ def test_one_object_at_the_path():
 
 def test_nothing_at_the_path():
     """A path without a list is refused, and the error names the existing lists."""
-    with pytest.raises(TabulationError, match="no list of records at 'orders'") as caught:
+    with pytest.raises(TabulationError, match="path 'orders' does not lead to a list of records") as caught:
         choose_rows(ACCOUNTS, "orders")
     assert "'positions'" in caught.value.next_step
     assert caught.value.about == "records"
-    with pytest.raises(TabulationError, match="no list of records at 'cash'"):
+    with pytest.raises(TabulationError, match="path 'cash' does not lead to a list of records"):
         choose_rows(ACCOUNTS, "cash")
 
 
@@ -117,7 +117,7 @@ def test_nothing_at_the_path():
 )
 def test_nothing_at_the_path_of_an_envelope(record, advice):
     """Where the records of an envelope are is said, beside the lists inside them."""
-    with pytest.raises(TabulationError, match="no list of records at 'items'") as caught:
+    with pytest.raises(TabulationError, match="path 'items' does not lead to a list of records") as caught:
         choose_rows({"orders": [record, record], "total": 2}, "items")
     assert caught.value.next_step == advice
 

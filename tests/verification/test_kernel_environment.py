@@ -27,7 +27,7 @@ for attempt in tries:
     try:
         attempt()
     except OSError as error:
-        print("no network" in str(error))
+        print("the network is off" in str(error))
     else:
         print("open")
 left, right = socket.socketpair()

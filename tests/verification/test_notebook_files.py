@@ -30,7 +30,7 @@ def test_find_notebooks(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("none", "does not exist"), ("empty", "no notebooks in"), ("a.txt", "is not a notebook")]
+    ("name", "words"), [("none", "does not exist"), ("empty", "has no notebooks in it"), ("a.txt", "is not a notebook")]
 )
 def test_path_without_notebooks(tmp_path, name, words):
     """A missing path, an empty folder and another file have an error each."""
@@ -38,7 +38,7 @@ def test_path_without_notebooks(tmp_path, name, words):
     (tmp_path / "a.txt").touch()
     with pytest.raises(ConfigurationError, match=words):
         find_notebooks([tmp_path / name])
-    with pytest.raises(ConfigurationError, match="no notebooks to verify"):
+    with pytest.raises(ConfigurationError, match="No notebooks were named"):
         find_notebooks([])
 
 

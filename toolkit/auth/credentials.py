@@ -1,4 +1,4 @@
-"""Who is calling: a key pair, a client secret or a client key, each bound to one environment.
+"""The credentials of a caller: a key pair, a client secret or a client key, each bound to one environment.
 
 Section 1, rule 5 of the service document: credentials of one account or environment are not accepted by another. The
 kinds are those of sections 5.1 and 5.2. Constructors check text, because httpx would quote malformed text in its error.

@@ -1,4 +1,4 @@
-"""Where credentials may be sent: to the destinations that they are bound to, and nowhere else.
+"""Destinations: credentials are sent to those that they are bound to, and nowhere else.
 
 A destination is an address with its path prefix, or for a key pair the prefix of the headers that carry it. The
 `toolkit.toml` of a project names destinations, and a project may come from anybody: without a binding, a cloned

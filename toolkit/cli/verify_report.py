@@ -1,4 +1,4 @@
-"""What `toolkit verify` prints about its verdicts: differences, failures and a table."""
+"""The report of `toolkit verify`: differences, failures and a table of verdicts."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _LONGEST_NAME: Final = 40  # characters of a misspelt name that are compared
 
 
 class Environment(StrEnum):
-    """Who is calling: the four kinds of account holders in section 1."""
+    """The environments of section 1, one for each kind of account holder."""
 
     LIVE = "live"
     PAPER = "paper"

@@ -28,7 +28,7 @@ def _direct_url() -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """How this copy of the toolkit was installed.
+    """The way in which this copy of the toolkit was installed.
 
     Attributes:
         prefix: the folder of the environment.

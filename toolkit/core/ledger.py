@@ -1,4 +1,4 @@
-"""What a session did: its calls, and how each call was authorized.
+"""The calls of a session, and how each of them was authorized.
 
 The tables of calls and tokens are made from these records. A recording keeps the same facts beside each interaction,
 so that a replay gives the same tables. `TRAFFIC` counts the calls of the whole process, live and replayed.
@@ -20,7 +20,7 @@ _MOST: Final = 10**9  # a larger number is not a count, and may be too long to p
 
 
 class Authorization(NamedTuple):
-    """How a call was authorized. Holds no secrets.
+    """The authorization of a call. Holds no secrets.
 
     Attributes:
         kind: kind of credentials.
@@ -111,7 +111,7 @@ class Call:
 
     @property
     def ended_at(self) -> datetime:
-        """When the call ended, or when it was sent if it is unfinished."""
+        """The instant at which the call ended, or was sent if it is unfinished."""
         return self.sent_at if self.elapsed is None else self.sent_at + self.elapsed
 
 

@@ -1,4 +1,4 @@
-"""How to write variables and words for the reader of a message: a shell on any system, a `.env` file, or TOML.
+"""Variables and words as their readers take them: a shell on any system, a `.env` file, or TOML.
 
 Each form is quoted so that its reader gets the value back exactly, whatever characters it has.
 """

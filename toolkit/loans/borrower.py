@@ -17,7 +17,7 @@ from toolkit.loans.lender import Ask
 from toolkit.loans.publication import Publication, borrowed_token, is_late
 from toolkit.transport.flow import Apart, Flow, Pause
 
-SILENCE: Final = 5.0  # seconds without a new publication, after a question, after which a lender counts as gone
+SILENCE: Final = 5.0  # seconds after a question; a lender that has not published by then counts as gone
 PATIENCE: Final = 60.0  # seconds; a token request with its retries takes less
 ASK_AGAIN_AFTER: Final = 2.0  # seconds
 _FIRST_PAUSE: Final = 0.05  # seconds between two looks; each pause is half as long again as the last
@@ -26,17 +26,17 @@ _GONE: Final = "Run the call again inside the `with tk.lend(...)` block of a pro
 
 
 class BoardSilentError(Exception):
-    """The place where publications stand does not answer. Never reaches the user's code."""
+    """The place of the publications does not answer. Never reaches the user's code."""
 
 
 class Board(Protocol):
-    """Where the lender publishes, as a borrower sees it. Both methods may block."""
+    """The place where the lender publishes, as a borrower sees it. Both methods may block."""
 
     def read(self) -> Publication:
         """Return the latest publication.
 
         Raises:
-            BoardSilentError: if there is none; the text says why.
+            BoardSilentError: if none can be read; the text says why.
         """
         ...
 
@@ -133,7 +133,7 @@ class _Question:
 
     Attributes:
         ask: the question.
-        edition: the publication that was read before.
+        edition: the publication that was read earlier.
         since: when that was read, before the question was first sent; monotonic seconds.
         last: when it was last sent.
     """

@@ -82,7 +82,7 @@ def worker_addresses(cluster: Any) -> list[str]:
 
 
 class LenderBoard:
-    """Where a lender publishes. Not to be used on the event loop of the client.
+    """The place where a lender publishes. Not to be used on the event loop of the client.
 
     Args:
         cluster: a connected `distributed.Client`.
@@ -134,7 +134,7 @@ class LenderBoard:
 
 
 class WorkerBoard:
-    """Where a borrower reads, in a task on a worker. Made in the task's own thread; any thread may use it then.
+    """The place where a borrower reads, in a task on a worker. Made in the task's own thread, then used by any thread.
 
     Args:
         loan: name of the loan.

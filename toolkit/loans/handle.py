@@ -33,7 +33,7 @@ class Terms(NamedTuple):
     Attributes:
         loan: name of the loan.
         environment: the environment that is called.
-        profile: profile name of the lender's credentials.
+        profile: name of the lender's profile.
         kind: kind of the lender's credentials.
         addresses: the addresses of the interfaces, by their names, without the auth address.
         header_prefix: prefix of the key headers.

@@ -33,7 +33,7 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
     the newest one and repeats its call once, as a session does. When the loan has ended or this process is gone,
     workers get no other token: they raise TokenError, at the latest when the token that they hold expires.
 
-    A rate (`per_second`) is divided by the workers of the moment; calls of this process come on top of it.
+    A rate (`per_second`) is divided by the number of workers; calls of this process come on top of it.
 
     The access token lies in the memory of the scheduler and of the workers, so a cluster on other machines needs TLS.
     Proxies come from the variables of the workers' own environment.
@@ -100,7 +100,7 @@ class Loan:
 
     def _open(self) -> LentSession:
         if self._thread is not None:
-            raise ConfigurationError("This loan was opened before.", "Make another with tk.lend().", about="session")
+            raise ConfigurationError("This loan was opened already.", "Make another with tk.lend().", about="session")
         check_cluster(self._cluster)
         parts = self._parts
         parts.keeper.obtain()  # an error here is the caller's, not the workers'

@@ -29,7 +29,7 @@ class Ask(NamedTuple):
     Attributes:
         number: number of the token that it has.
         is_refused: True if the service refused it; False if it is about to expire.
-        was_accepted: True if the service had accepted it from this borrower before.
+        was_accepted: True if the service had accepted it from this borrower earlier.
     """
 
     number: int
@@ -102,14 +102,14 @@ class LoanState:
             self._token = None
 
     def note(self, ask: Ask) -> None:
-        """Note a borrower's question. Several about one token count once, those about an older token not at all."""
+        """Note a borrower's question. Several about a token count once; those about an older token are ignored."""
         with self._lock:
             if ask.is_refused and ask.number == self._number and ask.number != self._declined:
                 was_accepted = ask.was_accepted or (self._refused is not None and self._refused.was_accepted)
                 self._refused = ask._replace(was_accepted=was_accepted)
 
     def take_refused(self) -> tuple[Token, bool] | None:
-        """Return the token that a borrower reported as refused and whether it was accepted before, once."""
+        """Return the token that a borrower reported as refused, and if it had been accepted; each report once."""
         with self._lock:
             ask, self._refused = self._refused, None
             if ask is None or self._token is None or ask.number != self._number:
@@ -148,7 +148,7 @@ class TokenKeeper(Protocol):
         """Return a usable token, from the session's token source.
 
         Raises:
-            TokenError, Unreachable: if there is none.
+            TokenError, Unreachable: if no token is available.
         """
         ...
 

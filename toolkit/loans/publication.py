@@ -7,7 +7,7 @@ A borrower may be on another machine, with another clock. So a publication state
 were left when it was made:
 
 - It was made before it was read, so no more than those seconds are left, whatever the borrower's clock says.
-- While the clocks agree, the instants tell how old it is. The token of a lender that is gone therefore expires in time.
+- While the clocks agree, the instants show its age. The token of a lender that is gone therefore expires in time.
 - A borrower whose clock is ahead would count a good token as expired. It asks the lender. The answer was made after
   the question, so the seconds in it count from the question on, and the borrower's clock no longer matters.
 """
@@ -37,7 +37,7 @@ class Publication:
 
     Attributes:
         edition: number of this publication, from 1.
-        number: number of the token in the loan, from 1; 0 if there is none.
+        number: number of the token in the loan, from 1; 0 without a token.
         access_token: the token, or None if the lender has none.
         issued_at, expires_at: its lifetime by the lender's clock.
         left: seconds of its lifetime that were left when this was published.
@@ -111,8 +111,9 @@ class Publication:
 def borrowed_token(publication: Publication, clock: Clock, *, fresh_since: float | None = None) -> Token | None:
     """Return the token of a publication as the borrower may use it, or None if it has none that lasts for a call.
 
-    The token is looked up again half as early before its end as the lender renews it: by then there is a new one. If
-    there is not, it is used on, and looked up ever more often until it ends.
+    The borrower looks for a new token halfway between the instant at which the lender renews it and its end: by then
+    the new token is published. If it is not, the old token stays in use, and the borrower looks ever more often until
+    it ends.
 
     Args:
         publication: what was read.

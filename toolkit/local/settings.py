@@ -57,7 +57,7 @@ def variable_name(setting: str) -> str:
 
 
 class Source(NamedTuple):
-    """Where the text of a setting comes from.
+    """The source of a setting.
 
     Attributes:
         place: the settings file, or the name of the variable.

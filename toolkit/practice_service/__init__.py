@@ -49,7 +49,7 @@ def practice(
       to the next. `status=` filters, `limit=` cuts the list.
     - `GET /v1/practice/accounts/{account_id}/positions` (broker): a list of what the account holds, possibly empty.
     - `GET /v1/practice/accounts/{account_id}/orders` (broker): `orders`, the newest first, with `next_page_token` for
-      `page_token=` or null; `page_size=` is 50 unless given.
+      `page_token=` or null; `page_size=` is 50 by default.
     - `GET /v2/practice/quotes?symbols=ALFA,BRVO` (market data), and `POST /v1/practice/orders` (broker) or
       `/v2/practice/orders` (trading) with `symbol`, `side` and `quantity`.
 

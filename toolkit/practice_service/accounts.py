@@ -1,7 +1,7 @@
 """The accounts of each correspondent: their identifiers, and the number that belongs to an identifier.
 
-Identifiers come from a digest, so the way back needs an index. It is made at the first question and then answers each
-in the same time, however many accounts there are.
+Identifiers come from a digest, so the way back needs an index. It is made at first use, and then each look-up takes the
+same time, however many accounts there are.
 """
 
 from __future__ import annotations

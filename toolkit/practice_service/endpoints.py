@@ -60,14 +60,14 @@ class EndpointCall:
         """The query parameters by name.
 
         Raises:
-            RequestRefusedError: if a parameter that counts is given twice.
+            RequestRefusedError: if a parameter that counts occurs twice.
         """
         if not self.request.scope["query_string"]:
             return {}
         query: dict[str, str] = {}
         for name, value in self.request.query_params.multi_items():
             if name in query and name in _PARAMETERS:
-                raise _bad_query(f"{name} must not be given twice.")
+                raise _bad_query(f"{name} must not occur twice.")
             query[name] = value
         return query
 
@@ -138,14 +138,14 @@ class Endpoints:
         """Return the response to a holder's request.
 
         Raises:
-            RequestRefusedError: if there is no such path, method or account, or the request is malformed.
+            RequestRefusedError: if the path, method or account does not exist, or the request is malformed.
         """
         endpoint, account_id = self.find(interface, request.scope["path"])
         if endpoint is None:
             known = ", ".join(
                 f"{method} {path}" for path, other in self._endpoints[interface].items() for method in other.handlers
             )
-            raise RequestRefusedError(404, "not_found", f"There is no such path. This address has {known}.")
+            raise RequestRefusedError(404, "not_found", f"This path does not exist. This address has {known}.")
         handler = endpoint.handlers.get(method_of(request))
         if handler is None:
             raise not_allowed(endpoint.methods)
@@ -190,7 +190,7 @@ class Endpoints:
     def _number(self, call: EndpointCall) -> int:
         number = self._accounts.number_of(call.holder.name, call.account_id)
         if number is None:
-            raise RequestRefusedError(404, "not_found", "There is no such account for these credentials.")
+            raise RequestRefusedError(404, "not_found", "These credentials do not have this account.")
         return number
 
     async def _quotes(self, call: EndpointCall) -> Response:

@@ -107,7 +107,7 @@ class Faults:
             times: number of requests, or None for all requests until `clear()`.
 
         Raises:
-            ConfigurationError: if a value cannot be sent, or there is no such place; `about` is the argument.
+            ConfigurationError: if a value cannot be sent, or the place does not exist; `about` is the argument.
         """
         fault = Fault(status, body, retry_after, dropped, error)
         if times is not None and (not isinstance(times, int) or times < 1):

@@ -51,7 +51,7 @@ class Holder:
 
 
 class Caller(NamedTuple):
-    """Who made a request.
+    """The caller who made a request.
 
     Attributes:
         name: the name of the credentials.

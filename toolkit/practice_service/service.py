@@ -30,9 +30,9 @@ _HIGHEST_PORT: Final = 65536 - len(ADDRESS_NAMES)
 class PracticeService:
     """A local server that implements the other side of the service document.
 
-    Use it in a `with` statement, or call `start()` and, if you like, `close()`. It listens on eight loopback ports,
-    one for each address, in its own thread. While the toolkit is offline it does not listen at all: its addresses
-    are the symbolic addresses of recordings, and its counts stay zero.
+    Use it in a `with` statement, or call `start()`; `close()` is optional. It listens on eight loopback ports, one for
+    each address, in its own thread. While the toolkit is offline it does not listen at all: its addresses are the
+    symbolic addresses of recordings, and its counts stay zero.
 
     Args:
         options: accounts, token validity and delays.
@@ -123,8 +123,8 @@ class PracticeService:
             options: the other arguments of `tk.Session`, such as `cassette` and `mode`.
 
         Raises:
-            ConfigurationError: if there are no credentials of that name, or the service was never started; and the
-                errors of `tk.Session`.
+            ConfigurationError: if no credentials have that name, or the service was never started; and the errors of
+                `tk.Session`.
         """
         return Session(credentials=self.credentials[name], settings=self.settings, **options)
 
@@ -146,7 +146,7 @@ class PracticeService:
         """Return the URL of an address, such as "broker_sandbox", without a trailing slash.
 
         Raises:
-            ConfigurationError: if there is no such address, or the service was never started.
+            ConfigurationError: if the address does not exist, or the service was never started.
         """
         return self.settings.addresses[as_choice(address_name, ADDRESS_NAMES, about="address_name")]
 

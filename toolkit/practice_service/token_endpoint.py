@@ -115,7 +115,7 @@ def _form_fields(headers: Headers, query: str, body: bytes) -> dict[str, str]:
         raise _invalid_request("The body is not a well-formed form.") from None
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise _invalid_request("A form field must not be given twice.")
+        raise _invalid_request("A form field must not occur twice.")
     return {name: value for name, value in fields.items() if value}
 
 

@@ -1,4 +1,4 @@
-"""What a secret looks like, and how it is kept out of recordings, logs and displays.
+"""Secrets: how they are found, and kept out of recordings, logs and displays.
 
 1. Secrets become known. The register in `core` holds those of all credentials and token replies of the process.
    `known` gives each its placeholder: one set of placeholders for each recording, and one for `logs` (loaded by

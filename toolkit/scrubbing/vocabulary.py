@@ -21,7 +21,7 @@ from toolkit.scrubbing import name_words, vendor_names
 
 
 class Place(Enum):
-    """Where a name stands: a header, the query of a URL, a form, a field of JSON, XML or settings, or a cookie."""
+    """The place of a name: a header, the query of a URL, a form, a field of JSON, XML or settings, or a cookie."""
 
     HEADER = "header"
     QUERY = "query"

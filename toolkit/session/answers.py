@@ -92,7 +92,7 @@ def refuse_arguments_of_tabulate(params: Mapping[str, Any], pages: str) -> None:
         pages: the code that reads the same pages, for the error.
 
     Raises:
-        ConfigurationError: if there is such an argument.
+        ConfigurationError: if a parameter is an argument of `tabulate`.
     """
     for name in sorted(params.keys() & _TABULATE_ARGUMENTS):
         raise ConfigurationError(
@@ -103,7 +103,7 @@ def refuse_arguments_of_tabulate(params: Mapping[str, Any], pages: str) -> None:
 
 
 def one_page_only(params: Mapping[str, Any]) -> str:
-    """Return the parameter with which a caller asks for one page or a page of some size, or "" if there is none."""
+    """Return the parameter with which a caller asks for one page or a page of some size, or ""."""
     return next((name for name in params if "".join(filter(str.isalnum, name)).lower() in PAGE_PARAMETERS), "")
 
 

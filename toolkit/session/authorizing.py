@@ -1,4 +1,4 @@
-"""How a session's calls are authorized, by the kind of its credentials."""
+"""The choice of what authorizes a session's calls, by the kind of its credentials."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def make_authorizer(
 
     Raises:
         UnsafeAddress: if the settings would send the credentials elsewhere.
-        ConfigurationError: if there are no credentials, or no auth address.
+        ConfigurationError: if the session has no credentials, or the auth address is not set.
     """
     if credentials is not None:
         check_destinations(credentials, settings)  # nothing was sent yet, token requests included

@@ -1,4 +1,4 @@
-"""What synchronous and asynchronous sessions have in common: arguments, clients of interfaces, tables, displays."""
+"""The base of synchronous and asynchronous sessions: arguments, clients of interfaces, tables, displays."""
 
 from __future__ import annotations
 
@@ -89,10 +89,9 @@ class BaseSession(Generic[ClientType]):
         Args:
             environment: "live", "paper", "broker-live" or "broker-sandbox"; by default that of the
                 credentials, in replay that of the cassette.
-            credentials: credentials, the name of a saved profile, or None for the only saved profile of the
-                environment, or for the one named "default" if there are several. A replay needs none. With the
-                settings of a practice service that runs in this process, the names of its own credentials come first:
-                "paper", "sandbox-secret".
+            credentials: credentials, the name of a profile, or None for the only profile of the environment, or for the
+                one named "default" if there are several. A replay needs none. With the settings of a practice service
+                that runs in this process, the names of its own credentials come first: "paper", "sandbox-secret".
             cassette: name or path of a cassette, or an open cassette; None for live calls.
             mode: vcrpy's record mode, by default `once`.
             settings: by default those of the project and the TOOLKIT_* variables.
@@ -109,8 +108,8 @@ class BaseSession(Generic[ClientType]):
             proxy: a proxy for everything but loopback; by default from the proxy variables.
             transport: a transport of httpx or httpx2 in place of the network, mainly for tests.
             clock: by default the machine's.
-            retry: whether GET and HEAD are sent again after 429, 503 or a broken connection: True, False, or a
-                Retry with other limits.
+            retry: True to send GET and HEAD again after 429, 503 or a broken connection, False not to, or a Retry with
+                other limits.
             per_second: the most calls a second, for all who share the credentials in this process; None for no
                 limit. The lowest rate of their open sessions counts.
 
@@ -118,7 +117,7 @@ class BaseSession(Generic[ClientType]):
             ConfigurationError: if something that is needed is missing or malformed.
             CredentialsMismatch: if the credentials belong to another environment.
             UnsafeAddress: if the project's `.env` chooses certificate authorities, a proxy or a log of keys.
-            CassetteError: if the cassette cannot be opened, or there is none to replay.
+            CassetteError: if the cassette cannot be opened, or the cassette to replay does not exist.
         """
         self.settings, self._timeout = as_settings(settings), as_timeout(timeout)
         self.retry, self.per_second = as_retry(retry), as_rate(per_second)
@@ -201,7 +200,7 @@ class BaseSession(Generic[ClientType]):
 
         Returns:
             A table with the numbers of the tokens as its index "token":
-                profile (str): name of the credentials.
+                profile (str): name of the profile.
                 environment (str): environment of the credentials.
                 issued (datetime64[us, UTC]): second in which the lifetime began.
                 expires (datetime64[us, UTC]): second in which the lifetime ends.

@@ -29,7 +29,7 @@ class History:
         sender: sends the calls.
 
     Attributes:
-        replays_only: whether the cassette answers all calls, so that nothing is sent.
+        replays_only: True if the cassette answers all calls, so that nothing is sent.
         ledger: the calls so far.
     """
 

@@ -1,4 +1,4 @@
-"""What a loan takes from a session: its tokens, and the options that travel to other processes."""
+"""The parts of a session that a loan takes: its tokens, and the options that travel to other processes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SessionTokens:
         """Return a usable token; a renewal that is due is requested, once for all users of the session's tokens.
 
         Raises:
-            TokenError, Unreachable: if there is none.
+            TokenError, Unreachable: if no token is available.
         """
         token = run(self._authorizer.obtain(), self._network).token
         assert token is not None  # noqa: S101 - a TokenAuthorizer grants tokens

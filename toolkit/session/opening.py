@@ -44,9 +44,9 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
     """Return the cassette of a session: the one in the arguments, else that of the running cell, else None for live.
 
     Raises:
-        CassetteMiss: if there is no cassette while offline, or if the cassette to replay does not exist.
+        CassetteMiss: if the cassette to replay does not exist, or none is named while offline.
         CassetteCorrupt: if the file is not a cassette.
-        ConfigurationError: if there is a mode without a cassette, or if an open cassette has another mode.
+        ConfigurationError: if a mode comes without a cassette, or if an open cassette has another mode.
     """
     as_mode(mode)
     cassette = cell_cassette.current() if cassette is None else cassette
@@ -76,7 +76,7 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
 def _check_live(mode: str | None) -> None:
     if is_offline():
         raise CassetteMiss(
-            "There is no cassette to replay, and TOOLKIT_OFFLINE keeps calls from going out.",
+            "The session has no cassette to replay, and TOOLKIT_OFFLINE keeps calls from being sent.",
             "Name a cassette to replay; to go online, unset TOOLKIT_OFFLINE and start again.",
             about="cassette",
         )
@@ -86,7 +86,7 @@ def _check_live(mode: str | None) -> None:
 
 
 def register_with(cassette: Cassette, settings: Settings) -> None:
-    """Let an open cassette know the addresses, header prefix and rules of a session that uses it."""
+    """Add the addresses, header prefix and rules of a session to the open cassette that it uses."""
     from toolkit.scrubbing.rules.model import project_rules
 
     cassette.scrubber.use_addresses(settings.addresses, settings.header_prefix)
@@ -172,7 +172,7 @@ def open_token_store(
 
     Args:
         store: None for this process, "shared" for the user's cache folder, or a store.
-        clock: the clock that the session was given, or None. Its tokens are useless to other sessions, so they are
+        clock: the clock that was passed to the session, or None. Its tokens are useless to other sessions, so they are
             not shared.
 
     Raises:

@@ -202,7 +202,7 @@ class Walk:
 
         Raises:
             UnsafeAddress: if that page is at another origin than the first.
-            ServiceError: if it was asked for before.
+            ServiceError: if it was asked for earlier.
         """
         self.request = None
         following = next_page(response, cursor=self._cursor)
@@ -216,7 +216,7 @@ class Walk:
         url = str(following.url)
         if url in self._asked:
             raise ServiceError(
-                f"Page {self.number} is the last that can be read: {following.words} that was read before.",
+                f"Page {self.number} is the last that can be read: {following.words} that was read earlier.",
                 "Reading on would never end. If another member holds the cursor, pass cursor=(member, parameter).",
                 response=response,
             )

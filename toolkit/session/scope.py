@@ -1,4 +1,4 @@
-"""Where credentials may go: to the address of one interface and nowhere else."""
+"""The scope of credentials: they go to the address of one interface and nowhere else."""
 
 from __future__ import annotations
 

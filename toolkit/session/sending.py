@@ -178,18 +178,18 @@ class Sender:
 
     @property
     def grant(self) -> Grant | None:
-        """What authorizes the next call; None if it is not made yet, or its token cannot be used any more."""
+        """The grant for the next call; None if it is not made yet, or its token can no longer be used."""
         return self._authorizer.grant if self._authorizer else None
 
     @property
     def token(self) -> Token | None:
-        """The current token, or None if there is none that can be used."""
+        """The current token, or None without a usable token."""
         grant = self.grant
         return grant.token if grant else None
 
     @property
     def account(self) -> str:
-        """What to call the account that calls reach: "real account", "practice" in its place, or ""."""
+        """The words for the account that calls reach: "real account", "practice" in its place, or ""."""
         return self.account_with(self.cassette)
 
     def account_with(self, cassette: Cassette | None) -> str:
@@ -212,7 +212,7 @@ class Sender:
         Raises:
             AccessError: if the request may not be sent.
             CassetteMiss: if it is not recorded, and the cassette does not record.
-            TokenError, Unreachable: if there is no token for it.
+            TokenError, Unreachable: if no token is available for it.
         """
         path, raw = scope.check(request)
         return through(self.cassette_in_use(), SessionRequest(self, scope, request, path, raw))
@@ -230,7 +230,7 @@ class Sender:
         """Return the authorizer of this session; the first request makes it.
 
         Raises:
-            ConfigurationError: if the session has no credentials, or no auth address.
+            ConfigurationError: if the session has no credentials, or the auth address is not set.
         """
         if self._authorizer is None:
             with self._lock:  # a second authorizer would start numbering tokens again

@@ -25,8 +25,8 @@ class Session(BaseSession[httpx.Client]):
         """Return the accounts: GET /v1/accounts for a broker partner, GET /v2/account for an account holder.
 
         All pages are read, as `tk.pages` does, unless `pages` is False or a parameter asks for one: limit, page,
-        page_size, per_page, offset, cursor, page_token, after, before and the like. Then a
-        warning says so if there are more. In a replay the last recorded page is the end, with a warning as well.
+        page_size, per_page, offset, cursor, page_token, after, before and the like. Then a warning says so if there are
+        more. In a replay the last recorded page is the end, with a warning as well.
 
         Args:
             pages: False for the first page only; not sent to the service.

@@ -1,8 +1,8 @@
 """The tries of a call, below the cassette: which credentials it gets, when it is sent, and whether it is sent again.
 
-Sent again are, and nothing else:
+A call is sent again in two cases only:
 
-- a call that was answered with 401 to a token that should be good: once, with a new token (`auth.authorizers`);
+- after a 401 to a token that should be good: once, with a new token (`auth.authorizers`);
 - GET and HEAD after 429, 503 or a connection that broke before an answer began, within the limits of a `Retry`
   (`transport.retry`).
 
@@ -27,7 +27,7 @@ from toolkit.transport.retry import Retry, seconds_before_retry
 
 
 class Gentleness(NamedTuple):
-    """How gently a session treats the service.
+    """The limits within which a session calls the service.
 
     Attributes:
         retry: limits for sending a failed call again.
@@ -55,7 +55,7 @@ class Gentleness(NamedTuple):
         return cls(retry, pace, None if per_second is None else pace.add(per_second))
 
     def end(self) -> None:
-        """Let the rate of this session count no longer."""
+        """Stop counting the rate of this session."""
         if self.rate is not None:
             self.pace.drop(self.rate)
 
@@ -81,7 +81,7 @@ def send_with_tries(
 
     Raises:
         httpx.TransportError: the error of the last try.
-        TokenError, Unreachable: if there is no token for it.
+        TokenError, Unreachable: if no token is available for it.
     """
     first_sent, is_renewed = 0.0, False
     call.tries = 0

@@ -116,8 +116,8 @@ def drift(cassette: str | Path, session: Session) -> Drift:
         session: a live session, without a cassette.
 
     Raises:
-        ConfigurationError: if the session is not a live one, or an address is not set.
-        CassetteMiss, CassetteCorrupt: if there is no such recording, or it is not one.
+        ConfigurationError: if the session is not live, or an address is not set.
+        CassetteMiss, CassetteCorrupt: if the recording does not exist, or is not a cassette.
         TokenError, Unreachable: if no token can be obtained, or the first calls get no answer.
     """
     if not isinstance(session, Session):

@@ -15,7 +15,7 @@ A sweep passes these modules:
    asks for its own, as in steps 4 to 6.
 8. `result`: the table, the failures and another try for those.
 
-The folder is the state; nothing else remembers. A part is written beside and renamed into place, and says in itself
-which keys it finishes. So a sweep that is killed between any two steps and run again asks for each key until it has an
+The folder is the only state. A part is written under another name and renamed into place, and its metadata says which
+keys it finishes. So a sweep that is killed between any two steps and run again asks for each key until it has an
 answer, and has each answer once.
 """

@@ -1,4 +1,4 @@
-"""The asking for one key: its request, the pages that follow, and what became of it. Sync and async share it."""
+"""Ask for one key: its request, the pages that follow, and the outcome, in one flow for sync and async."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Asking: TypeAlias = Generator[httpx.Request, httpx.Response, Outcome]
 def asking(plan: Plan, key: Key, *, message_of: Callable[[httpx.Response], str]) -> Asking:
     """Ask for a key: a generator that yields requests, gets their responses and returns the outcome.
 
-    Errors that would meet every other key as well, such as refused credentials, pass through.
+    Errors that every other key would meet as well, such as refused credentials, pass through.
 
     Args:
         plan: makes the request.
@@ -96,7 +96,7 @@ async def ask_async(flow: Asking, send: Callable[[httpx.Request], Awaitable[http
 
 
 def _go_on(walk: Walk, response: httpx.Response) -> str:
-    """Go on to the next page; return why that cannot be, or ""."""
+    """Go on to the next page; return why that is not possible, or ""."""
     try:
         walk.go_on(response)
     except (ServiceError, UnsafeAddress) as error:

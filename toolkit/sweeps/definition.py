@@ -1,4 +1,4 @@
-"""The definition of a sweep: what all rows of one folder have in common, and what therefore may not be mixed."""
+"""The definition of a sweep: what all rows of one folder have in common, and what may not be mixed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """Where the answers of a folder come from and how they become rows.
+    """The origin of the answers in a folder, and how they become rows.
 
     Attributes:
         origin: address of the interface.

@@ -1,4 +1,4 @@
-"""The folder of a sweep: opened, compared, repaired, written and read. What stands in its files is all that is known.
+"""The folder of a sweep: opened, compared, repaired, written and read. Its files are the only state.
 
 While a sweep runs, parts may differ in their columns. They are made alike when it ends, part by part, so that an
 interruption only leaves less to do for the next run.
@@ -32,7 +32,7 @@ _FAILURES: Final = "failures"
 
 
 class Folder:
-    """The files of one sweep and what they say.
+    """The files of one sweep and their contents.
 
     Args:
         place: where they are.
@@ -41,7 +41,7 @@ class Folder:
     Attributes:
         parts: the parts by name.
         failures: the failures by key; none of them is finished in a part.
-        kind: the type of the keys, or None while there are none.
+        kind: the type of the keys, or None without keys.
     """
 
     def __init__(self, place: SweepPlace, definition: Definition) -> None:
@@ -67,11 +67,11 @@ class Folder:
         return key in self._finished
 
     def is_finished(self, key: Key) -> bool:
-        """Check whether a key was answered then, with rows or without, or has a final failure."""
+        """Check whether a key had an answer at that time, with rows or without, or has a final failure."""
         return key in self._finished or ((failure := self.failures.get(key)) is not None and failure.is_final)
 
     def load(self) -> None:
-        """Read what the files say.
+        """Read the files.
 
         Raises:
             ConfigurationError: if they belong to another sweep, or to none.
@@ -174,7 +174,7 @@ class Folder:
         return f"{_PART}{last + 1:05}{_suffix(writer)}"
 
     def last_part(self, writer: str = "") -> SweepPart | None:
-        """Return the last part of a writer, or None if there is none."""
+        """Return the last part of a writer, or None."""
         own = [part for name, part in self.parts.items() if _number(name, writer)]
         return max(own, key=lambda part: _number(part.name, writer), default=None)
 

@@ -1,4 +1,4 @@
-"""A sweep as it was asked for, which can run more than once: on this machine or on the workers of a cluster."""
+"""A sweep with its arguments, which can run more than once: on this machine or on the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """A sweep as it was asked for; each run goes through keys.
+    """A sweep with its arguments; each run goes through keys.
 
     Attributes:
         client: sends the requests.
-        facts: what the client says about itself.
+        facts: the facts about the client.
         plan: makes the requests.
         place: where the files are.
         into: the folder as the user names it.
@@ -122,7 +122,7 @@ class Job:
     def _result(self, folder: Folder, source: KeySource, order: Collection[Key] | None) -> SweepResult:
         if source.finished and not folder.answered:
             warn(
-                f"{count_text(source.finished, 'key')} failed in an earlier run and so nothing was requested for them. "
+                f"{count_text(source.finished, 'key')} failed in an earlier run, so nothing was requested for them. "
                 ".retry() of the result requests them, also with another path; resume=False begins anew."
             )
         return SweepResult(self, folder, source.order if order is None else order, earlier=source.finished)

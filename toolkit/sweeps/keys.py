@@ -77,10 +77,10 @@ class KeySource:
     Args:
         keys: any iterable; it is gone through as keys are taken.
         kind: the kind of the folder's keys, or None if it has none yet.
-        finished: tells whether a key need not be asked for.
+        finished: returns True for a key that need not be asked for.
 
     Attributes:
-        kind: the kind of the keys; None until there is one.
+        kind: the kind of the keys; None before the first key.
         order: the keys so far, in their order.
         total: number of all keys, or None if the iterable does not know.
         skipped: number of keys that were finished or came twice.
@@ -111,7 +111,7 @@ class KeySource:
         """Return the next key to ask for, or None after the last one.
 
         Raises:
-            ConfigurationError: if something is not a key, or is of another kind than the keys before.
+            ConfigurationError: if something is not a key, or is of another kind than the earlier keys.
         """
         with self._lock:  # an iterator belongs to one thread at a time
             for value in self._keys:

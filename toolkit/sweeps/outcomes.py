@@ -1,4 +1,4 @@
-"""What became of a key: answers that may become rows, or a failure; and the file of failures."""
+"""The outcome of a key: answers that may become rows, or a failure; and the file of failures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class KeyFailure:
     Attributes:
         key: the key.
         status: HTTP status code, or None if no answer came.
-        reason: why there are no rows, safe to print.
+        reason: why it has no rows, safe to print.
         tries: number of requests for it, over all runs.
         is_final: True if the service answered, so that only `.retry()` asks again.
     """

@@ -35,7 +35,7 @@ class ForeignFile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a part says about itself.
+    """The metadata of a part.
 
     Attributes:
         definition: where its rows come from.
@@ -56,7 +56,7 @@ class SweepPart:
 
     Attributes:
         name: name of the file.
-        note: what it says about itself.
+        note: its metadata.
         schema: its columns.
         rows: number of rows.
     """
@@ -124,7 +124,7 @@ def read_part(name: str, file: BinaryIO) -> SweepPart:
 
 
 def read_rows(name: str, file: BinaryIO) -> tuple[Note, pa.Table]:
-    """Return what a part says about itself, and its rows.
+    """Return the metadata of a part, and its rows.
 
     Raises:
         SweepError: if the file cannot be read.

@@ -28,7 +28,7 @@ class Plan:
 
     Attributes:
         pages, cursor: see there.
-        more: what to warn of, if there are more pages than were read; or "".
+        more: the warning if more pages exist than were read; or "".
 
     Raises:
         ConfigurationError: if `call` is not a function, or `cursor` is malformed.

@@ -1,4 +1,4 @@
-"""The recorder of a sweep: collects what became of the keys, and writes it every few seconds.
+"""The recorder of a sweep: collects the outcomes of keys, and writes them every few seconds.
 
 The part that is being filled is kept in memory as a table and written again, longer each time, until it is full. So
 few files hold many rows, and yet an interruption loses only what was answered in the last `SECONDS` and in the time of
@@ -41,7 +41,7 @@ class OutcomeRecorder:
     Attributes:
         answered: number of keys that were answered with rows, or without any, since the sweep began.
         failed: number of keys that failed since then.
-        hint: what an answer says about its rows, such as that it has two lists of records; or "".
+        hint: a hint about the rows of an answer, such as that it has two lists of records; or "".
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class OutcomeRecorder:
         self._begin_batch()
 
     def add(self, outcome: Answered | KeyFailure, kind: KeyKind | None) -> KeyFailure | None:
-        """Add what became of a key of this kind; return its failure, or that its answers are no rows.
+        """Add the outcome of a key of this kind; return its failure, also if its answers cannot be rows.
 
         Large answers are read later, when they are written, so that an event loop goes on.
         """
@@ -147,7 +147,7 @@ class OutcomeRecorder:
             self._part = None
 
     def _take_up_part(self) -> None:
-        """Begin a part, or go on with the last one of an earlier run if that is not nearly full."""
+        """Begin a part, or go on with the last part of an earlier run unless it is nearly full."""
         last = self._folder.last_part(self._writer)
         if last is not None and last.rows < _PART_ROWS // 2 and len(last.note.keys) < _PART_KEYS // 2:
             self._name, self._part = last.name, self._folder.rows_of(last)

@@ -93,7 +93,7 @@ class RemotePlace:
         except Exception as error:  # noqa: BLE001 - each file system has errors of its own
             raise SweepError(
                 f"Cannot write {excerpt(self._path(area, name))}: {type(error).__name__}.",
-                "What was written before is kept. Run the sweep again: it goes on where it stopped.",
+                "What is already written is kept. Run the sweep again: it goes on where it stopped.",
                 about="into",
             ) from None
 

@@ -42,7 +42,7 @@ class Repeatable(Protocol):
 
 
 class SweepResult:
-    """What stands in the folder of a sweep.
+    """The contents of the folder of a sweep.
 
     Attributes:
         into: the folder, as it was named.
@@ -63,7 +63,7 @@ class SweepResult:
         self._reasons = Counter(failure.status for failure in folder.failures.values())
 
     def table(self) -> pd.DataFrame:
-        """Return all rows of the folder, in the order of the keys that were given; those of other keys come last.
+        """Return all rows of the folder, in the order of the keys in this sweep; rows of other keys come last.
 
         A folder that does not fit into memory is better read by Polars, DuckDB or Dask.
         """

@@ -54,7 +54,7 @@ def key_column_beside(names: Iterable[str]) -> str:
 
 
 class Batch:
-    """Answers on their way to becoming rows; each is read when it is added, and typed with all others at the end.
+    """Answers that become rows; each is read when it is added, and all get their types together at the end.
 
     Args:
         make_builder: makes an empty TableBuilder.
@@ -83,7 +83,7 @@ class Batch:
 
     @property
     def hint(self) -> str:
-        """What an answer says about its rows, such as that it has two lists of records; or ""."""
+        """A hint about the rows of an answer, such as that it has two lists of records; or ""."""
         return self._builder.hint
 
     def add(self, outcome: Answered) -> KeyFailure | None:

@@ -1,4 +1,4 @@
-"""The run of a sweep: workers that take keys, ask for them and hand on what became of them.
+"""The run of a sweep: workers that take keys, ask for them and hand on the outcomes.
 
 Workers are threads for a client of a Session, tasks for one of an AsyncSession. There are `at_once` of them, and each
 takes its next key when it is done with the last: so the keys may be endless, no request waits for a connection for
@@ -32,7 +32,7 @@ class Run:
     Args:
         plan: makes the requests.
         source: the keys.
-        recorder: takes what became of them.
+        recorder: takes the outcomes.
         message_of: returns the message of an error answer, without secrets.
         at_once: number of keys that are asked for at the same time.
         watch: called a few times a second.

@@ -1,8 +1,8 @@
 """A worker's share of a sweep on a cluster: the keys of one task, asked for there, in parts of its own.
 
-A worker may die in the middle and its task be given to another, or seem dead and write on. So each attempt writes files
-of its own name, an attempt skips the keys that earlier ones have finished, and nobody writes once the sweep has ended:
-then the file `run` beside the parts is gone, or names another run.
+A worker may die in the middle, and another may get its task; or it may seem dead and go on writing. So each attempt
+writes files of its own name, an attempt skips the keys that earlier ones have finished, and nobody writes once the
+sweep has ended: then the file `run` beside the parts is gone, or names another run.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Share:
         keys: the keys, all of one kind.
         kind: the kind of the keys.
         at_once: number of keys to ask for at the same time.
-        earlier: failures of earlier runs among these keys, whose tries count on.
+        earlier: failures of earlier runs among these keys, to whose tries the new ones are added.
     """
 
     number: int

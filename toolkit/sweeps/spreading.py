@@ -1,4 +1,4 @@
-"""The coordinator of a sweep on a cluster: hands out keys, a share at a time, and counts what became of them."""
+"""The coordinator of a sweep on a cluster: hands out keys, a share at a time, and counts their outcomes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Pool(Protocol):
 
 
 class Counts(Traffic):
-    """What the workers have done so far.
+    """The counts of the workers so far.
 
     Attributes:
         answered: number of keys that were answered.
@@ -52,7 +52,7 @@ class Counts(Traffic):
         self.notes: dict[str, None] = {}
 
     def add(self, answered: int, failed: int, notes: Iterable[str] = ()) -> None:
-        """Add what became of a share."""
+        """Add the outcomes of a share."""
         self.notes |= dict.fromkeys(notes)
         self.answered += answered
         self.failed += failed

@@ -1,4 +1,4 @@
-"""How far a sweep is: a line with counts, rate and time left, which a replay does not show."""
+"""The progress of a sweep: a line with counts, rate and time left, which a replay does not show."""
 
 from __future__ import annotations
 

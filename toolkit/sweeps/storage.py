@@ -1,4 +1,4 @@
-"""Where a sweep keeps its files: a folder for the parts, and one beside it for all else.
+"""The files of a sweep: a folder for the parts, and one beside it for all else.
 
 The parts' folder holds nothing but parts, because Polars, DuckDB and Dask read every file that they find in a folder
 and in those within. Failures, the lock and files that are still being written stand in `<folder>.sweep`.
@@ -166,7 +166,7 @@ class LocalPlace:
 def busy(holder: str) -> SweepBusy:
     """Return the error for a folder into which someone else sweeps."""
     return SweepBusy(
-        f"A sweep into this folder is in progress in {holder}; nothing was asked.",
+        f"A sweep into this folder is in progress in {holder}; nothing was sent.",
         "Wait for it, or interrupt it; or sweep into another folder.",
         about="into",
     )
@@ -175,7 +175,7 @@ def busy(holder: str) -> SweepBusy:
 def _unwritable(path: Path, error: OSError) -> SweepError:
     return SweepError(
         f"Cannot write {path}: {error.strerror or type(error).__name__}.",
-        "What was written before is kept. Make room or choose another folder, then run the sweep again: it goes on "
+        "What is already written is kept. Make room or choose another folder, then run the sweep again: it goes on "
         "where it stopped.",
         about="into",
     )

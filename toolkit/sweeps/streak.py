@@ -1,4 +1,4 @@
-"""Failures in a row: when every key fails the same way, going on only costs time, and the user should know early."""
+"""Failures in a row: when every key fails the same way, the sweep stops early, because going on only costs time."""
 
 from __future__ import annotations
 

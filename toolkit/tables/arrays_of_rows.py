@@ -1,4 +1,4 @@
-"""Tables sent as an array for each row: `[["2026-05-12", 1.5], ["2026-05-13", 1.6]]`, perhaps beside their names."""
+"""Tables sent as an array for each row, `[["2026-05-12", 1.5], ["2026-05-13", 1.6]]`, perhaps beside their names."""
 
 from __future__ import annotations
 

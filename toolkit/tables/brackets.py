@@ -1,4 +1,4 @@
-"""Where the lists and objects of a large JSON text begin and end, found without parsing it."""
+"""The beginnings and ends of the lists and objects in a large JSON text, found without parsing it."""
 
 from __future__ import annotations
 

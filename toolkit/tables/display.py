@@ -1,9 +1,9 @@
 """The display of a table that people look at; the data in it, and every table made from it, are plain pandas.
 
 Only what is shown differs from pandas: at most 20 rows, amounts with thousands separators, instants to the second,
-UUIDs shortened (and last, if another column tells the rows apart), and in a terminal the columns that fit. Whoever sets
-`display.max_rows`, `display.max_columns`, `display.max_colwidth`, `display.precision` or `display.float_format` gets
-these.
+UUIDs shortened (and last, if another column tells the rows apart), and in a terminal the columns that fit. The options
+`display.max_rows`, `display.max_columns`, `display.max_colwidth`, `display.precision` and `display.float_format` of
+pandas apply if they are set.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _widths(cells: pd.DataFrame) -> list[int]:
 
 
 def _cut(text: str) -> str:
-    """Return less of a text that was cut before; numbers and instants never are."""
+    """Return a text that was cut, cut shorter; numbers and instants are never cut."""
     return f"{text[: _SHORT_TEXT - 1]}…" if text.endswith("…") and len(text) > _SHORT_TEXT else text
 
 

@@ -1,4 +1,4 @@
-"""What the members of an object say: whether it is an envelope, which a service wraps around records, or a record.
+"""The members of an object, which show whether it is an envelope, wrapped around records by a service, or a record.
 
 Names are compared word by word (`column_names.words`), so `nextPageToken` and `next_page_token` are the same. Words
 suffice to find records; `transport.paging_members` lists the exact names by which next pages are recognized.
@@ -28,7 +28,7 @@ _ASIDE_WORDS: Final = frozenset(
     "link links error errors message messages warning warnings meta metadata paging pagination request "
     "schema facets aggregations".split()
 )
-# Names that say no more than that the records are here.
+# Names that say only that the records are here.
 _MAIN_NAMES: Final = frozenset(
     "data items results result records rows values value entries hits docs documents objects elements list nodes "
     "edges node collection content features".split()
@@ -71,7 +71,7 @@ def is_aside(path: KeyPath) -> bool:
 
 
 def is_main(name: str) -> bool:
-    """Check whether a name says no more than that the records are here: data, items, results."""
+    """Check whether a name says only that the records are here: data, items, results."""
     return words(name)[-1:] == [name.strip("_$@").lower()] and name.strip("_$@").lower() in _MAIN_NAMES
 
 
@@ -146,7 +146,7 @@ def is_record(value: Mapping[str, Any], key: str) -> bool:
 
 
 def is_bare(value: Mapping[str, Any], path: KeyPath) -> bool:
-    """Check whether the objects on a path say nothing of their own beside it: they only wrap what is there."""
+    """Check whether the objects on a path hold nothing of their own beside it, and only wrap what is there."""
     for step in path:
         if any(name != step and not is_about_request(name, member) for name, member in value.items()):
             return False

@@ -22,13 +22,13 @@ Part: TypeAlias = tuple[list[Any], Identity]
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What is around a value.
+    """The surroundings of a value.
 
     Attributes:
         prefix: the keys that lead to it.
         places: names of the lists and objects around it, outermost first.
         carried: identity of the records around it.
-        in_list: whether it is in a list; its shape says less than that of a single object.
+        in_list: True if it is in a list; its shape says less than that of a single object.
     """
 
     prefix: KeyPath = ()

@@ -28,14 +28,14 @@ def records_of(table: pd.DataFrame, path: str, *, numbers_as_text: bool) -> list
         path: name of a column of JSON text, and below it the dotted path of a list in the JSON.
 
     Raises:
-        TabulationError: if there is no such column, or if a cell does not hold a JSON list or object.
+        TabulationError: if the table does not have the column, or if a cell does not hold a JSON list or object.
     """
     column = _column_at(table, path)
     if column is None:
         there = ", ".join(repr(excerpt(name, 40)) for name in _json_columns(table))
         raise TabulationError(
             f"The table has no column of JSON at {excerpt(path)!r}.",
-            f"There are: {there}." if there else "Pass the response of the service, or its JSON.",
+            f"Columns of JSON: {there}." if there else "Pass the response of the service, or its JSON.",
             about="records",
         )
     values = [

@@ -53,8 +53,8 @@ def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> 
         key: name of a column for the keys of an object whose members are the records, or lists of them.
 
     Raises:
-        TabulationError: if there is no list or object at the path, and lists the possible paths; if there are several
-            lists of records to choose from, and names them; or if there is no object with keys for `key`.
+        TabulationError: if the path does not lead to a list or object; lists the possible paths. If several lists of
+            records could be meant; names them. Or if no object has keys for `key`.
     """
     reader = _Reader()
     parts = reader.parts(value, Around(), key) if path is None else reader.parts_at(value, path, key)
@@ -78,7 +78,7 @@ class _Reader:
 
         Args:
             key: as in `choose_rows`.
-            is_named: whether a path names the value.
+            is_named: True if a path names the value.
         """
         if isinstance(value, (list, tuple)):
             if key is not None and value:

@@ -1,4 +1,4 @@
-"""What the choice of rows says to the user: hints at other lists, and errors that name the paths to choose from."""
+"""The words about a choice of rows: hints at other lists, and errors that name the paths to choose from."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def ambiguous(value: Mapping[str, Any], prefix: KeyPath, places: Sequence[ListPl
     )
     together = ' key="..." joins them, with their names in a column of that name.' if are_siblings else ""
     return TabulationError(
-        f"There are several lists of records: {_names(paths)}.",
+        f"Several lists hold records: {_names(paths)}.",
         f"Choose one of them, for example records={_names(paths[:1])}.{together}",
         about="records",
     )
@@ -54,10 +54,10 @@ def _only_key(member: Any, place: ListPlace) -> KeyPath:
 
 
 def no_keys(path: KeyPath) -> TabulationError:
-    """Return the error about a `key` where there is no object with records under keys."""
+    """Return the error about a `key` for data without an object that has records under keys."""
     place = f" at {excerpt('.'.join(path))!r}" if path else ""
     return TabulationError(
-        f"There is no object{place} whose members are records, so there are no keys for a column.",
+        f"No object{place} has records as its members, so a column cannot hold their keys.",
         'key= is for {"ALFA": {...}, "BRVO": {...}}, or a list under each key; leave it out otherwise.',
         about="key",
     )
@@ -75,7 +75,7 @@ def nothing_at(path: str, value: Any, inside: KeyPath = ()) -> TabulationError:
     names = ", ".join(repr(excerpt(name, 40)) for name in list(paths)[:10])
     start, there = (f"The records are at {_names([inside])}. ", "Inside them") if inside else ("", "There are")
     advice = start + (f"{there}: {names}." if names else "The records contain no lists; leave out records=.")
-    return TabulationError(f"There is no list of records at {excerpt(path)!r}.", advice, about="records")
+    return TabulationError(f"The path {excerpt(path)!r} does not lead to a list of records.", advice, about="records")
 
 
 def _paths(value: Any, levels: int) -> Iterator[str]:

@@ -163,7 +163,7 @@ def _floats(column: Column, kind: Any, losses: Losses) -> Any:
         texts = values.cast(pa.string())
     if exceeds_float(texts):
         losses.digits.append(column.name)
-    # The nearest float of a narrower type is not a loss that anybody asked to hear about; an infinity is.
+    # The nearest float of a narrower type is not reported as a loss; an infinity is.
     result = values.cast(kind, safe=False)
     refuse_if(pc.all(pc.is_finite(result)).as_py() is False)
     return result

@@ -25,7 +25,7 @@ from toolkit.transport.provenance import provenance_of
 
 @dataclass(slots=True)
 class RowSource:
-    """What a table is made of.
+    """The data that a table is made of.
 
     Attributes:
         data, path, key: as `data`, `records` and `key` of `tabulate`.

@@ -95,8 +95,8 @@ def tabulate(
             becomes the nearest float. Names that are not columns are ignored.
         records: dotted path of the list or object that holds the records, or in a table the name of a column of JSON
             text. `tabulate([value])` makes one row of any object.
-        key: name of the column for the keys that records stand under. It also says that an object holds records under
-            keys where that does not show.
+        key: name of the column for the keys that records stand under. Name it, too, if an object holds records under
+            keys that do not look like data.
         schema: a pyarrow.Schema, or a table (DataFrame, pyarrow.Table) that has the schema. It takes precedence over
             the rules above and over `numbers`. Anything fits text. Text fits numbers, dates and times if it would
             become one by the rules above (so "007" is not a number); empty text is missing except in columns of text.

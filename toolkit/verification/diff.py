@@ -46,8 +46,8 @@ def kind_of(stored: Any, new: Any, mime_type: str) -> Kind:
     """Return the kind of difference between two values of a MIME type: in a result, or only in presentation.
 
     The words and numbers of a text or page are its results. White space, rules, tags and styles are presentation, and
-    so are an object's `<repr>` and a form beside the plain text. Two images have a kind of their own, because their
-    bytes do not tell.
+    so are an object's `<repr>` and a form beside the plain text. Two images have a kind of their own, because bytes do
+    not show whether a result differs.
     """
     if _is_image(mime_type) and isinstance(stored, str) and isinstance(new, str):
         return Kind.IMAGE

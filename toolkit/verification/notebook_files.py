@@ -72,7 +72,9 @@ def find_notebooks(paths: Iterable[Path | str], *, without: Path | None = None) 
             )
             if not below:
                 raise ConfigurationError(
-                    f"There are no notebooks in {path}.", "Name a notebook, or a folder with notebooks.", about="paths"
+                    f"The folder {path} has no notebooks in it.",
+                    "Name a notebook, or a folder with notebooks.",
+                    about="paths",
                 )
             notebooks |= dict.fromkeys(below)
         elif not path.exists():
@@ -84,7 +86,7 @@ def find_notebooks(paths: Iterable[Path | str], *, without: Path | None = None) 
         else:
             notebooks[path] = None
     if not notebooks:
-        raise ConfigurationError("There are no notebooks to verify.", _NAME_NOTEBOOKS, about="paths")
+        raise ConfigurationError("No notebooks were named.", _NAME_NOTEBOOKS, about="paths")
     first_names = {path.resolve(): path for path in reversed(notebooks)}
     return [path for path in notebooks if first_names[path.resolve()] is path]
 

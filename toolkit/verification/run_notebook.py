@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _STARTUP: Final = 60  # seconds for a kernel to answer
 SKIP_TAG: Final = "skip-execution"  # a cell with this tag does not run
-_NO_NETWORK: Final = "there is no network while a notebook is verified"  # the words of in_kernel/bootstrap
+_NO_NETWORK: Final = "the network is off while a notebook is verified"  # the words of in_kernel/bootstrap
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _LINE: Final = re.compile(r"Cell In\s?\[\d+\], line (\d+)")
 _LONGEST: Final = 500  # characters of an error's message

@@ -45,7 +45,7 @@ class Outcome(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a difference is about."""
+    """The subject of a difference."""
 
     DATA = "data"
     IMAGE = "image"

@@ -1,4 +1,4 @@
-"""How many ways and steps `re` needs at most to try a pattern at one place of a text.
+"""Upper bounds of the ways and steps that `re` needs to try a pattern at one place of a text.
 
 The next character usually says whether a repetition goes on, and which alternative comes. Then there is one way. Where
 it does not, each choice is another way, and ways multiply.
@@ -51,7 +51,7 @@ class PatternRunsLongError(Exception):
 
 
 class RestOfPattern(NamedTuple):
-    """What comes after a part of a pattern.
+    """The rest of a pattern, after a part of it.
 
     Attributes:
         characters: those that may come next.

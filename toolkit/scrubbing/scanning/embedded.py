@@ -1,4 +1,4 @@
-"""What a text holds in base64: compressed bodies of recordings, pictures, attachments, files, and texts."""
+"""Base64 within a text: compressed bodies of recordings, pictures, attachments, files, and texts."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ _LONGEST_PART: Final = 300  # characters of the words for a place
 
 
 class TextPlace(NamedTuple):
-    """Where a text stands in a file.
+    """The place of a text in a file.
 
     Attributes:
         lines: gives the line of the file, or of the member of an archive, for each line of the text, from 1.

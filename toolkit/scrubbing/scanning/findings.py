@@ -50,7 +50,7 @@ class Finding:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What to do about it, step by step."""
+        """The steps to take about it, in order."""
         return advice_for(self.kind, self.path, self.part)
 
     def __str__(self) -> str:

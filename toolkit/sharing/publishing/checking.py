@@ -62,7 +62,7 @@ def check_with_scan(folder: Path) -> None:
         first = findings[0]
         cell = getattr(first, "cell", None)
         where = f"{first.path.relative_to(folder).as_posix()}, {f'cell {cell}' if cell else f'line {first.line}'}"
-        more = f" There are {len(findings)} such places." if len(findings) > 1 else ""
+        more = f" {len(findings)} places look like this." if len(findings) > 1 else ""
         raise _leak(where, f"what looks like a secret ({first.kind})", more)
 
 

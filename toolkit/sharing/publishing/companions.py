@@ -1,4 +1,4 @@
-"""What stands beside a published notebook: settings, requirements and a README; equal notebooks have equal ones."""
+"""The files beside a published notebook: settings, requirements and a README, the same for the same notebook."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class CopiedContents:
         notebook: the path of the notebook in the folder, with "/".
         cassettes: the paths of the recordings.
         environments: names of the environments that were recorded.
-        replaced: number of values that have a stand-in or placeholder in place of them.
+        replaced: number of values that were replaced by stand-ins or placeholders.
     """
 
     notebook: str

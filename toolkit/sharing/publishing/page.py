@@ -1,7 +1,7 @@
 """Make a page of a notebook: one HTML file that loads nothing and runs nothing, for any browser.
 
-The page forbids by its content security policy to load anything and to run scripts. What is unsafe is taken out of
-the notebook's own HTML besides, by lists of what is allowed.
+The content security policy of the page forbids it to load anything and to run scripts. In addition, the notebook's own
+HTML is reduced to what lists allow.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def publish(
         What was published, and what its author should know.
 
     Raises:
-        ConfigurationError: if there is no such notebook, it is not in a project, the target exists, or the extra `lab`
+        ConfigurationError: if the notebook does not exist or is not in a project, the target exists, or the extra `lab`
             is not installed.
         PublishError: if the notebook does not run offline, plays no recording, or plays recordings of real accounts
             while no rule names pseudonyms and `toolkit.toml` does not say `publish = "as is"`.
@@ -156,7 +156,7 @@ class _Publishing:
             played = read_play_log(log)
         if not any(played.values()):
             raise PublishError(
-                f"{self._name} plays no recording, so there is nothing that it could run from elsewhere.",
+                f"{self._name} plays no recording, so nobody else could run it.",
                 'Record its calls first, with tk.Session(..., cassette="name"), and save it.',
                 about="notebook",
             )

@@ -158,7 +158,7 @@ class Replacements:
             number = following
 
     def _runs(self, text: str, words: list[tuple[int, int, str]], number: int) -> Iterator[tuple[int, str]]:
-        """Yield the last word and the normal form of each run of words from one on, while a value may be as long."""
+        """Yield last word and normal form of each run of words that begins at a word and may be as long as a value."""
         normal = ""
         for last in range(number, min(len(words), number + _MOST_WORDS)):
             if last > number:
@@ -212,7 +212,7 @@ def words_of(text: str) -> list[str]:
 
 
 def ordinary_names(sources: Iterable[str]) -> set[str]:
-    """Return the words in those names of Python code that the code does not bind itself, folded.
+    """Return the words, folded, in names that Python code does not bind itself.
 
     Names of attributes, arguments and modules belong to others; a variable can have another name.
     """

@@ -1,8 +1,8 @@
 """Refuse connections to other machines and to servers on this one, in all threads, while a test replays.
 
-The functions of the module `socket` are replaced, which httpx, requests, urllib and asyncio all use. Sockets in the
-file system stay allowed, and so do sockets that listen and the pair of sockets that each event loop has. This is for
-honest code that forgot to replay; it is not a sandbox.
+This replaces functions of the module `socket`, which httpx, requests, urllib and asyncio use. Sockets in the file
+system stay allowed, and so do sockets that listen and the pair of sockets that each event loop has. This is for honest
+code that forgot to replay; it is not a sandbox.
 """
 
 from __future__ import annotations

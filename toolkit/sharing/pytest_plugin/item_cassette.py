@@ -1,4 +1,4 @@
-"""What the fixtures of the plugin do for one test, from its markers, the options and the fixtures of users."""
+"""The work of the plugin's fixtures for one test, from its markers, the options and the fixtures of users."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def play(item: Any, fixtures: Iterable[str]) -> Playing:
         fixtures: names of the fixtures that need a cassette.
 
     Raises:
-        CassetteError: if the cassette cannot be opened, or there is none to replay.
+        CassetteError: if the cassette cannot be opened, or does not exist.
         ConfigurationError: if a marker or setting is wrong, or another test has the same cassette.
     """
     choice, settings = choice_of(item.iter_markers(MARKER)), places.project_settings(item.path)
@@ -63,8 +63,8 @@ def end(playing: Playing, notes: Notes, *, well: bool, is_checked: bool) -> str:
     Args:
         playing: the cassette.
         notes: note there what was recorded.
-        well: whether the test passed.
-        is_checked: whether it was checked at the end of the test.
+        well: True if the test passed.
+        is_checked: True if it was checked at the end of the test.
     """
     problem = ""
     if well and not is_checked:
@@ -122,7 +122,7 @@ def closing(session: AsyncSession, test: Callable[..., Any]) -> Callable[..., An
 
 
 def close_without_loop(session: AsyncSession) -> None:
-    """Close a session without an event loop, which takes none as long as there are no connections."""
+    """Close a session without an event loop, which is not needed as long as nothing is connected."""
     steps = session.close()
     with suppress(StopIteration, RuntimeError):
         steps.send(None)

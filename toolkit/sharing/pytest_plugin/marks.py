@@ -1,4 +1,4 @@
-"""What the markers `toolkit_cassette` of a test choose."""
+"""The choices of the markers `toolkit_cassette` of a test."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class CassetteChoice:
     Attributes:
         name: name or path of the cassette; None for the one named after the test.
         environment: the environment of the session; None for that of the cassette or the credentials.
-        credentials: the saved profile to record with; None for the only one, or `default` among several.
+        credentials: the name of the profile to record with; None for the only one, or `default` among several.
         mode: the record mode; None for strict replay. "none" holds against `--toolkit-record`, too.
-        strict: whether each recording must be played exactly once.
+        strict: True if each recording must be played exactly once.
         match_on, secrets, rules: as for `tk.Cassette`.
         allowed_hosts: hosts that a replaying test may connect to.
     """
@@ -52,14 +52,14 @@ def choice_of(marks: Iterable[Mark]) -> CassetteChoice:
     """Return the choices of the markers of a test, the closest first: a closer one wins, argument by argument.
 
     Raises:
-        ConfigurationError: if a marker has an argument that there is not, or an unknown mode.
+        ConfigurationError: if a marker has an unknown argument or mode.
     """
     chosen: dict[str, Any] = {}
     for mark in reversed(list(marks)):
         if len(mark.args) > 1 or (mark.args and "name" in mark.kwargs):
             raise ConfigurationError(
                 f"The marker {MARKER} has several names of a cassette.",
-                f'Give it one: @pytest.mark.{MARKER}("tour").',
+                f'Name one: @pytest.mark.{MARKER}("tour").',
                 about="name",
             )
         chosen |= {**dict(zip(("name",), mark.args, strict=False)), **mark.kwargs}
@@ -71,7 +71,7 @@ def choice_of(marks: Iterable[Mark]) -> CassetteChoice:
             raise ConfigurationError(f"The marker {MARKER} has no argument {name!r}.", advice, about=name)
     mode = chosen.get("mode")
     if mode is not None and mode not in MODES:
-        what = f"There is no record mode {mode!r}, which the marker {MARKER} names."
+        what = f"The marker {MARKER} names the record mode {mode!r}, which does not exist."
         raise ConfigurationError(what, f"Choose one of {', '.join(MODES)}.", about="mode")
     hosts = chosen.get("allowed_hosts", ())
     return CassetteChoice(**{**chosen, "allowed_hosts": (hosts,) if isinstance(hosts, str) else tuple(hosts)})

@@ -1,4 +1,4 @@
-"""What the processes of a test run report to the one that prints: files, as texts that pytest-xdist can send."""
+"""The notes of the processes of a test run for the one that prints: files, as texts that pytest-xdist can send."""
 
 from __future__ import annotations
 

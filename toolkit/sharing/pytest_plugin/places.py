@@ -1,4 +1,4 @@
-"""Which file the cassette of a test is, and which project the test belongs to."""
+"""The file that is the cassette of a test, and the project that the test belongs to."""
 
 from __future__ import annotations
 

@@ -39,11 +39,11 @@ class Playing:
 
     Attributes:
         path: the file.
-        cassette: the open cassette; None if there is none and none is needed.
+        cassette: the open cassette; None if it does not exist and is not needed.
         kept: the file that the recording of the failed test was moved to, or None.
 
     Raises:
-        CassetteMiss: if there is no recording, and none is to be made.
+        CassetteMiss: if the recording does not exist, and none is to be made.
         CassetteError: if the file cannot be opened.
     """
 
@@ -166,7 +166,7 @@ def mode_in_force(option: str | None, marked: str | None, *, has_recording: bool
     Args:
         option: the mode that the command line names; None for replay.
         marked: the mode of the marker; `none` holds against the command line.
-        has_recording: whether the file has recordings.
+        has_recording: True if the file has recordings.
     """
     mode = marked if option is None or marked == "none" else option
     if mode == "once" or (mode == "new_episodes" and not has_recording):

@@ -113,7 +113,7 @@ def _with_cassette(item: Any, names: list[str]) -> list[str]:
 def toolkit_live() -> dict[str, Any]:
     """Arguments of `tk.Session` for recording, such as credentials and settings; override it if need be.
 
-    It is asked for only when something is recorded. A practice service, for example, is needed then and no more:
+    The fixture is used only when something is recorded, so a practice service, for example, starts only then:
 
         @pytest.fixture(scope="session")
         def toolkit_live():

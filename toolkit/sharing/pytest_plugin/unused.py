@@ -195,11 +195,11 @@ def shown(file: Path, folder: Path) -> str:
 
 
 def _roots(config: pytest.Config) -> list[Path]:
-    """Return the files and folders that the run is about."""
+    """Return the files and folders that were named for the run."""
     return [Path(os.path.abspath(config.invocation_params.dir / text.partition("::")[0])) for text in config.args]  # noqa: PTH100
 
 
 def _all_roots(config: pytest.Config) -> list[Path]:
-    """Return what a run without paths would be about."""
+    """Return the files and folders of a run without named paths."""
     named = [config.rootpath / name for name in config.getini("testpaths")]
     return [path for path in named if path.exists()] or [config.rootpath]

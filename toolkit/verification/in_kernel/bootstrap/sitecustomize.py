@@ -14,7 +14,7 @@ import sys
 from types import FrameType
 from typing import Any, Final
 
-REASON: Final = "there is no network while a notebook is verified"
+REASON: Final = "the network is off while a notebook is verified"
 _LOOKUPS: Final = frozenset(
     {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"}
 )
