@@ -594,7 +594,7 @@ def test_a_sweep_says_what_it_did_not_request(session, answering, tmp_path):
     assert "earlier" not in repr(tk.sweep(session.broker, KEYS[:3], path_of, into=into))
     answering.answer = lambda request: answering.reply(positions(request))
     answering.requests.clear()
-    with pytest.warns(UserWarning, match="3 keys failed in an earlier run and so nothing was requested"):
+    with pytest.warns(UserWarning, match="3 keys failed in an earlier run, so nothing was requested"):
         result = tk.sweep(session.broker, KEYS[:3], path_of, into=into)
     assert not answering.calls
     assert "3 failed (404: 3); 3 keys finished by earlier runs;" in repr(result)
