@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import traceback
 import warnings
 
 import pytest
@@ -63,6 +64,16 @@ def test_error_status(open_session, service, status, is_async):
     assert caught.value.response.json() == {"message": "QXZ is a whole number"}
     again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - made here
     assert (again.status, again.response) == (status, None)
+
+
+@BOTH
+def test_one_traceback(open_session, service, is_async):
+    """Python shows one short traceback: the error does not come from another, whose frames would hold the body."""
+    service.answer = lambda request: service.reply({"message": "no"}, 401)
+    with pytest.raises(tk.ServiceError) as caught:
+        finished(open_session("paper", is_async=is_async).accounts())
+    assert "".join(traceback.format_exception(caught.value)).count("Traceback") == 1
+    assert (caught.value.__context__, caught.value.__cause__) == (None, None)
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", [], {}, {"message": 7}, {"detail": " "}, "QXZ", b"[" * 9_999])

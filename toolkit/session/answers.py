@@ -26,18 +26,25 @@ PAGE_PARAMETERS: Final = frozenset(
 _TABULATE_ARGUMENTS: Final = frozenset({"numbers", "dtypes", "records", "key", "schema"})
 
 
-def tabulated(responses: Sequence[httpx.Response], *, known: KnownSecrets, own_parameter: str = "") -> pd.DataFrame:
+def tabulated(read: Reading, *, known: KnownSecrets, own_parameter: str = "") -> pd.DataFrame:
     """Return the table of the pages of an answer.
 
     Args:
+        read: the pages.
         known: secrets that no error may repeat.
         own_parameter: the parameter with which the caller asked for one page; if there are more, a warning names it.
 
     Raises:
+        ServiceError: if a page has an error status, with the service's own message and the response; or if it cannot
+            be read.
         TabulationError: if a page is not JSON, or cannot be part of a table.
     """
+    if read.failure is not None:
+        error, read.failure = read.failure, None  # kept in both places, it would be in a cycle with its own traceback
+        raise error.with_traceback(None)
     from toolkit.tables.tabulation import account_table
 
+    responses = read.responses
     try:
         table = account_table(responses)
     except TabulationError as error:
@@ -52,10 +59,24 @@ def tabulated(responses: Sequence[httpx.Response], *, known: KnownSecrets, own_p
     raise failure.with_traceback(None)
 
 
-@contextmanager
-def reading(known: KnownSecrets, replayed_from: str | None = None) -> Iterator[list[httpx.Response]]:
-    """Provide a list for the pages of an answer while they are read, and make errors complete.
+class Reading:
+    """The pages of an answer, and the error that ended reading them.
 
+    Attributes:
+        responses: the pages so far.
+        failure: the error of a page with an error status or an unreadable body; None if there is none.
+    """
+
+    def __init__(self) -> None:
+        self.responses: list[httpx.Response] = []
+        self.failure: ServiceError | None = None
+
+
+@contextmanager
+def reading(known: KnownSecrets, replayed_from: str | None = None) -> Iterator[Reading]:
+    """Collect the pages of an answer while they are read, and keep a ServiceError for `tabulated` to raise.
+
+    Raised there, outside of any handler, it has one short traceback and leads to no other error.
     If a recording ends after a page that names a next one, a warning says so.
 
     Args:
@@ -63,25 +84,21 @@ def reading(known: KnownSecrets, replayed_from: str | None = None) -> Iterator[l
         replayed_from: name of the cassette that the answer comes from, so that an error can say that it is old.
 
     Raises:
-        ServiceError: if a page has an error status, with the service's own message and the response.
         CassetteMiss: if the first page is not recorded.
     """
-    responses: list[httpx.Response] = []
-    failure: ServiceError | None = None
+    result = Reading()
     try:
-        yield responses
+        yield result
     except ServiceError as error:
-        failure = _with_message(error, error.response, known, replayed_from)
+        result.failure = _with_message(error, error.response, known, replayed_from)
     except CassetteMiss:
-        if not responses:
+        if not (responses := result.responses):
             raise
         ending = f"page {len(responses)}" if len(responses) > 1 else "the first page"
         warn(
             f"The recording ends with {ending} of the accounts, which names a next page: the table is not complete. "
             'Record all pages with mode="all".'
         )
-    if failure is not None:
-        raise failure.with_traceback(None)
 
 
 def refuse_arguments_of_tabulate(params: Mapping[str, Any], pages: str) -> None:

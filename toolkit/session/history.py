@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -13,12 +12,12 @@ from toolkit.core.document import Placeholder
 from toolkit.core.ledger import EPOCH, Authorization
 from toolkit.core.secret import Secret
 from toolkit.session.sending import Sender
-from toolkit.transport.family import httpx
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from toolkit.cassettes.cassette import Cassette
+    from toolkit.session.answers import Reading
 
 
 class History:
@@ -84,19 +83,19 @@ class History:
         table["path"] = table["path"].map(self._sender.known.scrub_text).astype(table["path"].dtype)
         return self._with_source(table)
 
-    def reading(self) -> AbstractContextManager[list[httpx.Response]]:
-        """Provide a list for the pages of an answer; see `toolkit.session.answers.reading`."""
+    def reading(self) -> AbstractContextManager[Reading]:
+        """Collect the pages of an answer; see `toolkit.session.answers.reading`."""
         from toolkit.session.answers import reading
 
         replayed_from = self._cassette.path.name if self._cassette is not None and self.replays_only else None
         return reading(self._sender.known, replayed_from)
 
-    def tabulated(self, responses: Sequence[httpx.Response], *, own_parameter: str) -> pd.DataFrame:
+    def tabulated(self, read: Reading, *, own_parameter: str) -> pd.DataFrame:
         """Return the table of the pages of an answer, readable when shown; see `toolkit.session.answers.tabulated`."""
         from toolkit.session.answers import tabulated
         from toolkit.tables.display import readable
 
-        table = tabulated(responses, known=self._sender.known, own_parameter=own_parameter)
+        table = tabulated(read, known=self._sender.known, own_parameter=own_parameter)
         return readable(self._with_source(table))
 
     def _with_source(self, table: pd.DataFrame) -> pd.DataFrame:

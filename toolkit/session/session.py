@@ -39,10 +39,10 @@ class Session(BaseSession[httpx.Client]):
             TabulationError: if an answer is not JSON.
         """
         walk, own = self._account_pages(params, pages)
-        with self._history.reading() as responses:
+        with self._history.reading() as read:
             for response in walk:
-                responses.append(response)
-        return self._history.tabulated(responses, own_parameter=own)
+                read.responses.append(response)
+        return self._history.tabulated(read, own_parameter=own)
 
     def close(self) -> None:
         """Close the connections and finish the recording."""
@@ -73,10 +73,10 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
     async def accounts(self, *, pages: bool = True, **params: Any) -> pd.DataFrame:
         """Return the accounts; see `Session.accounts`."""
         walk, own = self._account_pages(params, pages)
-        with self._history.reading() as responses:
+        with self._history.reading() as read:
             async for response in walk:
-                responses.append(response)
-        return self._history.tabulated(responses, own_parameter=own)
+                read.responses.append(response)
+        return self._history.tabulated(read, own_parameter=own)
 
     async def close(self) -> None:
         """Close the connections and finish the recording."""
