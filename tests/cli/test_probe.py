@@ -83,10 +83,13 @@ def test_bodies_are_not_read(results_of, service):
 def test_explain_status(status, shown, root):
     """On documented paths only success counts; elsewhere every answer that does not refuse the caller does."""
     for is_documented, good in ((True, shown), (False, root)):
-        works, meaning, next_step = explain_status(status, is_documented=is_documented)
+        works, meaning, next_step = explain_status(
+            status, is_documented=is_documented, call="GET https://one.example.com/v2/v2/account"
+        )
         assert works is good
         assert meaning
         assert bool(next_step) is not good
+        assert ("/v2/v2/account" in next_step) is (meaning.startswith("an unexpected answer"))
         assert ("refused:" in meaning) is (status in (401, 403))
 
 

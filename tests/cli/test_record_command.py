@@ -112,13 +112,14 @@ def test_answer_that_is_not_a_table(run, service):
     ],
 )
 def test_refused_path(run, service, file, mode, is_new, end):
-    """After a refusal nothing of this run is left, and what was recorded before stays; the error names the path."""
+    """After a refusal nothing of this run is left, and what was recorded before stays; the error names the call."""
     answer_by_path(service, missing=404)
     if not is_new:
         run("mine", "/v1/a")
     before = None if is_new else file.read_bytes()
     error = run("mine", "/v1/a", "/v1/b", "/v1/missing", "--mode", mode).exception
-    assert error.what == "GET /v1/missing was answered with status 404."
+    assert error.what == "The service answered GET https://broker-sandbox.example.com/v1/missing with status 404."
+    assert "This answer is recorded" not in error.next_step
     assert error.next_step.endswith(end)
     assert "the interface broker; --interface names another" in error.next_step
     assert {path.name: path.read_bytes() for path in file.parent.glob("*")} == ({} if is_new else {"mine.yaml": before})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import traceback
 import warnings
+from urllib.parse import unquote
 
 import pytest
 from session_calls import BOTH, finished
@@ -85,6 +86,18 @@ def test_error_status_without_a_message(open_session, service, body):
     assert "It says" not in caught.value.what
 
 
+def test_secret_in_a_path(open_session, service):
+    """The URL in an error repeats no secret, however it is written."""
+    service.answer = lambda request: service.reply({}, 404)
+    session = open_session("paper")
+    secret = session.credentials.secret_key.reveal()
+    for written in (secret, "".join(f"%{ord(letter):02X}" for letter in secret)):
+        with pytest.raises(tk.ServiceError, match=r"trading-paper\.example\.com/v2/") as caught:
+            tk.tabulate(session.trading.get(f"/v2/{written}/x"))
+        assert written not in caught.value.what
+        assert secret not in unquote(caught.value.what)
+
+
 def test_secret_that_an_invisible_character_divides(open_session, service):
     """Secrets are removed from a message after its invisible characters."""
     session = open_session("paper")
@@ -96,15 +109,70 @@ def test_secret_that_an_invisible_character_divides(open_session, service):
     assert "is wrong" in caught.value.what
 
 
-def test_replayed_error(open_session, replayed, service):
-    """An error that comes from a recording says so; the live error does not."""
+@BOTH
+def test_replayed_error(open_session, replayed, service, is_async):
+    """An error says first that it was replayed, shows the symbolic address, and how to call again."""
     service.answer = lambda request: service.reply({}, 503)
-    with open_session("paper", cassette="refused", retry=False) as session, pytest.raises(tk.ServiceError) as live:
-        session.accounts()
-    with pytest.raises(tk.ServiceError, match=r"replayed from refused\.yaml") as caught:
-        replayed("refused").accounts()
+    session = open_session("paper", cassette="refused", retry=False, is_async=is_async)
+    with pytest.raises(tk.ServiceError) as live:
+        finished(session.accounts(token="hush"))
+    finished(session.close())
+    with pytest.raises(tk.ServiceError) as caught:
+        replayed("refused").accounts(token="hush")
+    beginning = (
+        "Replayed from refused.yaml: the service answered GET https://trading-paper.svc.invalid/v2/account with "
+    )
+    assert caught.value.what.startswith(beginning)
+    assert caught.value.next_step.startswith('Nothing was sent. To send it again, record with mode="all"')
     assert caught.value.status == live.value.status == 503
-    assert "replayed" not in str(live.value)
+    assert live.value.what.startswith("The service answered GET https://trading-paper.example.com/v2/account with ")
+    assert "hush" not in f"{live.value}{caught.value}"
+
+
+@pytest.mark.parametrize("way", ["delete", "all"])
+def test_a_wrong_secret_is_recorded(open_session, service, settings, make_credentials, way):
+    """A cassette that holds a refusal says what to do, when it is recorded and when it is replayed; both ways work."""
+    wrong, right = (make_credentials("paper") for _ in range(2))
+    accounts = [{"id": "1"}]
+    refusal = {"message": "not accepted"}
+
+    def answer(request):
+        is_right = request.headers["SVC-API-KEY-ID"] == right.key_id.reveal()
+        return service.reply(accounts if is_right else refusal, 200 if is_right else 401)
+
+    service.answer = answer
+
+    def run(credentials, **options):
+        with open_session(credentials=credentials, cassette="x", **options) as session:
+            return session.accounts()
+
+    with pytest.raises(tk.ServiceError, match=r"This answer is recorded in x\.yaml") as first:
+        run(wrong)
+    assert first.value.next_step.startswith("It did not accept the credentials: check them")
+    with pytest.raises(tk.ServiceError, match=r"^Replayed from x\.yaml: .*401.*not accepted") as again:
+        run(right)
+    assert len(service.calls) == 1
+    assert "check them" not in str(again.value)
+    assert 'record again with mode="all", or delete the file first.' in again.value.next_step
+    if way == "all":
+        assert run(right, mode="all")["id"].tolist() == ["1"]
+    else:
+        (settings.cassettes / "x.yaml").unlink()
+    assert run(right)["id"].tolist() == ["1"]
+    assert run(right)["id"].tolist() == ["1"]
+    assert len(service.calls) == 2
+
+
+def test_a_recorded_refusal_with_new_episodes(open_session, service):
+    """A mode that may send words each answer by its own origin; with mode all nothing needs to be said."""
+    service.answer = lambda request: service.reply({}, 401)
+    for mode, words in (("all", "The service answered"), ("new_episodes", "Replayed from x.yaml: ")):
+        with (
+            open_session("paper", cassette="x", mode=mode) as session,
+            pytest.raises(tk.ServiceError, match=f"^{words}") as caught,
+        ):
+            session.accounts()
+        assert "is recorded in" not in str(caught.value)
 
 
 @BOTH

@@ -31,6 +31,7 @@ from toolkit.transport.family import httpx
 from toolkit.transport.flow import Apart, Enter, Flow, Read, run, run_async
 from toolkit.transport.network import Network
 from toolkit.transport.places import Places, pool_timeout, with_release
+from toolkit.transport.provenance import note_recording, note_replay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +45,9 @@ class Tape(Protocol):
     path: Path
     scrubber: Scrubber
     scrubbed: ScrubbedRequests
+
+    @property
+    def mode(self) -> str: ...
 
     def find(self, request: RecordedRequest, identity: Identity = ..., /) -> Interaction | None: ...
 
@@ -128,7 +132,10 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         match = tape.find(scrubbed, outgoing.identity)
         if match is not None:
             _note_replay(tape, outgoing, match)
-            return as_response(match, request, source=tape.path.name)
+            file_name = tape.path.name
+            replayed = as_response(match, request, source=file_name)
+            note_replay(replayed, file_name)
+            return replayed
         recorded = recorded or RecordedRequest(request.method, uri, header_list(request.headers), body)
         tape.refuse_recorded_values(recorded)
     TRAFFIC.sent += 1
@@ -152,6 +159,8 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         ledger.add(call)
     if tape is None or recorded is None:
         return observe(response, call, clock)
+    if tape.mode != "all":  # which records again each time
+        note_recording(response, tape.path.name)
     recorder = _recorder(tape, _as_sent(recorded, outgoing), response, call)
     observed = partial(observe, response, call, clock, recorder)
     # A transport that has the whole body at hand, as in tests, is recorded at once.

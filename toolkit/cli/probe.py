@@ -14,6 +14,7 @@ from toolkit.cli import terminal
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import ToolkitError
 from toolkit.transport.network import as_toolkit_error
+from toolkit.transport.provenance import call_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 _ROOT: Final = "/"
 _LONG: Final = 60  # characters of a meaning that is shown once
-_CHECK_ADDRESS: Final = "Check the address: a path prefix may be missing or wrong."
 _CHECK_CREDENTIALS: Final = "Check that the credentials belong to this environment, and save them again."
 
 
@@ -72,12 +72,13 @@ def probe(session: Session) -> list[Probe]:
     return [_token_probe(session, token_error), *results] if needs_token else results
 
 
-def explain_status(status: int, *, is_documented: bool) -> tuple[bool, str, str]:
+def explain_status(status: int, *, is_documented: bool, call: str) -> tuple[bool, str, str]:
     """Return whether a status means success, its meaning (RFC 9110 section 15), and what to do about it.
 
     Args:
         status: HTTP status of the answer.
         is_documented: True if the document shows the path that was called.
+        call: method and URL.
     """
     if status == 401:
         return False, "refused: these credentials are not accepted", _CHECK_CREDENTIALS
@@ -91,7 +92,8 @@ def explain_status(status: int, *, is_documented: bool) -> tuple[bool, str, str]
         return False, "too many requests", "Wait and try again."
     if status >= 500:
         return False, "the service failed", "Try again later; the credentials were not refused."
-    return False, "an unexpected answer; the credentials were not refused", _CHECK_ADDRESS
+    next_step = f"Check the address of {call}: a path prefix may be missing or wrong."
+    return False, "an unexpected answer; the credentials were not refused", next_step
 
 
 def print_probes(console: Console, results: list[Probe]) -> None:
@@ -120,10 +122,11 @@ def _call_interface(session: Session, interface: Interface) -> Probe:
         return Probe(interface, call, None, f"not called: {error.what}", error.next_step)
     try:
         with client.stream("GET", _path(session, interface)) as response:
-            status = response.status_code
+            status, called = response.status_code, call_of(response)
     except httpx.TransportError as error:
         return _failed(interface, call, as_toolkit_error(error, client.base_url))
-    works, meaning, next_step = explain_status(status, is_documented=_path(session, interface) != _ROOT)
+    is_documented = _path(session, interface) != _ROOT
+    works, meaning, next_step = explain_status(status, is_documented=is_documented, call=called)
     return Probe(interface, call, works, meaning, next_step, status, _elapsed(session, interface))
 
 

@@ -21,6 +21,7 @@ from toolkit.core.words import count_text
 from toolkit.local.settings import is_offline
 from toolkit.session.pages import Pages
 from toolkit.session.session import Session
+from toolkit.tables.error_statuses import NO_TABLE, recording_note
 from toolkit.transport.family import httpx
 from toolkit.transport.next_page import next_page
 
@@ -210,8 +211,7 @@ def _read(session: Session, call: _Call) -> list[httpx.Response]:
     except ServiceError as error:
         if not error.status:
             raise
-        what = f"GET {excerpt(call.path, 80)} was answered with status {error.status}."
-        next_step = error.next_step
+        what, next_step = error.what.replace(NO_TABLE, ""), error.next_step
         if error.status == httpx.codes.NOT_FOUND and call.interface is None:
             next_step += f" It was looked for at the interface {interface}; --interface names another."
         raise error.reworded(what, next_step) from None
@@ -251,4 +251,5 @@ def _without_recording(error: ToolkitError, cassette: Cassette, *, before: int) 
             end = f"Nothing was added to {cassette.path}."
     except (OSError, ToolkitError):
         end = f"{count_text(cassette.recorded_count, 'interaction')}, this answer included, could not be removed again."
-    return error.reworded(error.what, f"{error.next_step} {end}")
+    next_step = error.next_step.replace(recording_note(getattr(error, "response", None)), "")
+    return error.reworded(error.what, f"{next_step} {end}")

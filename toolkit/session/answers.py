@@ -73,7 +73,7 @@ class Reading:
 
 
 @contextmanager
-def reading(known: KnownSecrets, replayed_from: str | None = None) -> Iterator[Reading]:
+def reading(known: KnownSecrets) -> Iterator[Reading]:
     """Collect the pages of an answer while they are read, and keep a ServiceError for `tabulated` to raise.
 
     Raised there, outside of any handler, it has one short traceback and leads to no other error.
@@ -81,7 +81,6 @@ def reading(known: KnownSecrets, replayed_from: str | None = None) -> Iterator[R
 
     Args:
         known: secrets that no error may repeat.
-        replayed_from: name of the cassette that the answer comes from, so that an error can say that it is old.
 
     Raises:
         CassetteMiss: if the first page is not recorded.
@@ -90,7 +89,7 @@ def reading(known: KnownSecrets, replayed_from: str | None = None) -> Iterator[R
     try:
         yield result
     except ServiceError as error:
-        result.failure = _with_message(error, error.response, known, replayed_from)
+        result.failure = _with_message(error, error.response, known)
     except CassetteMiss:
         if not (responses := result.responses):
             raise
@@ -124,17 +123,10 @@ def one_page_only(params: Mapping[str, Any]) -> str:
     return next((name for name in params if "".join(filter(str.isalnum, name)).lower() in PAGE_PARAMETERS), "")
 
 
-def _with_message(
-    error: ServiceError, response: httpx.Response | None, known: KnownSecrets, replayed_from: str | None
-) -> ServiceError:
-    """Return the error with the service's own message and with the response."""
+def _with_message(error: ServiceError, response: httpx.Response | None, known: KnownSecrets) -> ServiceError:
+    """Return the error with the service's own message, and without a traceback."""
     message = message_of(response, known) if error.status and response is not None else ""
-    next_step = error.next_step
-    if message:
-        message = f" It says: {message}"
-    if replayed_from is not None:
-        next_step += f' It was replayed from {replayed_from}; mode="all" records it again.'
-    return error.reworded(f"{error.what}{message}", next_step)
+    return error.reworded(f"{error.what} It says: {message}" if message else error.what, error.next_step)
 
 
 def message_of(response: httpx.Response, known: KnownSecrets) -> str:

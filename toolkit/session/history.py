@@ -87,8 +87,7 @@ class History:
         """Collect the pages of an answer; see `toolkit.session.answers.reading`."""
         from toolkit.session.answers import reading
 
-        replayed_from = self._cassette.path.name if self._cassette is not None and self.replays_only else None
-        return reading(self._sender.known, replayed_from)
+        return reading(self._sender.known)
 
     def tabulated(self, read: Reading, *, own_parameter: str) -> pd.DataFrame:
         """Return the table of the pages of an answer, readable when shown; see `toolkit.session.answers.tabulated`."""

@@ -9,7 +9,7 @@ from toolkit.core.arguments import as_mapping, as_text
 from toolkit.core.errors import ConfigurationError, ServiceError, ToolkitError
 from toolkit.core.user_code import warn
 from toolkit.local.progress import Loop
-from toolkit.tables.json_body import refuse_error_status
+from toolkit.tables.error_statuses import refuse_error_status
 from toolkit.transport.family import httpx, of_either
 from toolkit.transport.network import as_toolkit_error
 from toolkit.transport.next_page import IS_FOLLOWED, Cursor, NextPage, check_origin, next_page

@@ -32,7 +32,7 @@ from toolkit.transport.adapter import answering, in_family
 from toolkit.transport.family import httpx
 from toolkit.transport.flow import Flow, run, run_async
 from toolkit.transport.places import Places
-from toolkit.transport.provenance import note_provenance
+from toolkit.transport.provenance import note_call, note_provenance, replayed_from
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -59,13 +59,23 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self.session = session
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return note_provenance(run(answering(request, self._send), self._below), self._sender.source)
+        return self._with_notes(run(answering(request, self._send), self._below))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return note_provenance(await run_async(answering(request, self._send), self._below), self._sender.source)
+        return self._with_notes(await run_async(answering(request, self._send), self._below))
 
     def _send(self, request: httpx.Request) -> Flow[httpx.Response]:
         return self._sender.send(self._scope, in_family(httpx, request))
+
+    def _with_notes(self, response: httpx.Response) -> httpx.Response:
+        note_call(response, self._call_of)
+        return note_provenance(response, self._sender.source)
+
+    def _call_of(self, response: httpx.Response) -> str:
+        """Return method and URL of the call that a response answers, in a replay with the symbolic address."""
+        request = response.request
+        url = self._scope.shown(request.url, is_symbolic=replayed_from(response) is not None)
+        return self._sender.known.scrub_text(f"{request.method} {url}")
 
     def facts(self, origin: str) -> InterfaceFacts:
         """Return who calls which interface, given its address.

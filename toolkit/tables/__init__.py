@@ -2,7 +2,8 @@
 
 `tabulate` (in `tabulation`) makes a table in this order:
 
-1. `json_body` takes the JSON text out of a response and parses it strictly.
+1. `json_body` takes the JSON text out of a response and parses it strictly; `error_statuses` refuses one with an error
+   status.
 2. `row_choice` finds the records: the value itself, a list in an envelope, or the list that `records` names.
    `envelopes` finds their place by shapes and by what stands beside them (`envelope_members`). Records may also stand
    under keys (`keyed_records`), or in an array for each column (`parallel_arrays`) or row (`arrays_of_rows`).

@@ -7,8 +7,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
-from toolkit.core.errors import ServiceError, TabulationError
+from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
+from toolkit.tables.error_statuses import refuse_error_status
 
 # Characters that an error shows of a name, or of a body that is not JSON.
 SHOWN: Final = 80
@@ -84,18 +85,6 @@ class Body:
         return "It may be a login page or the page of a proxy: check the address in the settings."
 
 
-# Advice for a status, or for a class of statuses (RFC 9110, section 15; for 429 RFC 6585, section 4).
-_ADVICE: Final = {
-    401: "It did not accept the credentials: check them, and that they belong to this environment.",
-    403: "The credentials are valid, but do not allow this: ask the service for permission.",
-    404: "Nothing was found at this address: check the path, and the address in the settings.",
-    429: "It asks for fewer requests: wait before trying again.",
-    3: "It redirects to another address, which is not followed: check the address in the settings.",
-    4: "Change the request; `response.text` may say more.",
-    5: "The service has a problem: try again later.",
-}
-
-
 def body_of(data: Any) -> Body | None:
     """Return the JSON text of a response, bytes or text; None for a parsed value.
 
@@ -120,22 +109,6 @@ def body_of(data: Any) -> Body | None:
 def is_response(data: Any) -> bool:
     """Return True for any object with `content` and `json`, such as an `httpx.Response`."""
     return hasattr(data, "content") and hasattr(data, "json")
-
-
-def refuse_error_status(response: Any) -> None:
-    """Check that a response has the status of a success.
-
-    Raises:
-        ServiceError: if it has an error status or is a redirect.
-    """
-    status = getattr(response, "status_code", 200)
-    if status >= 300:
-        raise ServiceError(
-            f"The service answered with status {status}, so there is no table.",
-            _ADVICE.get(status) or _ADVICE[min(status // 100, 5)],
-            status=status,
-            response=response,
-        )
 
 
 def _response_body(response: Any) -> Body:

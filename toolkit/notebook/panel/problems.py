@@ -26,6 +26,7 @@ from toolkit.core.escaping import excerpt
 from toolkit.local.settings import Settings, is_offline, variable_name
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.fields import HOW_TO_GIVE_A_KEY, PASSPHRASE, Field
+from toolkit.tables.error_statuses import NO_TABLE
 
 if TYPE_CHECKING:
     from toolkit.auth.destinations import Change
@@ -179,7 +180,7 @@ def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ())
         labels = " and ".join(_lower_first(field.label) for field in parts) or "them"
         next_step = f"Check {labels}, and that they belong to this environment."
     elif isinstance(error, ServiceError):
-        what = what.replace(", so there is no table", " to the call that tries the credentials")
+        what = what.replace(NO_TABLE, " when the credentials were tried")
     return PanelProblem(_place(error, mode, fields), what, next_step)
 
 
