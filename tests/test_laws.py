@@ -37,7 +37,7 @@ HELD_BY: dict[int, dict[str, str]] = {
         "scrubbing/test_logs.py": "test_http test_hpack test_any_secret",
         "session/test_exposure.py": "test_sessions test_any_credentials test_a_service_that_echoes "
         "test_a_token_endpoint_that_echoes test_every_public_name",
-        "transport/test_tracebacks.py": "test_no_frame_shows_a_secret test_frameless_error_shows_no_secret",
+        "core/test_tracebacks.py": "test_no_frame_shows_a_secret test_frameless_error_shows_no_secret",
         "cassettes/recording/test_repair.py": "test_secret_is_removed_at_once test_cookie_is_removed_at_the_end",
         "cassettes/recording/test_recorder.py": "test_leak_is_refused",
         "browser/test_secrets_on_disk.py": "test_nothing_that_is_typed_into_a_panel_reaches_the_disk",

@@ -468,11 +468,11 @@ def test_json_is_not_recorded(tmp_path, mode):
 
 
 def test_repr_of_what_could_not_be_opened(path):
-    """repr() works for a cassette that could not be opened, as tracebacks with local variables show it."""
-    with pytest.raises(CassetteMiss) as caught:
-        Cassette(path, "none")
-    frame = caught.traceback[-2].frame
-    assert repr(frame.f_locals["self"]).startswith("<Cassette tour.yaml: ")
+    """repr() works for a cassette that could not be opened, as debuggers show it."""
+    cassette = Cassette.__new__(Cassette)
+    with pytest.raises(CassetteMiss):
+        cassette.__init__(path, "none")
+    assert repr(cassette).startswith("<Cassette tour.yaml: ")
 
 
 # Misses

@@ -36,10 +36,13 @@ from hypothesis import strategies as st
 from session_calls import finished
 
 import toolkit as tk
+from toolkit.core.addresses import Address
 from toolkit.core.clock import ManualClock
 from toolkit.transport.family import FAMILIES, httpx
+from toolkit.transport.network import Network
 
 TESTS = Path(__file__).parent
+REMOTE = httpx.Request("GET", "https://broker.example/")
 KINDS = {
     "headers": ("paper", "headers"),
     "basic": ("live", "basic"),
@@ -775,3 +778,25 @@ def test_every_public_name():
     """Each public name is tested here, or a reason says why it cannot show a secret."""
     assert set(COVERED) | ABSTRACT == set(tk.__all__)
     assert all(getattr(tk, name).__subclasses__() for name in ABSTRACT)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda text: tk.scan("missing", secrets=[text, None]),
+        lambda text: tk.Cassette("c", "sideways", secrets=text),
+        lambda text: tk.Session("paper", proxy=f"http://me:{text}@proxy.example:3128"),
+        lambda text: tk.Settings.load(environ={"TOOLKIT_PAPER_SECRET_KEY": text, "TOOLKIT_BROKER_URL": "nonsense"}),
+        lambda text: Path("toolkit.toml").write_text(f'secret = "{text}"') and tk.Settings.load(),
+        lambda text: Network(is_async=False, proxy=f"me:{text}@proxy.example:3128").handle_request(REMOTE),
+        lambda text: Address.parse(f"https://me:{text}/x@broker.example", setting="The address"),
+    ],
+)
+def test_arguments_that_are_refused(call, project, monkeypatch):
+    """Functions that take a secret, or find one in a setting, are not in the traceback of their errors."""
+    monkeypatch.chdir(project)
+    text = token_urlsafe(30)
+    monkeypatch.setenv("TOOLKIT_LIVE_SECRET_KEY", text)
+    with pytest.raises(tk.ToolkitError) as caught:
+        call(text)
+    assert exposed_error(caught.value, [text]) == set()

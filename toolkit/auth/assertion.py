@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
-from toolkit.transport.tracebacks import frameless
+from toolkit.core.tracebacks import frameless
 
 if TYPE_CHECKING:
     from toolkit.auth.keys import Signer

@@ -24,7 +24,7 @@ from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
-from toolkit.transport.tracebacks import frameless
+from toolkit.core.tracebacks import frameless
 
 if TYPE_CHECKING:
     from pathlib import Path

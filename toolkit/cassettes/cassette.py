@@ -26,6 +26,7 @@ from toolkit.core.arguments import as_flag, as_instance, as_texts
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import TRAFFIC, Authorization
 from toolkit.core.secret import Secret
+from toolkit.core.tracebacks import frameless
 from toolkit.core.user_code import warn
 from toolkit.local.settings import Settings, as_settings, is_offline
 from toolkit.scrubbing.known import KnownSecrets
@@ -79,11 +80,12 @@ class Cassette:
         ConfigurationError: if mode or match_on is unknown, or if the mode would record to a JSON file.
     """
 
-    # For repr(), which a traceback may show before the cassette is open.
+    # For repr(), which a debugger may show before the cassette is open.
     records = replays = False
     _contents: Contents = Parsed((), is_foreign=False)
     _recorder: Recorder | None = None
 
+    @frameless
     def __init__(
         self,
         path: str | Path,

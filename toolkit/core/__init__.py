@@ -5,6 +5,7 @@
 - `errors` has all exceptions, as a tree. Each says what happened and what to do, and what it is `about`.
 - `secret` masks secret text; `register` holds every secret that the process knows. `escaping` makes foreign text
   safe to show.
+- `tracebacks` keeps credentials out of tracebacks, which can show the local variables of every frame.
 - `addresses` checks a URL before credentials may be sent to it.
 - `clock` and `ledger` hold time and history: when calls were made, and how they were authorized.
 - `json_lines` finds the lines of values in JSON; `workflow_commands` writes annotations for GitHub Actions.

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.escaping import excerpt
+from toolkit.core.tracebacks import frameless
 
 _DEFAULT_PORTS = {"https": 443, "http": 80}
 _HOST_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\Z")  # RFC 1035 section 2.3.4
@@ -56,6 +57,7 @@ class Address(NamedTuple):
         return f"{self.origin}{self.prefix}"
 
     @classmethod
+    @frameless
     def parse(cls, text: str, *, setting: str, about: str = "") -> Address:
         """Parse an address.
 

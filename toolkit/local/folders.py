@@ -37,14 +37,13 @@ def current_project(environ: Mapping[str, str] | None = None) -> Path:
         ConfigurationError: if TOOLKIT_PROJECT does not name a folder, or another user's `toolkit.toml` lies in one of
             these folders.
     """
-    environ = os.environ if environ is None else environ
-    named = environ.get(PROJECT_VARIABLE)
+    named = (os.environ if environ is None else environ).get(PROJECT_VARIABLE)
     if named:
         return _named_project(named)
     here = Path.cwd()
     project = project_of(here)
     if project is None:
-        notebook = _notebook_folder(environ)
+        notebook = _notebook_folder(os.environ if environ is None else environ)
         project = None if notebook is None else project_of(notebook)
     return here if project is None else project
 

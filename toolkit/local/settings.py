@@ -25,6 +25,7 @@ from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.escaping import excerpt
 from toolkit.core.html import badge, card, code
+from toolkit.core.tracebacks import frameless
 from toolkit.core.words import nearest
 from toolkit.local.dotenv import exported_by
 from toolkit.local.files import expanded
@@ -152,6 +153,7 @@ class Settings:
         return partial(type(self), **{**values, **tables}), ()
 
     @classmethod
+    @frameless
     def load(cls, path: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> Settings:
         """Return the settings of `toolkit.toml` and the TOOLKIT_* variables, which take precedence.
 

@@ -19,6 +19,7 @@ from toolkit.core.arguments import as_clock
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.tracebacks import frameless
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
@@ -67,6 +68,7 @@ class BaseSession(Generic[ClientType]):
     per_second: float | None
     _is_async = False
 
+    @frameless
     def __init__(
         self,
         environment: Environment | str | None = None,

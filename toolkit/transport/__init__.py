@@ -13,5 +13,4 @@
 - `provenance` notes on a response where it came from, for the tables that are made of it.
 - `connections` are the httpx transports to one host, each for one connection; `places` is the queue in front of them.
 - `retry` says whether and when a failed request is sent again, `pacing` when a call may be sent at a limited rate.
-- `tracebacks` keeps credentials out of tracebacks, which can show the local variables of every frame.
 """

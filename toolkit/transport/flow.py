@@ -28,9 +28,9 @@ from threading import Event, get_ident
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from toolkit.core.clock import Clock, sleep, sleep_async
+from toolkit.core.tracebacks import without_frames
 from toolkit.transport.family import httpx
 from toolkit.transport.places import Places
-from toolkit.transport.tracebacks import without_frames
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Lock, Task

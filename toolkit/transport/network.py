@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ssl
 import threading
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any, Final
 
 from toolkit.core.addresses import is_loopback
 from toolkit.core.errors import ConfigurationError, ServiceError, Unreachable, UnsafeAddress
 from toolkit.core.escaping import excerpt
+from toolkit.core.tracebacks import frameless
 from toolkit.transport.certificates import (
     Verify,
     add_advice,
@@ -103,10 +103,19 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
                     'Leave verify out, or pass verify="system" or the path of a file with the certificate authority.',
                     about="verify",
                 )
-            make = partial(self._transport, self._proxy_for(url), url.scheme)
             with self._lock:
-                route = self._routes.setdefault(place, Connections(make))
+                route = self._routes.setdefault(place, Connections(self._maker(url)))
         return route
+
+    def _maker(self, url: httpx.URL) -> Callable[[], Any]:
+        """Return a function that makes a transport for the host of a URL; its repr does not show the proxy."""
+        proxy, scheme = self._proxy_for(url), url.scheme
+
+        @frameless
+        def make_transport() -> Any:
+            return self._transport(proxy, scheme)
+
+        return make_transport
 
     def _proxy_for(self, url: httpx.URL) -> ProxyTypes | None:
         if is_loopback(url.host):

@@ -19,7 +19,7 @@ from toolkit.auth.keys.signer import LocalKey, Signer, check_signer, local_key
 from toolkit.auth.keys.sources import as_secret, load
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.transport.tracebacks import frameless
+from toolkit.core.tracebacks import frameless
 
 __all__ = ["LocalKey", "Signer", "as_signer"]
 

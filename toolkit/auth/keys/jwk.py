@@ -9,7 +9,7 @@ from toolkit.auth.keys.signer import KEYS_THAT_SIGN, PRIVATE_HALF, LoadedKey, ke
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import Secret
-from toolkit.transport.tracebacks import attempt
+from toolkit.core.tracebacks import attempt
 
 _ALGORITHM_OF_CURVE: Final = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512", "Ed25519": "EdDSA"}
 _PRIVATE_MEMBERS: Final = ("d", "p", "q", "dp", "dq", "qi", "k")  # RFC 7518 sections 6.2.2, 6.3.2 and 6.4

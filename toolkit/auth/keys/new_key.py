@@ -16,8 +16,8 @@ from toolkit.auth.keys.signer import ALGORITHMS, EC_ALGORITHMS
 from toolkit.core.arguments import as_choice
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
+from toolkit.core.tracebacks import frameless
 from toolkit.local.files import create_new
-from toolkit.transport.tracebacks import frameless
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes

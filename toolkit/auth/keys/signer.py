@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.transport.tracebacks import attempt
+from toolkit.core.tracebacks import attempt
 
 if TYPE_CHECKING:
     from jwt.algorithms import Algorithm

@@ -16,7 +16,7 @@ from toolkit.auth.keys.pem import load_der, load_pem
 from toolkit.auth.keys.signer import PRIVATE_HALF, LoadedKey, key_error, key_type_error, not_encrypted_error
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.transport.tracebacks import attempt
+from toolkit.core.tracebacks import attempt
 
 LARGEST_KEY_FILE: Final = 262_144  # bytes; a key with its whole chain of certificates has a tenth
 _LONGEST_PATH: Final = 4096  # characters

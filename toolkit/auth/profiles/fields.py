@@ -15,8 +15,8 @@ from toolkit.auth.profiles.serialize import PASSPHRASE, compose
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
+from toolkit.core.tracebacks import frameless
 from toolkit.local.files import expanded, lies_in, read_text
-from toolkit.transport.tracebacks import frameless
 
 REQUIRED: Final[Mapping[CredentialKind, tuple[str, ...]]] = {
     CredentialKind.KEY_PAIR: ("key_id", "secret_key"),

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Final
 from toolkit.auth.sealing import Seal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
+from toolkit.core.tracebacks import attempt
 from toolkit.local.locks import try_lock
 from toolkit.local.user_folders import APPLICATION
-from toolkit.transport.tracebacks import attempt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

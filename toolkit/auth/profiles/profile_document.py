@@ -19,8 +19,8 @@ from toolkit.core.document import ADDRESS_NAMES, CredentialKind
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.core.shells import toml_string
+from toolkit.core.tracebacks import frameless
 from toolkit.local.toml_text import parse_toml
-from toolkit.transport.tracebacks import frameless
 
 _DESTINATIONS: Final = "destinations"
 _ORIGINS: Final = "origins"

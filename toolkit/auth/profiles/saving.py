@@ -30,12 +30,12 @@ from toolkit.auth.profiles.variables import DEFAULT, variables_to_set
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.core.tracebacks import frameless
 from toolkit.core.user_code import warn
 from toolkit.local.dotenv import FILE_NAME
 from toolkit.local.files import shown
 from toolkit.local.folders import SETTINGS_FILE
 from toolkit.local.settings import Settings, as_settings, variable_name
-from toolkit.transport.tracebacks import frameless
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

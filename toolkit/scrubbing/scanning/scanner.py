@@ -9,6 +9,7 @@ from typing import BinaryIO, Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
+from toolkit.core.tracebacks import frameless
 from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.known import KnownSecrets
@@ -23,6 +24,7 @@ _MOST: Final = 10_000  # findings in one file
 Paths = str | Path | Iterable[str | Path]
 
 
+@frameless
 def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -> FindingList:
     """Look for secrets in files: for those the user names, and for values in the places of credentials.
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import ConfigurationError, ToolkitError
+from toolkit.core.tracebacks import attempt, frameless, without_frames
 from toolkit.transport.family import httpx
-from toolkit.transport.tracebacks import attempt, frameless, without_frames
 
 _LINGER_NONE = b"\x01\0\0\0\0\0\0\0"  # closing resets the connection
 
