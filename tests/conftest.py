@@ -28,6 +28,7 @@ import itertools
 import json
 import os
 import secrets
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,8 @@ from toolkit.transport.family import httpx
 pytest_plugins = ["recordings"]
 
 HERE = Path(__file__).parent
+# As in an activated environment, so that messages name the toolkit without its path.
+os.environ["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
 NUMBERS = itertools.count()  # of the folders that `caches` gives
 GATE_FOLDERS = [
     HERE / name

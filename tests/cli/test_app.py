@@ -37,9 +37,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
 
-    def run_command(*arguments: str, **variables: str) -> Result:
+    def run_command(*arguments: str, typed: str = "toolkit", **variables: str) -> Result:
         with monkeypatch.context() as patch:
-            patch.setattr(sys, "argv", ["toolkit", *arguments])
+            patch.setattr(sys, "argv", [typed, *arguments])
             patch.setattr("warnings.showwarning", None)  # the command sets its own
             for name, value in variables.items():
                 patch.setenv(name, value)
@@ -108,6 +108,27 @@ def test_malformed_settings_file(run: Run, tmp_path: Path) -> None:
     assert str(file) in result.stderr.replace("\n", "")
     assert "line 2" in result.stderr
     assert file.read_text(encoding="utf-8") == "[addresses]\nauth = https://x\n"
+
+
+def test_environment_that_is_not_activated(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Next steps, help, notes, usage and errors name the program by its path if the shell would not find it."""
+    scripts = tmp_path / ".venv" / "bin"
+    scripts.mkdir(parents=True)
+    file = scripts / ("toolkit.exe" if os.name == "nt" else "toolkit")
+    file.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    toolkit = str(Path(".venv", "bin", "toolkit"))
+    for arguments, expected in (
+        (["credentials", "list"], "credentials add default --environment paper"),
+        (["demo"], "lab"),
+        (["keys", "new", "--help"], "keys new"),
+        (["credentials"], "credentials add default --environment paper"),
+        (["record", "--sometimes"], "record"),
+        (["record", "x", "--environment", "paper"], "credentials add"),
+    ):
+        output = "".join(map(str, run(*arguments, typed=toolkit)[1:]))
+        assert f"{toolkit} {expected}" in output
+        assert not re.search(r"(?<!/)toolkit (credentials|lab|keys|record)\b", output), output
 
 
 @pytest.mark.parametrize("command", COMMANDS)

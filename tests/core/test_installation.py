@@ -16,7 +16,7 @@ def place(tmp_path):
     checkout.mkdir()
     (checkout / "pyproject.toml").touch()
 
-    def make(files=(), *, editable=None, is_windows=False, inside=False):
+    def make(files=(), *, editable=None, is_windows=False, inside=False, program=str):
         for name, text in dict(files).items():
             (tmp_path / name).write_text(text)
         direct = {"url": checkout.as_uri(), "dir_info": {"editable": editable}} if editable is not None else None
@@ -25,6 +25,7 @@ def place(tmp_path):
             direct_url=lambda: direct and json.dumps(direct),
             folder=checkout if inside else tmp_path,
             is_windows=is_windows,
+            program=program,
         )
 
     return make
@@ -52,6 +53,24 @@ def test_command(place, files, options, command):
     assert place(files, **options).command("lab") == command
 
 
+def test_environment_that_is_not_activated(place):
+    """pip is named by its path if a shell would not find it."""
+    command = "pip install 'service-access-toolkit[lab]'"
+    assert place(program=lambda name: f".venv/bin/{name}").command("lab") == f".venv/bin/{command}"
+    on_windows = place(is_windows=True, program=lambda name: rf".venv\Scripts\{name}").command("lab")
+    assert on_windows == r'.venv\Scripts\pip install "service-access-toolkit[lab]"'
+
+
+def test_constraints_of_a_checkout(place, tmp_path):
+    """A checkout has the versions that its tests run with, and the command names them as the README does."""
+    (tmp_path / "checkout" / ".ci").mkdir()
+    (tmp_path / "checkout" / ".ci" / "constraints.txt").touch()
+    assert place(editable=True, inside=True).command("lab") == "pip install -c .ci/constraints.txt -e '.[lab]'"
+    file = tmp_path / "checkout" / ".ci" / "constraints.txt"
+    command = f"pip install -c '{file.as_posix()}' -e '{tmp_path / 'checkout'}[lab]'"
+    assert place(editable=True).command("lab") == command
+
+
 def test_checkout_elsewhere(place, tmp_path):
     """From another folder the checkout is named by its path; one that is gone is not named."""
     assert place(editable=True).command("lab") == f"pip install -e '{tmp_path / 'checkout'}[lab]'"
@@ -62,7 +81,7 @@ def test_checkout_elsewhere(place, tmp_path):
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"url": 3, "dir_info": {}}', '{"url": "file:///x", "dir_info": 3}'])
 def test_a_broken_note(tmp_path, text):
     """A broken `direct_url.json` counts as none."""
-    place = Installation(prefix=tmp_path, direct_url=lambda: text, folder=tmp_path, is_windows=False)
+    place = Installation(prefix=tmp_path, direct_url=lambda: text, folder=tmp_path, is_windows=False, program=str)
     assert place.command("lab") == "pip install 'service-access-toolkit[lab]'"
 
 

@@ -96,3 +96,11 @@ def test_exit_status_of_the_program(tmp_path):
     """Without a signal the exit status is the program's own."""
     program = "import sys\nfrom toolkit.cli import lab\nsys.exit(lab.run_to_its_end([sys.executable, '-c', 'exit(7)']))"
     assert start(program, folder=tmp_path).wait(PATIENCE) == 7
+
+
+def test_programs_of_an_environment_that_is_not_activated(tmp_path, monkeypatch):
+    """Terminals and cells of JupyterLab find the toolkit, which hints there name without a path."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code = "import os, sysconfig; exit(os.environ['PATH'].split(os.pathsep)[0] != sysconfig.get_path('scripts'))"
+    program = f"import sys\nfrom toolkit.cli import lab\nsys.exit(lab.run_to_its_end([sys.executable, '-c', {code!r}]))"
+    assert start(program, folder=tmp_path).wait(PATIENCE) == 0

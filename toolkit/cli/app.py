@@ -26,6 +26,7 @@ from toolkit.cli import (
 )
 from toolkit.cli.application import Application
 from toolkit.core.errors import ToolkitError
+from toolkit.core.programs import program
 
 app = Application(
     name="toolkit",
@@ -67,7 +68,7 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         terminal.escape_what_is_not_encoded(stream)
     try:
-        app()
+        app(prog_name=program())
     except ToolkitError as error:
         terminal.print_error(error)
         sys.exit(1)

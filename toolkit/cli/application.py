@@ -8,6 +8,8 @@ from typing import Any, Final, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from toolkit.core.programs import pasteable
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 # What an option takes, by the type that Typer would show; a flag takes nothing.
 _WORDS: Final = {
@@ -28,12 +30,20 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         return [_in_words(param, ctx) for param in super().get_params(ctx)]
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.epilog = pasteable(self.epilog or "")
+        super().format_help(ctx, formatter)
+
 
 class Group(TyperGroup):
     """A group of commands with a help in words."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return [_in_words(param, ctx) for param in super().get_params(ctx)]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.epilog = pasteable(self.epilog or "")
+        super().format_help(ctx, formatter)
 
 
 class Application(typer.Typer):

@@ -146,4 +146,4 @@ def _print_problem(console: Console, problem: Problem) -> None:
     colour = "red" if problem.fails else "yellow"
     text = f"  [{colour}]{problem.kind}[/]{where}: {terminal.escape(problem.what)}"
     console.print(text, highlight=False, soft_wrap=True)
-    console.print(f"    [dim]{terminal.escape(problem.next_step)}[/]", highlight=False, soft_wrap=True)
+    console.print(f"    [dim]{terminal.escape_hint(problem.next_step)}[/]", highlight=False, soft_wrap=True)

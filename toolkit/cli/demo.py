@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -32,24 +28,12 @@ def demo(
         for title, table in bundled.take_tour(session):
             terminal.print_frame(console, title, table, rows=rows, first=terminal.ACCOUNT_COLUMNS)
         terminal.print_calls(console, session)
-    toolkit = _command_name()
     extra = "" if find_spec("jupyterlab") else f"; first: {Installation().command('lab')}"
     terminal.print_next_steps(
         console,
         [
-            (f"{toolkit} lab", f"open the same in a notebook, with a panel{extra}"),
-            (f"{toolkit} practice", "start a local service to call live, with throwaway credentials"),
-            (f"{toolkit} record mine --practice", "make a recording of your own"),
+            ("toolkit lab", f"open the same in a notebook, with a panel{extra}"),
+            ("toolkit practice", "start a local service to call live, with throwaway credentials"),
+            ("toolkit record mine --practice", "make a recording of your own"),
         ],
     )
-
-
-def _command_name() -> str:
-    """Return what to type for this command: its name if a shell finds it, else its path."""
-    program = Path(sys.argv[0])
-    if shutil.which("toolkit") or program.stem != "toolkit":
-        return "toolkit"
-    try:
-        return os.path.relpath(program)
-    except ValueError:  # on another drive of Windows
-        return str(program)

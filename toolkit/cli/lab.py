@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import typer
 from toolkit.cli import bundled, terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.installation import how_to_install
+from toolkit.core.programs import scripts_folder
 
 _GRACE: Final = 10.0  # seconds; a kernel that is busy gets five from JupyterLab
 EPILOG: Final = terminal.examples("toolkit lab", "toolkit lab --copy-to my-notebooks", "toolkit lab -- --no-browser")
@@ -48,6 +50,8 @@ class _TerminatedError(Exception):
 def run_to_its_end(command: list[str]) -> int:
     """Run a program and return its exit status; a request to end this process ends the program and its children.
 
+    It finds the programs of this environment without a path, even if the environment is not activated.
+
     Ctrl+C at a terminal reaches the program itself, which asks back or ends.
     """
     previous = {
@@ -55,9 +59,10 @@ def run_to_its_end(command: list[str]) -> int:
         # A function and not SIG_IGN, which the program would inherit.
         signal.SIGINT: signal.signal(signal.SIGINT, _leave_to_the_program if sys.stdin.isatty() else _terminate),
     }
+    path = os.pathsep.join(filter(None, [scripts_folder(), os.environ.get("PATH")]))
     process: subprocess.Popen[bytes] | None = None
     try:
-        process = subprocess.Popen(command)  # noqa: S603 - our own interpreter
+        process = subprocess.Popen(command, env={**os.environ, "PATH": path})  # noqa: S603 - our own interpreter
         status = process.wait()
     except _TerminatedError:
         for number in previous:

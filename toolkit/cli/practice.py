@@ -16,6 +16,7 @@ from toolkit.auth.profiles.serialize import decompose
 from toolkit.auth.profiles.variables import DEFAULT, variable
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.programs import pasteable
 from toolkit.core.shells import Form, assignment, comment, usual_form
 from toolkit.local.settings import is_offline, variable_name
 
@@ -86,7 +87,7 @@ def practice(
 def how_to_call(form: Form, addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Iterator[str]:
     """Yield the lines that name the practice service's addresses and credentials. Nothing else prints credentials."""
     yield comment(form, "A practice service, for this machine only. Its credentials stop working when it stops.")
-    yield comment(form, _HEADS[form]) + "\n"
+    yield comment(form, pasteable(_HEADS[form])) + "\n"
     if form is Form.TOML:
         yield from _toml(addresses, credentials)
     elif form is Form.ENV:

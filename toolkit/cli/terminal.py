@@ -23,6 +23,7 @@ from toolkit.cli.terminal_words import for_terminal
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.escaping import excerpt, printable
+from toolkit.core.programs import pasteable
 from toolkit.core.words import count_text
 from toolkit.session.session import Session
 
@@ -45,6 +46,11 @@ def escape(text: str) -> str:
     return escape_markup(printable(text))
 
 
+def escape_hint(text: str) -> str:
+    """Return escaped advice whose commands, such as `toolkit lab`, can be pasted where this program was started."""
+    return escape(pasteable(text))
+
+
 def escape_what_is_not_encoded(stream: object) -> None:
     """Let a stream write a character that its encoding does not have as an escape, where it would raise an error.
 
@@ -61,7 +67,7 @@ def examples(*commands: str) -> str:
 
 def print_error(error: ToolkitError) -> None:
     """Print what happened and what to do next on standard error, in the words of a terminal."""
-    what, next_step = (escape(for_terminal(text, OPTIONS)) for text in (error.what, error.next_step))
+    what, next_step = (escape_hint(for_terminal(text, OPTIONS)) for text in (error.what, error.next_step))
     text = f"[bold red]Error:[/] {what}\n{next_step}"
     Console(stderr=True).print(text, soft_wrap=True)
 
@@ -91,7 +97,7 @@ def print_json(value: Any) -> None:
 
 def print_warning(message: Warning | str, *_: object) -> None:
     """Print a warning on standard error; the signature is that of `warnings.showwarning`."""
-    Console(stderr=True).print(f"[yellow]Note:[/] {escape(str(message))}", soft_wrap=True)
+    Console(stderr=True).print(f"[yellow]Note:[/] {escape_hint(str(message))}", soft_wrap=True)
 
 
 def print_opening(console: Console, session: Session) -> None:
@@ -105,7 +111,7 @@ def print_opening(console: Console, session: Session) -> None:
 
 def print_next_steps(console: Console, steps: Iterable[tuple[str, str]]) -> None:
     """Print suggestions: commands, and what each of them does."""
-    steps = list(steps)
+    steps = [(pasteable(command), effect) for command, effect in steps]
     width = max(len(command) for command, _ in steps)
     console.print("\n[bold]Next[/]")
     for command, effect in steps:

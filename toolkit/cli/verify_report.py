@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 
 from toolkit.cli import terminal
+from toolkit.core.programs import pasteable
 from toolkit.core.shells import shell_word
 from toolkit.core.words import count_text
 from toolkit.verification.annotations import cell_annotations, cell_lines
@@ -54,7 +55,7 @@ def _print_details(console: Console, verdict: Verdict) -> None:
     if failure is not None:
         place = "" if failure.cell is None else f"{_capitalized(str(failure.cell))}: "
         print_text(console, f"{place}{failure.what}", "red")
-        print_text(console, failure.next_step)
+        print_text(console, pasteable(failure.next_step))
     if verdict.outcome is Outcome.UNSTABLE:
         print_text(console, "Two runs give different outputs, so the notebook was not updated:", "red")
     differences = verdict.decisive_differences

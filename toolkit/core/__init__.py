@@ -10,6 +10,7 @@
 - `clock` and `ledger` hold time and history: when calls were made, and how they were authorized.
 - `json_lines` finds the lines of values in JSON; `workflow_commands` writes annotations for GitHub Actions.
 - `shells` writes variables and words as a shell, a `.env` file or TOML takes them.
+- `installation` and `programs` say what to type to install an extra and to start the toolkit.
 - `html` and `words` help objects describe themselves in notebooks and terminals; `user_code` warns at the user's
   line, and finds the IPython shell.
 """

@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.escaping import excerpt, masked, printable
 from toolkit.core.html import notice
+from toolkit.core.programs import pasteable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +69,7 @@ class ToolkitError(Exception):
         super().__init__(self.what, self.next_step)
 
     def __str__(self) -> str:
-        return f"{self.what}\n{self.next_step}" if self.next_step else self.what
+        return pasteable(f"{self.what}\n{self.next_step}" if self.next_step else self.what)
 
     def reworded(self, what: str, next_step: str) -> Self:
         """Return a copy with another message and without a traceback."""
@@ -86,8 +87,7 @@ class ToolkitError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that IPython shows in place of a traceback."""
-        lines = [f"{type(self).__name__}: {self.what}"]
-        return [*lines, self.next_step] if self.next_step else lines
+        return f"{type(self).__name__}: {self}".split("\n", 1)
 
 
 class ConfigurationError(ToolkitError):

@@ -14,7 +14,10 @@ from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from toolkit.core.programs import program
+
 _NAME: Final = "service-access-toolkit"
+_CONSTRAINTS: Final = Path(".ci", "constraints.txt")  # of a checkout: the versions that its tests run with
 _BY_UV: Final = re.compile(r"^uv\s*=", re.MULTILINE)
 
 
@@ -35,24 +38,29 @@ class Installation:
         direct_url: returns the text of `direct_url.json`, or None.
         folder: the working directory.
         is_windows: True on Windows.
+        program: returns what to type for a program of the environment.
     """
 
     prefix: Path = Path(sys.prefix)
     direct_url: Callable[[], str | None] = _direct_url
     folder: Path | None = None
     is_windows: bool = os.name == "nt"
+    program: Callable[[str], str] = program
 
     def command(self, extra: str) -> str:
         """Return what to type to install an extra, such as "lab"."""
         source, is_editable = self._checkout()
-        package = f"{source or _NAME}[{extra}]"
-        quoted = f'"{package}"' if self.is_windows or "'" in package else f"'{package}'"
+        quoted = self._quoted(f"{source or _NAME}[{extra}]")
         if (self.prefix / "uv-receipt.toml").is_file():
             return f"uv tool install --force {quoted}"
         if (self.prefix / "pipx_metadata.json").is_file():
             return f"pipx inject {_NAME} {quoted}"
-        pip = "uv pip" if self._is_made_by_uv() else "py -m pip" if self.is_windows else "pip"
-        return f"{pip} install {'-e ' if is_editable else ''}{quoted}"
+        pip = "uv pip" if self._is_made_by_uv() else self.program("pip")
+        words = ["py -m pip" if self.is_windows and pip == "pip" else pip, "install"]
+        if source and (self._folder() / source / _CONSTRAINTS).is_file():
+            constraints = (Path(source) / _CONSTRAINTS).as_posix()
+            words += ["-c", constraints if source == "." else self._quoted(constraints)]
+        return " ".join([*words, *(["-e"] if is_editable else []), quoted])
 
     def _checkout(self) -> tuple[str, bool]:
         """Return the folder that the package was installed from, "" for an index, and whether it is editable."""
@@ -65,7 +73,13 @@ class Installation:
             return "", False
         if not is_folder or not (folder / "pyproject.toml").is_file():
             return "", False
-        return "." if folder == (self.folder or Path.cwd()) else str(folder), is_editable
+        return "." if folder == self._folder() else str(folder), is_editable
+
+    def _folder(self) -> Path:
+        return self.folder or Path.cwd()
+
+    def _quoted(self, text: str) -> str:
+        return f'"{text}"' if self.is_windows or "'" in text else f"'{text}'"
 
     def _is_made_by_uv(self) -> bool:
         try:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from toolkit.core.escaping import masked, printable
+from toolkit.core.programs import pasteable
 from toolkit.core.words import count_text
 from toolkit.core.workflow_commands import annotation, workspace_path
 from toolkit.scrubbing.scanning.advice import FILE, PAGE, cleaning_for, ending_for, history_step, quoted
@@ -51,9 +52,8 @@ def _text(report: ScanReport, _: Path) -> str:
     lines += [f"unused: {_on_one_line(each)}" for each in report.unused_allowances]
     sections = [lines, [summary(report)]]
     if report.findings:
-        sections.append(
-            ["What to do:", *(f"- {step}" for step in _steps(report.findings)), f"More in the toolkit's {PAGE}."]
-        )
+        steps = (f"- {pasteable(step)}" for step in _steps(report.findings))
+        sections.append(["What to do:", *steps, f"More in the toolkit's {PAGE}."])
         sections.append(["A false alarm? Say why, in toolkit.toml:", "[scan]", _allowance(report.findings[0])])
     return "\n".join("\n".join([*section, ""]) for section in sections if section)
 
