@@ -760,6 +760,7 @@ def test_files_that_cannot_be_written(path, counting, monkeypatch, kind):
         get(Cassette(target, "new_episodes"), counting, "/b")
     assert counting.count == before
     assert str(closed) in caught.value.what
+    assert ('mode="none"' in caught.value.next_step) is (kind == "file")  # only what exists can be replayed
 
 
 def test_folders_that_cannot_be_read(path, counting, monkeypatch):

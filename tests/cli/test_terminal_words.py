@@ -29,6 +29,7 @@ OPTIONS = {"--scheme", "--replace", "--mode", "--play-log", "--key-file"}
             'Choose one by its name: tk.Session("paper", "fund").',
             "Choose one by its name: --credentials fund, or `toolkit credentials test fund --environment paper`.",
         ),
+        ('Choose another cassette; or replay this one with mode="none".', "Choose another cassette."),
         ("Give a file as a pathlib.Path: Path(...).", "Give the file with --key-file."),
     ],
 )

@@ -164,7 +164,7 @@ class Cassette:
         if self.path.suffix == ".json":
             raise ConfigurationError(
                 f"Cannot record to {self.path}: recordings are YAML, which can be appended to.",
-                'Give the cassette the suffix .yaml, or replay this one with mode="none".',
+                'Give the cassette the suffix .yaml; or replay this one with mode="none".',
                 about="cassette",
             )
         self._recorder = Recorder(self.path, self.scrubber, anew=self.mode == "all")

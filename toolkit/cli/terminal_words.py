@@ -27,6 +27,7 @@ _PHRASES: Final = (
     ("save the credentials with save_credentials()", "run `toolkit credentials add`"),
     (", or save the credentials again with save_credentials()", ", or run `toolkit credentials add` again"),
     (", or pass a key: tk.Rules(pseudonyms=..., key=...)", ", or take pseudonyms out of toolkit.toml"),
+    ('; or replay this one with mode="none"', ""),  # the commands that record have no such mode
     ("open the cassette online with", "record online with"),
     (
         'Leave verify out, or pass verify="system" or the path of a file with the certificate authority.',

@@ -93,9 +93,10 @@ class Recorder:
         folder = next((parent for parent in self.path.parents if parent.exists()), self.path.parent)
         for place in (folder,) if self._anew else (folder, self.path):
             if place.exists() and not (os.access(place, os.W_OK) and place.is_dir() == (place is folder)):
+                replay = '; or replay this one with mode="none"' if self.path.exists() else ""
                 raise CassetteError(
                     f"Cannot record to {self.path}: {place} cannot be written; nothing was sent.",
-                    'Change its permissions, choose another cassette, or replay the recording with mode="none".',
+                    f"Change its permissions or choose another cassette{replay}.",
                     about="cassette",
                 )
 
