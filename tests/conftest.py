@@ -9,6 +9,7 @@ The suite is organised like this:
 - All other tests need the extra `tests` and nothing else: no network, no kernel, no waiting.
 - `canaries` plants secrets and looks for them in every form; `recordings` has a server on loopback, and interactions
   and bodies of any content; `notebook_files` writes notebooks; `key_forms` has keys in every form that people have;
+  `bombs` has data that becomes very large when it is decompressed;
   `pages` reads the HTML of rich displays; `forgetting` empties the process's register of secrets; `practice_process`
   runs a practice service in a process of its own, for the gate and the benchmarks; `plugin_projects` writes small
   projects whose tests use the pytest plugin; `stock_recordings` has everything that vcrpy's format can hold, and
@@ -36,6 +37,7 @@ from forgetting import forget_everything
 from hypothesis import settings as hypothesis_settings
 
 from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
+from toolkit.core.clock import SystemClock
 from toolkit.core.document import ADDRESS_NAMES, TOKEN_PATH
 from toolkit.local.settings import Settings
 from toolkit.transport.family import httpx
@@ -95,9 +97,20 @@ def pytest_ignore_collect(collection_path, config):
     return True if collection_path in GATE_FOLDERS and not config.getoption("--gate") else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Let every second worker of xdist begin at the end of a folder: a file that one compiled, the other only loads."""
+    report = yield
+    if os.environ.get("PYTEST_XDIST_WORKER", "gw0")[-1] in "13579" and isinstance(collector, pytest.Directory):
+        report.result.reverse()
+    return report
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items):
-    """Mark the tests of the gate's folders, so that `-m gate` selects them."""
+    """Mark the tests of the gate's folders, so that `-m gate` selects them; all workers have the same order."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: item.path)
     for path, items_of_file in itertools.groupby(items, key=lambda item: item.path):
         if any(path.is_relative_to(folder) for folder in GATE_FOLDERS):
             for item in items_of_file:
@@ -126,6 +139,19 @@ def caches(tmp_path_factory):
     os.environ["XDG_CACHE_HOME"] = str(folder / f"caches-{number}")
     os.environ["XDG_CONFIG_HOME"] = str(folder / f"config-{number}")
     return folder / f"caches-{number}" / "service-access-toolkit"
+
+
+@pytest.fixture
+def only_new_garbage():
+    """Let gc.collect() look only at objects that the test makes; all earlier ones are kept out of it from here on."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture
+def no_pauses(monkeypatch):
+    """Let a session that uses the machine's clock repeat calls without a pause."""
+    monkeypatch.setattr(SystemClock, "sleep", lambda self, seconds: None, raising=False)
 
 
 @pytest.fixture

@@ -1,12 +1,14 @@
-"""The rooms of the package and the floors they stand on.
+"""The rooms of the package and the floors they stand on, and the names of classes, which are unique.
 
 A module imports from its own room and from floors below it, wherever in the file the import stands.
 """
 
 import ast
 import functools
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -35,10 +37,36 @@ def dotted_name(path: Path) -> str:
 MODULE_NAMES = {dotted_name(path) for path in MODULES}
 
 
+class Source(NamedTuple):
+    """What a module imports and defines.
+
+    Attributes:
+        imports: all its imports, late ones included.
+        for_type_checkers: those of them that only a type checker sees.
+        classes: the names of its classes.
+    """
+
+    imports: list[ast.Import | ast.ImportFrom]
+    for_type_checkers: set[ast.Import | ast.ImportFrom]
+    classes: list[str]
+
+
 @functools.cache
-def nodes_of(path: Path) -> list[ast.AST]:
-    """Return what the source of a module consists of."""
-    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+def source_of(path: Path) -> Source:
+    """Read a module."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    return Source(
+        [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)],
+        {
+            child
+            for node in nodes
+            if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+            for child in ast.walk(node)
+            if isinstance(child, ast.Import | ast.ImportFrom)
+        },
+        [node.name for node in tree.body if isinstance(node, ast.ClassDef)],
+    )
 
 
 def room_of(path: Path) -> str:
@@ -54,8 +82,7 @@ def imported_modules(path: Path) -> list[tuple[int, str]]:
     """
     return [
         (node.lineno, alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}")
-        for node in nodes_of(path)
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        for node in source_of(path).imports
         for alias in node.names
     ]
 
@@ -91,14 +118,9 @@ def test_modules_form_no_circle() -> None:
 
 def loaded_modules(path: Path) -> Iterator[str]:
     """Yield what a module imports when it runs: names of modules, and of what is taken from them."""
-    for_type_checkers = {
-        child
-        for node in nodes_of(path)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        for child in ast.walk(node)
-    }
-    for node in nodes_of(path):
-        if isinstance(node, ast.ImportFrom) and node not in for_type_checkers:
+    source = source_of(path)
+    for node in source.imports:
+        if isinstance(node, ast.ImportFrom) and node not in source.for_type_checkers:
             full_names = {f"{node.module}.{alias.name}" for alias in node.names}
             submodules = full_names & MODULE_NAMES
             yield from submodules
@@ -112,3 +134,13 @@ def test_httpx_is_imported_in_few_rooms() -> None:
         room_of(path) for path in MODULES if any(name.split(".")[0] == "httpx" for _, name in imported_modules(path))
     }
     assert importers <= {"auth", "cassettes", "session", "transport", "cli", "sweeps"}
+
+
+def test_names_of_classes() -> None:
+    """Classes of different modules have different names."""
+    modules = defaultdict(list)
+    for path in MODULES:
+        for name in source_of(path).classes:
+            modules[name].append(dotted_name(path))
+    assert modules
+    assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}

@@ -364,6 +364,7 @@ def test_whole_stream(path, reading):
     assert replay(path).content == b"".join(body)
 
 
+@pytest.mark.usefixtures("only_new_garbage")
 @pytest.mark.parametrize("pieces_read", [0, 1])
 def test_dropped_stream(path, pieces_read):
     """A stream that is never closed is not recorded; a warning says so when it is collected."""

@@ -491,6 +491,7 @@ def test_test_command_refused(service):
     assert "kanari" not in output
 
 
+@pytest.mark.usefixtures("no_pauses")
 def test_test_command_unreachable(service, monkeypatch):
     """An unreachable interface gives exit status 1; one without an address is not called."""
     monkeypatch.setenv("TOOLKIT_TRADING_LIVE_URL", "http://127.0.0.1:9")

@@ -104,6 +104,7 @@ def test_the_line_changes_a_few_times_a_second(seen: FakeLine, watch: Watch) -> 
     assert 40 <= len(seen.shown) <= 50  # ten seconds, less the first half, five times a second
 
 
+@pytest.mark.usefixtures("only_new_garbage")
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_a_stopped_loop_leaves_a_line(seen: FakeLine, watch: Watch, error: type[BaseException]) -> None:
     """A loop that is interrupted or fails leaves a line that says how far it was."""
@@ -120,6 +121,7 @@ def test_a_stopped_loop_leaves_a_line(seen: FakeLine, watch: Watch, error: type[
     assert seen.ends == ["stopped after 3 of 5, 8.0 s"]
 
 
+@pytest.mark.usefixtures("only_new_garbage")
 def test_a_loop_left_with_break_leaves_a_line(seen: FakeLine, watch: Watch) -> None:
     """A loop left with `break` leaves a line that says how far it was."""
     for item in Loop(range(5), total=5, line=lambda: seen, seconds=watch):
@@ -144,6 +146,7 @@ def test_errors_of_the_items_come_through(seen: FakeLine, watch: Watch) -> None:
     assert seen.ends == ["stopped after 2, 2.0 s"]
 
 
+@pytest.mark.usefixtures("only_new_garbage")
 def test_a_cancelled_async_loop_leaves_a_line(seen: FakeLine, watch: Watch) -> None:
     """A cancelled async loop leaves a line that says how far it was."""
 

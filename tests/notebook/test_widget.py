@@ -128,6 +128,7 @@ def test_a_malformed_text_is_shown_beside_its_field(open_panel, settings, kind, 
     assert words in user.words(field)
 
 
+@pytest.mark.usefixtures("no_pauses")
 def test_a_service_that_cannot_be_reached_is_shown_beside_the_environment(open_panel, service):
     """An unreachable service is reported at the environment, which its address belongs to."""
     user = open_panel(None, service.credentials["paper"])
@@ -656,6 +657,7 @@ def forgotten(user, monkeypatch):
     return names
 
 
+@pytest.mark.usefixtures("no_pauses")
 def test_only_a_refused_secret_is_emptied(open_panel, service, monkeypatch):
     """Only a refused secret is emptied, and nothing if the service cannot be reached."""
     credentials = service.credentials["paper"]

@@ -129,6 +129,7 @@ def test_restart(http):
         assert http.get(service.url("trading_live") + "/v2/account", headers=headers).status_code == 200
 
 
+@pytest.mark.usefixtures("only_new_garbage")
 def test_garbage_collected_service():
     """A service without references ends, as when its cell runs again."""
     earlier_threads = server_threads()

@@ -126,6 +126,7 @@ def test_what_another_recording_learned():
     assert first.find(b"fourth-fake-token") == ("<ACCESS_TOKEN-3>", "as it is")
 
 
+@pytest.mark.usefixtures("only_new_garbage")
 def test_the_process_forgets_no_secret():
     """A secret stays known when the object that learned it is gone."""
     ended = known(TOKEN)

@@ -10,6 +10,7 @@ import base64
 import contextlib
 import copy
 import dataclasses
+import functools
 import gc
 import gzip
 import importlib
@@ -104,12 +105,17 @@ def rich_text(value):
     return console.file.getvalue()
 
 
-def ipython_text(value):
+@functools.cache
+def display_formatter():
     from IPython.core.formatters import DisplayFormatter
 
+    return DisplayFormatter()
+
+
+def ipython_text(value):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return repr(DisplayFormatter().format(value))
+        return repr(display_formatter().format(value))
 
 
 def exposed(value, secrets):
@@ -266,6 +272,7 @@ def objects_of(session, client, accounts, response):
     return objects
 
 
+@pytest.mark.usefixtures("only_new_garbage")
 @pytest.mark.parametrize(
     ("kind", "mode", "is_async"),
     [

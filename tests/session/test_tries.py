@@ -339,6 +339,7 @@ def test_retries_count(open_session, service):
     assert clock.monotonic() == pytest.approx(20.0)
 
 
+@pytest.mark.usefixtures("only_new_garbage")
 def test_sessions_share_the_rate(open_session, make_credentials, service):
     """All who share the credentials are spaced, also those that name no rate, until the session that does is closed."""
     credentials, clock = make_credentials("paper"), ManualClock()

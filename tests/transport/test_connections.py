@@ -92,6 +92,7 @@ def test_failure():
     assert len(made) == 1
 
 
+@pytest.mark.usefixtures("only_new_garbage")
 def test_dropped():
     """A connection whose response was dropped in the middle is not used again: the rest of the body is on it."""
     connections, made = make()

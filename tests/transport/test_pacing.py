@@ -100,6 +100,7 @@ def test_a_rate_that_changes_later():
     assert callers[2].sent() == pytest.approx(1.1)
 
 
+@pytest.mark.usefixtures("only_new_garbage")
 @pytest.mark.parametrize("way", ["drop", "collect"])
 def test_a_rate_that_no_longer_counts(way):
     """A rate that is dropped, or whose session is gone, does not count; without any there is no limit."""

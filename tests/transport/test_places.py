@@ -189,6 +189,7 @@ def released(response):
     return with_release(response, lambda: done.append("closed"), lambda: done.append("dropped")), done
 
 
+@pytest.mark.usefixtures("only_new_garbage")
 def test_closed():
     """Reading to the end closes a response; closing it again does nothing."""
     response, done = released(httpx.Response(200, stream=Stream()))
@@ -215,6 +216,7 @@ def test_close_that_fails():
     assert done == ["closed"]
 
 
+@pytest.mark.usefixtures("only_new_garbage")
 def test_dropped():
     """A response that nobody closed holds its place only as long as it exists."""
     response, done = released(httpx.Response(200, stream=Stream()))

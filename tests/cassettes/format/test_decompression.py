@@ -8,14 +8,13 @@ import tracemalloc
 import zlib
 
 import pytest
+from bombs import MIB, bomb
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.cassettes.format import decompression
 from toolkit.cassettes.format.decompression import NotEncoded, TooLarge, check_decompression
 from toolkit.transport.family import httpx
-
-MIB = 1 << 20
 
 
 @pytest.fixture
@@ -77,10 +76,10 @@ def test_bombs(cap, names):
 
 def test_memory():
     """A bomb is refused in little memory; the cap is far above honest bodies."""
-    bomb = gzip.compress(gzip.compress(bytes(66 * MIB), 1))
+    packed = gzip.compress(bomb(66))
     tracemalloc.start()
     with pytest.raises(TooLarge, match="more than 64 MiB"):
-        check(["gzip", "gzip"], bomb)
+        check(["gzip", "gzip"], packed)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10 * MIB

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import json
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from datetime import timedelta
 
 import pytest
 import yaml
+from bombs import bomb
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -163,19 +163,19 @@ def test_hostile_items_are_read_soon(interaction):
 
 def test_decompression_bomb():
     """A body that would expand without limit is not decompressed when its headers are corrected."""
-    bomb = gzip.compress(bytes(100 << 20))
+    body = bomb(100)
     item = yaml.safe_load(FOREIGN)["interactions"][0]
     item["response"] = {
         "status": {"code": 200, "message": "OK"},
         "headers": {"Content-Encoding": ["gzip"]},
-        "body": {"string": bomb},
+        "body": {"string": body},
     }
     data = yaml.safe_dump({"interactions": [item], "version": 1}).encode()
     tracemalloc.start()
     (loaded,) = vcrpy_files.load(data, source="")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert loaded.response.body == bomb
+    assert loaded.response.body == body
     assert peak < 50 << 20
 
 
