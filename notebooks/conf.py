@@ -31,6 +31,7 @@ html_theme = "furo"
 html_title = project
 html_static_path = [".site/static"]
 html_css_files = ["site.css"]
+html_favicon = ".site/static/icon.svg"
 html_search_scorer = str(HERE / ".site" / "search.js")
 html_copy_source = False
 html_show_sourcelink = False

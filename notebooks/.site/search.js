@@ -1,13 +1,30 @@
-// How the search ranks pages. Sphinx puts this file behind its own search, which orders most results by the alphabet.
+// How the search understands a question and ranks pages. Sphinx puts this file behind its own search, which wants every
+// word of the question on one page and orders most results by the alphabet.
+const HEADING = 3; // a word in a heading counts this many times
+const ENOUGH = 0.6; // pages with less than this share of the best page's words are left out
+
+// Words that ask, beside those that Sphinx leaves out.
+["can", "get", "make", "many", "much", "need", "say", "says", "use", "want", "work", "works"].forEach((word) =>
+  stopwords.add(word),
+);
+
+const wordsOf = (text) =>
+  text
+    .toLowerCase()
+    .split(/[^\w.]+/)
+    .filter((word) => word.length > 2 && !stopwords.has(word));
+
 var Scorer = {
   // A page whose title has the words of the question comes first, and pages that answer come before those that list.
   score: ([page, title, , , score]) => {
-    const words = (text) => text.toLowerCase().split(/[^\w.]+/).filter((word) => word.length > 2);
-    const asked = words(new URLSearchParams(window.location.search).get("q") || "");
-    const known = words(`${title} ${page.split("/").pop().replace(/-/g, " ")}`);
+    const query = new URLSearchParams(window.location.search).get("q") || "";
+    const asked = wordsOf(query);
+    const known = wordsOf(`${title} ${page.split("/").pop().replace(/-/g, " ")}`);
     const met = asked.filter((word) => known.some((other) => other.startsWith(word.slice(0, 5))));
-    const doors = { "how-to": 6, explanation: 3, reference: 0 };
-    const door = page === "reference/changelog" ? -30 : page === "index" ? 5 : (doors[page.split("/")[0]] ?? 4);
+    const isName = /[._]|[a-z][A-Z]/.test(query); // of Python, not of English
+    const doors = { "how-to": 6, explanation: 3, reference: isName ? 9 : -6 };
+    const others = { index: 5, "reference/changelog": -30, "reference/words": /^what (is|are)\b/i.test(query) ? 12 : 0 };
+    const door = others[page] ?? doors[page.split("/")[0]] ?? 4;
     return score + door + 10 * met.length;
   },
   objNameMatch: 11,
@@ -20,13 +37,74 @@ var Scorer = {
   partialTerm: 2,
 };
 
-// Sphinx leaves numbers out of a question. A reader of this site looks for 401, 429 and 599.
+// Contractions (doesn't, what's) do not ask for anything. Sphinx leaves numbers out; a reader looks for 401 and 599.
 const parseWithoutNumbers = Search._parseQuery;
 Search._parseQuery = (query) => {
-  const parsed = parseWithoutNumbers(query);
-  query
+  const plain = query.replace(/\w+n['’]t\b/gi, " ").replace(/['’](s|re|ve|ll|d|m)\b/gi, " ");
+  const parsed = parseWithoutNumbers(plain);
+  plain
     .split(/\s+/)
+    .map((word) => word.replace(/(?<=\d),(?=\d{3})/g, ""))
     .filter((word) => /^\d+$/.test(word))
     .forEach((number) => [1, 3].forEach((place) => parsed[place].add(number)));
   return parsed;
+};
+
+// Return the pages that have a word; if none has it as it is, those that have a longer word with it inside.
+const pagesWith = (index, word) => {
+  const keys = Object.hasOwn(index, word)
+    ? [word]
+    : Object.keys(index).filter((key) => word.length > 3 && key.includes(word));
+  return new Set(keys.flatMap((key) => index[key]));
+};
+
+// Return the heading of a page that has the most words of the question, unless its title has as many.
+const bestHeading = (page, rarity) => {
+  const stemmer = new Stemmer();
+  const value = (heading) => {
+    const stems = new Set(splitQuery(heading.toLowerCase()).map((word) => stemmer.stemWord(word)));
+    return [...rarity].reduce((sum, [word, weight]) => sum + (stems.has(word) ? weight : 0), 0);
+  };
+  let best = { value: value(Search._index.titles[page]), heading: null, anchor: "" };
+  for (const [heading, places] of Object.entries(Search._index.alltitles))
+    for (const [file, anchor] of places)
+      if (file === page && anchor !== null && value(heading) > best.value)
+        best = { value: value(heading), heading, anchor: `#${anchor}` };
+  return best;
+};
+
+// A page needs most words of the question, not all; rare words and words in headings count more.
+Search.performTermsSearch = (asked) => {
+  const { terms, titleterms, titles, docnames, filenames } = Search._index;
+  const rarity = new Map();
+  const met = new Map();
+  const scores = new Map();
+  const add = (map, page, value) => map.set(page, (map.get(page) || 0) + value);
+  asked.forEach((word) => {
+    const [inText, inHeadings] = [pagesWith(terms, word), pagesWith(titleterms, word)];
+    const pages = new Set([...inText, ...inHeadings]);
+    if (!pages.size) return;
+    rarity.set(word, Math.log(1 + titles.length / pages.size));
+    pages.forEach((page) => add(met, page, rarity.get(word)));
+    pages.forEach((page) => add(scores, page, rarity.get(word) * (inHeadings.has(page) ? HEADING : 1)));
+  });
+  const total = [...rarity.values()].reduce((sum, value) => sum + value, 0);
+  const most = Math.max(0, ...met.values());
+  return [...scores]
+    .filter(([page]) => met.get(page) >= ENOUGH * most)
+    .map(([page, score]) => {
+      const { heading, anchor } = bestHeading(page, rarity);
+      const title = heading ? `${titles[page]} > ${heading}` : titles[page];
+      return [docnames[page], title, anchor, null, (10 * score) / total, filenames[page], SearchResultKind.text];
+    });
+};
+
+// Below the results, or in their place, a way to the questions of the start page.
+const answer = Search.query;
+Search.query = (query) => {
+  answer(query);
+  const hint = document.createElement("p");
+  const root = document.documentElement.dataset.content_root;
+  hint.innerHTML = `Not here? <a href="${root}index.html#find-it-by-question">Find it by question</a>.`;
+  Search.output.after(hint);
 };

@@ -14,7 +14,10 @@ DOORS = {"Tutorials": "0*", "How-to": "how-to/*", "Explanation": "explanation/*"
 LAST = "reference/changelog"
 # Files beside the notebooks that pages link to, and the page of the site that has their text.
 OUTSIDE = {"README.md": "index.md", "CHANGELOG.md": "reference/changelog.md"}
+OPEN_AT_START = ("Tutorials", "How-to: start", "How-to: trouble")
 _LINK = re.compile(r"\]\(((?:\.\./)+)([\w./-]+)(#[\w-]+)?\)")
+# Words that a page does not have and readers search for: `<!-- search: redact, anonymize -->`.
+_SEARCHED = re.compile(r"<!-- search: (.*?) -->", re.DOTALL)
 
 
 def site_text(page: str, text: str) -> str:
@@ -65,10 +68,10 @@ def collapsed(tree: str) -> str:
     first, *groups = re.split(r'(?=<p class="caption")', tree)
     is_start = not any('class="current' in group for group in groups)
     out = [first]
-    for place, group in enumerate(groups):
+    for group in groups:
         caption, _, pages = group.partition("</p>")
-        is_open = 'class="current' in group or (is_start and place < 2)
         title = re.sub(r"<[^>]*>", "", caption)
+        is_open = 'class="current' in group or (is_start and title in OPEN_AT_START)
         summary = f'<summary class="caption"><span class="caption-text">{title}</span></summary>'
         out.append(f'<details class="group"{" open" if is_open else ""}>{summary}{pages}</details>')
     return "".join(out)
@@ -92,16 +95,27 @@ def _stands_in(node: Any, anchor: str) -> bool:
     return False
 
 
+def add_searched_words(tree: Any) -> None:
+    """Replace the comment of a page with words to search for by the keywords that Sphinx puts into its index."""
+    from docutils import nodes
+
+    for comment in list(tree.findall(nodes.raw)):
+        searched = _SEARCHED.search(comment.astext())
+        if searched:
+            words = ",".join(re.findall(r"\w+", searched[1]))
+            comment.replace_self(nodes.meta(name="keywords", content=words))
+
+
 def setup(app: Any) -> None:
     """Let Sphinx read every page through `site_text`, and link inline code to its section of the reference."""
     from docutils import nodes
     from sphinx.search.en import SearchEnglish
 
     class Search(SearchEnglish):
-        """The search in English, which finds the numbers of statuses as well: 401, 429, 599."""
+        """The search in English, which finds numbers as well: 401, 599, 20000."""
 
         def word_filter(self, word: str) -> bool:
-            return len(word) == 3 if word.isdigit() else super().word_filter(word)
+            return len(word) >= 3 if word.isdigit() else super().word_filter(word)
 
     def read(_app: Any, page: str, source: list[str]) -> None:
         source[0] = site_text(page, source[0])
@@ -122,4 +136,5 @@ def setup(app: Any) -> None:
     app.add_search_language(Search)
     app.connect("html-page-context", collapse, priority=900)  # after the theme
     app.connect("source-read", read)
+    app.connect("doctree-read", lambda _app, tree: add_searched_words(tree))
     app.connect("doctree-resolved", link)

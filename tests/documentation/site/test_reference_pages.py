@@ -187,3 +187,20 @@ def test_navigation_opens_the_group_of_the_page() -> None:
     assert shown.count("<details") == shown.count("</details>") == 2
     assert '<details class="group"><summary class="caption"><span class="caption-text">A</span>' in shown
     assert '<details class="group" open><summary class="caption"><span class="caption-text">B</span>' in shown
+
+
+def test_navigation_of_the_start_page_opens_trouble() -> None:
+    """On the start page the groups are open that newcomers need, and no other."""
+    group = '<p class="caption" role="heading"><span class="caption-text">{}</span></p><ul><li>x</li></ul>'
+    shown = site_pages.collapsed("".join(map(group.format, ["Tutorials", "How-to: trouble", "Reference"])))
+    assert re.findall(r"<details class=\"group\"( open)?>", shown) == [" open", " open", ""]
+
+
+def test_comment_becomes_words_to_search_for() -> None:
+    """A page is also found by the words of its comment, each on its own; other comments stay."""
+    from docutils import nodes
+
+    comments = ["<!-- search: no internet,\nGDPR -->", "<!-- not run: x -->"]
+    tree = nodes.section("", *[nodes.raw("", text, format="html") for text in comments])
+    site_pages.add_searched_words(tree)
+    assert [node.attributes.get("content") for node in tree.children] == ["no,internet,GDPR", None]

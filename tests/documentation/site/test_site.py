@@ -166,6 +166,16 @@ def test_no_page_scrolls_sideways(viewport: dict[str, int], site: Path, address:
         ("resume", "how-to/many-accounts"),
         ("pip install", "index"),
         ("GitHub Actions", "how-to/record-in-ci"),
+        ("a cell says that its recording doesn't match", "how-to/when-a-recording-does-not-match"),
+        ("certificate proxy breaks TLS", "how-to/behind-a-proxy"),
+        ("token requests of parallel notebooks", "how-to/many-accounts.html#one-token-for-several"),
+        ("my table has too few rows", "07-many-calls.html#too-few-rows"),
+        ("20,000 symbols", "how-to/many-accounts.html#thousands-of-calls"),
+        ("signed assertion", "how-to/give-your-credentials.html#sign-in-with-a-private-key"),
+        ("where are my secrets saved", "how-to/on-a-shared-machine.html#where-saved-secrets"),
+        ("what is a profile", "reference/words.html#profile"),
+        ("redact", "how-to/keep-values-out-of-a-recording"),
+        ("unauthorized", "how-to/understand-a-refused-call"),
     ],
 )
 def test_search_answers(words: str, page: str, address: str, chrome: Any) -> None:
@@ -173,7 +183,16 @@ def test_search_answers(words: str, page: str, address: str, chrome: Any) -> Non
     tab = chrome.new_page(viewport=DESK)
     tab.goto(f"{address}/search.html?q={words.replace(' ', '+')}")
     first = tab.wait_for_selector("#search-results li a", timeout=30_000)
-    assert f"{page}.html" in first.get_attribute("href")
+    assert page in first.get_attribute("href")
+    tab.close()
+
+
+def test_search_without_results_leads_on(address: str, chrome: Any) -> None:
+    """A question that finds nothing leads to the questions of the start page."""
+    tab = chrome.new_page(viewport=PHONE)
+    tab.goto(f"{address}/search.html?q=xyzzy")
+    tab.click("text=Find it by question")
+    assert tab.url == f"{address}/index.html#find-it-by-question"
     tab.close()
 
 
