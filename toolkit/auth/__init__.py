@@ -11,8 +11,8 @@ A request gets its credentials in this order:
    next token.
 4. A token request carries the client secret, or an assertion signed with the private key (`assertion`). It is
    repeated after temporary failures, and its reply becomes a Token.
-5. The headers of the grant go on a copy of the request, below the cassette. The caller's own request never holds
-   them.
+5. The headers of the grant go on a copy of the request (`grants`), below the cassette. The caller's own request
+   never holds them.
 6. The authorizer takes note of the answer. After a 401 the token is renewed once and the request is sent again.
 
 A session on a cluster's worker has `borrowed` access: its tokens come from a lender, and steps 3 and 4 do not happen.

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from toolkit.auth.authorizers import BearerAuthorizer, Grant
+from toolkit.auth.authorizers import BearerAuthorizer
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.destinations import Binding
+from toolkit.auth.grants import Grant
 from toolkit.auth.tokens.single_flight import TokenSource
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import Clock

@@ -10,7 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolkit.auth.authorizers import Authorizer, Grant
+from toolkit.auth.authorizers import Authorizer
+from toolkit.auth.grants import Grant
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.cassette_card import kind_text

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from toolkit.auth.authorizers import TokenRequest, authorization
+from toolkit.auth.authorizers import TokenRequest
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials
+from toolkit.auth.grants import authorization
 from toolkit.auth.tokens.response import read_token_response
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes.conversion import as_recorded_response, header_list

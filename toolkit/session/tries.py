@@ -16,8 +16,9 @@ import random
 from collections.abc import Callable
 from typing import NamedTuple
 
-from toolkit.auth.authorizers import AuthorizedRequest, Authorizer, Grant, RawHeaders
+from toolkit.auth.authorizers import Authorizer
 from toolkit.auth.credentials import Credentials
+from toolkit.auth.grants import AuthorizedRequest, Grant, RawHeaders
 from toolkit.core.clock import Clock
 from toolkit.core.ledger import Call
 from toolkit.transport.family import httpx
