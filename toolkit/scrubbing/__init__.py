@@ -10,11 +10,12 @@
    of providers' keys, which `formats` lists (a new format goes there). `grading` asks both: a strong value under such
    a name is a secret everywhere, a weak one is replaced in its place in requests. `content_encodings` decompresses
    bodies first.
-3. Secrets are replaced. `scrubber` replaces what is known in a request and its response, makes addresses symbolic
-   (`symbolic_addresses`), and applies the user's `rules`. `spellings` finds a secret however it is written: `codes`
-   says what it looks like in base64, hex and the like (a new code goes there), `escapes` undoes what URLs, JSON, HTML
-   and mail put around it (a new escape goes there), `window_index` makes it quick, and `splicing` puts the placeholder
-   in its place. `pem` and `short_secrets` are for private keys and for secrets of a few characters.
+3. Secrets are replaced. `scrubber` replaces what is known in a request and its response (`header_scrubbing` in their
+   headers), makes addresses symbolic (`symbolic_addresses`), and applies the user's `rules`. `spellings` finds a secret
+   however it is written: `codes` says what it looks like in base64, hex and the like (a new code goes there), `escapes`
+   undoes what URLs, JSON, HTML and mail put around it (a new escape goes there), `window_index` makes it quick, and
+   `splicing` puts the placeholder in its place. `pem` and `short_secrets` are for private keys and for secrets of a few
+   characters.
 4. The result is checked. `gate` decodes the bytes that are about to be written, in every way, and looks for the plain
    secrets. If there is one, or the bytes cannot be checked, nothing is written. `scanning` opens existing
    files and what they hold (`tk.scan`), and `unknown_secrets` finds in them what a recorder would replace.

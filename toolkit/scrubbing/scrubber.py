@@ -7,9 +7,9 @@ applies the user's own rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from toolkit.core.document import DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import SecretLeak
@@ -17,30 +17,18 @@ from toolkit.core.secret import Secret
 from toolkit.scrubbing.content_encodings import decompress_body
 from toolkit.scrubbing.finding.in_place import ManyCredentials, WeakCredentials
 from toolkit.scrubbing.finding.learning import learned
-from toolkit.scrubbing.finding.parts import replace_cookies
+from toolkit.scrubbing.header_scrubbing import Change, HeaderScrubber, unchanged
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.messages import (
-    HeaderList,
-    RecordedRequest,
-    RecordedResponse,
-    header_bytes,
-    header_text,
-    header_value,
-)
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_value
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.rules.rewriting import keep_json
 from toolkit.scrubbing.symbolic_addresses import SymbolicAddresses
-from toolkit.scrubbing.vocabulary import COOKIE, COOKIE_HEADERS, Place, credential_kind, is_placeholder
 
 if TYPE_CHECKING:
     from toolkit.scrubbing.rules.applying import AppliedRules
 
-# Replaces secrets and addresses in bytes; the flag tells whether the bytes are part of a URL.
-_Change = Callable[[bytes, bool], bytes]
-
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _MOST_REMEMBERED: Final = 1 << 16  # bytes of the body of a request
-_LINK_HEADERS: Final = frozenset({"location", "content-location", "link", "refresh", "referer"})
 
 
 class ScrubbedExchange(NamedTuple):
@@ -143,8 +131,7 @@ class Scrubber:
         """Replace the addresses and the header prefix of a session from now on."""
         self._changes += 1
         self._addresses = SymbolicAddresses(addresses)
-        self._prefix = f"{header_prefix}-".lower()
-        self._renames_headers = header_prefix.upper() != DEFAULT_HEADER_PREFIX
+        self._headers = HeaderScrubber(self.known, self._weak, self._addresses, header_prefix, self._has_rule)
         # The headers of the last request, the number of known secrets and the host for which they were scrubbed, and
         # the result.
         self._last_headers: tuple[HeaderList, int, str, HeaderList] = ((), -1, "", ())
@@ -231,11 +218,11 @@ class Scrubber:
             rules.learn(uri, message.headers, body, is_request=bool(uri), records=records)
         return in_place
 
-    def _change_for(self, whole: bytes) -> _Change:
+    def _change_for(self, whole: bytes) -> Change:
         """Return the replacement function for a message; most messages hold nothing to replace."""
         if self.known.may_hold(whole):
             return self._scrub
-        return self._symbolize if self._addresses.are_in(whole) else _unchanged
+        return self._symbolize if self._addresses.are_in(whole) else unchanged
 
     def _request(
         self, request: RecordedRequest, body: bytes, rules: AppliedRules | None, *, records: bool
@@ -244,7 +231,7 @@ class Scrubber:
         headers, body, uri = self._message(request, body, change, rules, records=records)
         return RecordedRequest(request.method, uri, headers, body)
 
-    def _uri(self, uri: str, change: _Change) -> str:
+    def _uri(self, uri: str, change: Change) -> str:
         uri = _without_userinfo(uri)
         raw = uri.encode("utf-8", "surrogatepass")
         changed = change(raw, True)
@@ -254,7 +241,7 @@ class Scrubber:
         self,
         message: RecordedRequest | RecordedResponse,
         plain_body: bytes,
-        change: _Change,
+        change: Change,
         rules: AppliedRules | None,
         *,
         many: Collection[tuple[str, str]] = (),
@@ -285,41 +272,13 @@ class Scrubber:
             kept = [(name, value) for name, value in headers if name.lower() not in _LENGTH_HEADERS]
             headers = (*kept, ("Content-Length", str(len(body))))
         host = urlsplit(uri).netloc if uri else ""
-        return tuple([self._header(name, value, host, change, is_request) for name, value in headers]), body, uri
-
-    def _header(self, name: str, value: str, host: str, change: _Change, is_request: bool) -> tuple[str, str]:
-        lower = name.lower()
-        if self._renames_headers and lower.startswith(self._prefix):
-            name = f"{DEFAULT_HEADER_PREFIX}-{name[len(self._prefix) :]}"
-        if lower == "host" and (symbol := self._addresses.host(value, host)) is not None:
-            return name, symbol
-        if is_request and lower not in COOKIE_HEADERS:
-            kind = credential_kind(name, Place.HEADER)
-            if kind is not None and not self._has_rule(name):
-                return name, value if is_placeholder(value) else f"<{kind}>"
-            value = self._weak.header(name, value)
-        if change is not _unchanged:
-            raw = header_bytes(value)
-            scrubbed = change(raw, lower in _LINK_HEADERS)
-            value = value if scrubbed == raw else header_text(scrubbed)
-        if lower in COOKIE_HEADERS:
-            value = replace_cookies(lower, value, self._cookie)
-        return name, value
-
-    def _cookie(self, name: str, value: str) -> str:  # noqa: ARG002 - a cookie is a credential whatever its name
-        if is_placeholder(value):
-            return value
-        return self.known.placeholder_of(Secret(unquote(value))) or f"<{COOKIE}>"
+        return self._headers.scrubbed(headers, host, change, is_request=is_request), body, uri
 
     def _scrub(self, data: bytes, in_url: bool = False) -> bytes:
         return self.known.scrub(self._addresses.replace_in(data), in_url=in_url)
 
-    def _symbolize(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - part of _Change
+    def _symbolize(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - as Change takes it
         return self._addresses.replace_in(data)
-
-
-def _unchanged(data: bytes, in_url: bool) -> bytes:  # noqa: ARG001 - part of _Change
-    return data
 
 
 def _whole(message: RecordedRequest | RecordedResponse, body: bytes) -> bytes:

@@ -21,8 +21,8 @@
 `schema` says which columns and types a table has, and which ones several tables fit; `fitting` gives an Arrow table the
 types of a schema.
 
-`arrow_reader` is a faster way through steps 1 to 3 for large bodies, with the same result; `brackets` finds their
-lists, and `source` decides which way is taken.
+`arrow_reader` is a faster way through steps 1 to 3 for large bodies, with the same result: `brackets` finds their
+lists, `arrow_lines` cuts out the records, and `source` decides which way is taken.
 
 `session_tables` makes the tables of calls and tokens, `comparison` and `differences` tell what differs between two
 tables, `display` shows tables to people, and `charts` draws them.
