@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from enum import Enum
+from enum import StrEnum
 from functools import lru_cache, wraps
 from typing import Final, TypeVar
 
@@ -20,7 +20,7 @@ from toolkit.core.document import Placeholder
 from toolkit.scrubbing import name_words, vendor_names
 
 
-class Place(Enum):
+class Place(StrEnum):
     """The place of a name: a header, the query of a URL, a form, a field of JSON, XML or settings, or a cookie."""
 
     HEADER = "header"

@@ -7,7 +7,7 @@ When an interaction is first needed, `fast_items` reads the usual shape; anythin
 
 - `interactions`: what an interaction is, and the format of one item; start here
 - `yaml_text`: safe and exact YAML
-- `layout`, `vcrpy_layout`, `fast_items`: measured optimizations; nothing else depends on their internals
+- `layout`, `vcrpy_layout`, `fast_items`, `fast_dump`: measured optimizations; nothing else depends on their internals
 - `vcrpy_files`: vcrpy's own loader, imported late because it needs yaml and vcr
 - `vcrpy_fields`: what vcrpy's clients store in an interaction, in all its shapes
 - `other_programs`: files of Ruby's VCR, R's vcr, betamax and others, refused by name

@@ -95,9 +95,9 @@ def encode(interaction: Interaction) -> bytes:
     }
     item.update(_own_keys(interaction))
     item["complete"] = True
-    from toolkit.cassettes.format import yaml_text
+    from toolkit.cassettes.format import fast_dump, yaml_text
 
-    return yaml_text.dump([item])
+    return fast_dump.dump(item) or yaml_text.dump([item])
 
 
 def _own_keys(interaction: Interaction) -> dict[str, Any]:
@@ -253,7 +253,9 @@ def _grouped(headers: HeaderList) -> dict[str, list[str | bytes]]:
 
 def _order(headers: HeaderList) -> list[str] | None:
     """Return the names of headers in their order, or None if grouping by name keeps it."""
-    return None if tuple(_ungrouped(_grouped(headers))) == headers else [name for name, _ in headers]
+    if len(dict(headers)) == len(headers) or tuple(_ungrouped(_grouped(headers))) == headers:
+        return None
+    return [name for name, _ in headers]
 
 
 def _ungrouped(grouped: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

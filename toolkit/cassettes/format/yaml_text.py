@@ -32,7 +32,7 @@ _SIXTIES_BYTES: Final = re.compile(_SIXTIES.pattern.encode("ascii"))
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _PLAIN: Final = re.compile(r"[\x20-\x7e\n]*\Z")
 # A literal block cannot represent white space at either end or before a line end, nor empty last lines.
-_NOT_A_BLOCK: Final = re.compile(r"\A\s| \n|\n\n\Z|[^\S\n]\Z")
+NOT_A_BLOCK: Final = re.compile(r"\A\s| \n|\n\n\Z|[^\S\n]\Z")
 
 
 class NotYaml(ValueError):
@@ -57,7 +57,7 @@ def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     if not _PLAIN.match(text):
         style = '"'  # escapes preserve carriage returns, tabs and all other characters
     elif "\n" in text:
-        style = '"' if _NOT_A_BLOCK.search(text) else "|"
+        style = '"' if NOT_A_BLOCK.search(text) else "|"
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

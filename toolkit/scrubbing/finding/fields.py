@@ -10,6 +10,7 @@ import html
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
 
@@ -144,18 +145,14 @@ class Fields:
 
     def _noted(self, written: str, place: Place) -> _Name | None:
         """Note a name, written in reverse; return it if it is the name of a credential or of the head of a pair."""
-        is_quoted = written[0] in _QUOTES
-        name = _forwards(written.strip("\"'") if is_quoted else written.lstrip("])"))
+        name, of_interest = _meaning(written, place is Place.QUERY)
         if written[0] == '"':
             self.keys.add(name)
         if len(self._names[0]) + len(self._names[1]) > _MOST_NAMES:
             ending = compiled(_ENDING).search(name)
-            if ending is None:
-                return None
-            name = ending[0].lower()
-        self._has_pairs = self._has_pairs or name in _PAIR_VALUES or (name in _PAIR_HEADS and not is_quoted)
-        kind = credential_kind(name, place)
-        return _Name(name, kind, place, written[0] == '"') if kind is not None or name in _PAIR_HEADS else None
+            return None if ending is None else _of_interest(ending[0].lower(), written, place)
+        self._has_pairs = self._has_pairs or name in _PAIR_VALUES or (name in _PAIR_HEADS and written[0] not in _QUOTES)
+        return of_interest
 
     def _fields_after(self, named: _Name, position: int) -> list[NamedValue]:
         name, kind, place, is_quoted = named
@@ -243,6 +240,19 @@ class Fields:
 
 def _local(name: str) -> str:
     return name.rpartition(":")[2]
+
+
+@lru_cache(maxsize=8192)  # the answers of a service have the same names again and again
+def _meaning(written: str, is_in_query: bool) -> tuple[str, _Name | None]:
+    """Return a name that is written in reverse, and the result of `_of_interest`."""
+    name = _forwards(written.strip("\"'") if written[0] in _QUOTES else written.lstrip("])"))
+    return name, _of_interest(name, written, Place.QUERY if is_in_query else Place.JSON)
+
+
+def _of_interest(name: str, written: str, place: Place) -> _Name | None:
+    """Return a name if it is the name of a credential or of the head of a pair."""
+    kind = credential_kind(name, place)
+    return _Name(name, kind, place, written[0] == '"') if kind is not None or name in _PAIR_HEADS else None
 
 
 def _forwards(backwards: str) -> str:
