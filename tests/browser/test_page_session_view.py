@@ -10,7 +10,7 @@ from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.display import Facts, summary_html
 from toolkit.notebook.panel.widget import SessionView
 
-LIVE = summary_html(Facts(Environment.BROKER_SANDBOX, Mode.LIVE, has_tokens=True))
+LIVE = summary_html(Facts(Environment.BROKER_SANDBOX, Mode.LIVE, token_number=1))
 START = "2026-05-12T09:30:00Z"
 ABSENT = "The kernel does not answer"
 

@@ -6,7 +6,7 @@ import re
 import secrets
 
 import pytest
-from panel_driver import CONNECTED, PANEL, SERVICE, choose, connect, reveal, status, wait_for_choice
+from panel_driver import CONNECTED, PANEL, SERVICE, alert, choose, connect, reveal, status, wait_for_choice
 
 LIGHT, DARK = ("JupyterLab Light", 640), ("JupyterLab Dark", 1200)  # themes, and widths of the page in pixels
 # JupyterLab's body has no height, so axe-core takes everything in it for hidden. It does not judge the contrast of
@@ -57,12 +57,17 @@ def tree(notebook, *lines):
     expect(notebook.panel).to_match_aria_snapshot("\n".join(f"- {line}" for line in lines))
 
 
+ELSEWHERE = """
+from toolkit.core.document import ADDRESS_NAMES
+
+ELSEWHERE = {name: "https://real.example.com" for name in ADDRESS_NAMES}
+"""
 CHOICES = 'combobox "Environment"', 'combobox "Mode"', 'combobox "Credentials"'
 
 
 def test_the_panel_is_accessible_in_every_state(open_notebook, audit):
     """Names, roles, contrast, tables, lists and announcements are accessible in every state."""
-    notebook = open_notebook("states.ipynb", SERVICE, PANEL.format("'paper'"))
+    notebook = open_notebook("states.ipynb", SERVICE + ELSEWHERE, PANEL.format("'paper'"))
     notebook.run_all()
     status(notebook, "Not connected.")
     announced = notebook.panel.get_by_role("status").element_handle()
@@ -70,8 +75,8 @@ def test_the_panel_is_accessible_in_every_state(open_notebook, audit):
     for view, *states in (
         (LIGHT, practice, key_pair, client_key, client_secret, refused),
         (DARK, same, connected),
-        (LIGHT, same, recording, replaying),
-        (DARK, same, real_account, restarted),
+        (LIGHT, same, recording, replaying, closed),
+        (DARK, same, practice_ended, real_account, restarted),
     ):
         show_in(notebook, *view)
         for state in states:
@@ -182,12 +187,26 @@ def replaying(notebook):
     tree(notebook, 'combobox "Mode"', 'combobox "Cassette"', 'button "Connect"', "status: /Replaying tour.yaml/")
 
 
-def real_account(notebook):
+def closed(notebook):
+    notebook.kernel("panel.session.close(); panel._after_cell(None)")
+    tree(notebook, 'button "Connect"', "status: /This session is closed/", "term: Session")
+
+
+def practice_ended(notebook):
     choose(notebook, "Mode", "call the service")
     choose(notebook, "Environment", "broker-live · live broker partner")
     notebook.panel.get_by_text("practice", exact=True).first.wait_for()
-    choose(notebook, "Credentials", "new client secret …")
-    notebook.kernel("service.close(); panel._connecting.follow()")
+    notebook.kernel("service.close(); panel._after_cell(None)")
+    alert(notebook, "The practice service at these addresses has ended.")
+    tree(notebook, 'combobox "Environment"', "alert", 'combobox "Mode"', 'combobox "Credentials"', 'button "Connect"')
+
+
+def real_account(notebook):
+    notebook.kernel(
+        "panel._connecting.controls._credentials._settings = tk.Settings(ELSEWHERE); panel._after_cell(None)"
+    )
+    choose(notebook, "Environment", "live · live account")
+    notebook.panel.get_by_label("Secret key").wait_for()
     tree(notebook, 'combobox "Environment"', "text: /real account/", 'combobox "Mode"')
 
 

@@ -44,7 +44,7 @@ def test_first_use(open_panel, project_of):
     user.choose("credentials", "new key pair")
     assert fields(user) == ["key_id", "secret_key"]
     assert "https://a.example/v1" in user.words("credentials")
-    assert "toolkit.toml" in user.words("credentials")
+    assert "(from toolkit.toml (folder “a.example”))" in user.words("credentials")
 
 
 def test_typed_credentials_are_a_first_use(open_panel, project_of, monkeypatch):

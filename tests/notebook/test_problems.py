@@ -114,11 +114,20 @@ def test_words_about_a_passphrase_stand_beside_it():
     assert problem_of(refused, mode=Mode.LIVE, fields=both).place == "private_key"
 
 
+def test_a_refused_scope_is_reported_at_its_field():
+    """The secret was accepted, so it stays in its field."""
+    fields = FIELDS[CredentialKind.CLIENT_SECRET]
+    refused = TokenRefused("refused", "Check the scope in form_fields.", status=400, error="invalid_scope")
+    problem = problem_of(refused, mode=Mode.LIVE, fields=fields)
+    assert (problem.place, "form_fields" in problem.next_step) == ("scope", False)
+    assert problem_of(refused, mode=Mode.LIVE).place == "credentials"
+
+
 def test_advice_about_a_key_fits_the_panel():
     """Advice that only code can follow is replaced; other advice stays."""
     fields = FIELDS[CredentialKind.CLIENT_KEY]
     of_code = ConfigurationError("The private key is neither PEM nor JWK text.", "Give it as a pathlib.Path.")
-    assert problem_of_text(of_code, fields).next_step == "Choose its file, or paste it: PEM or JWK."
+    assert problem_of_text(of_code, fields).next_step == "Choose its file, or paste the whole text of the file."
     of_keys = ConfigurationError("This RSA key has 1024 bits.", "Use 2048 bits or more.")
     assert problem_of_text(of_keys, fields).next_step == "Use 2048 bits or more."
 

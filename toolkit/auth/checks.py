@@ -48,7 +48,7 @@ def text(value: object, about: str) -> str:
             f"The {label} is of type {type(value).__name__}, not text.", f"Pass the {label} as a string.", about=about
         )
     if not value:
-        raise ConfigurationError(f"The {label} is empty.", f"Pass the {label} that the service issued.", about=about)
+        raise ConfigurationError(f"The {label} is empty.", f"Use the {label} that the service issued.", about=about)
     if value != value.strip() or not value.isascii() or not value.isprintable():
         raise ConfigurationError(
             f"The {label} contains a line break, a control character, surrounding spaces or a non-ASCII character.",

@@ -71,7 +71,7 @@ def session_html(session: Shown, ledger: Ledger) -> str:
     before = f"{name}." if name else ""
     rows = [("You are", as_html(caller_text(environment, session.credentials)))]
     if not session.is_closed:
-        rows.append(("You may call", " ".join(code(f"{before}{interface}") for interface in interfaces)))
+        rows.append(("You may call", ", ".join(code(f"{before}{interface}") for interface in interfaces)))
     if cassette is not None:
         rows.append(("Cassette", f"{as_html(cassette.path.name)} · {count_text(len(cassette), 'interaction')}"))
     rows.append(("Calls so far", f"{len(ledger.calls()):,}"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.core.document import Environment, Interface
@@ -17,7 +18,7 @@ from toolkit.core.ledger import instant_text
 from toolkit.core.words import PRACTICE, REAL_ACCOUNT, account_words, count_text, date_text
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.connection import Connection
-from toolkit.notebook.panel.problems import PanelProblem
+from toolkit.notebook.panel.problems import PanelProblem, file_in_words
 from toolkit.session.card import CLOSED, caller_text, no_token_text, remaining_text
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def summary_html(facts: Facts) -> str:
         ("You are", as_html(facts.who)),
     ]
     if not facts.is_closed:
-        rows.append(("You may call", " ".join(_interface_html(facts, interface) for interface in facts.interfaces)))
+        rows.append(("You may call", ", ".join(_interface_html(facts, interface) for interface in facts.interfaces)))
     if not facts.name:
         rows.append(("To use it", _UNNAMED))
     if facts.cassette:
@@ -196,23 +197,38 @@ def problem_html(problem: PanelProblem) -> str:
 
 
 def destinations_html(destinations: Sequence[Destination], *, with_places: bool = True) -> str:
-    """Return where typed texts are sent, one line each; nothing without destinations."""
+    """Return where typed texts are sent, one line each; nothing without destinations.
+
+    Args:
+        destinations: addresses, and the prefix of headers.
+        with_places: True to say which files and variables name them.
+    """
     if not destinations:
         return ""
+    places = [_place_in_words(destination) if with_places else "" for destination in destinations]
+    has_one_place = len({*places}) == 1
+    first = f"What you type is sent only to these addresses{_in_brackets(places[0] if has_one_place else '')}:"
     lines = [
-        f"<div>{as_html(destination.label)}: <code>{as_html(destination.text)}</code>"
-        + (f" ({as_html(destination.place_in_words)})" if with_places else "")
-        + "</div>"
-        for destination in destinations
+        f"{as_html(destination.label.removeprefix('address '))}: <code>{as_html(destination.text)}</code>"
+        + as_html("" if has_one_place else _in_brackets(place))
+        for destination, place in zip(destinations, places, strict=True)
     ]
-    return f'<div class="toolkit-sent">What you type is sent only to:{"".join(lines)}</div>'
+    return f'<div class="toolkit-sent">{"".join(f"<div>{line}</div>" for line in [as_html(first), *lines])}</div>'
+
+
+def _place_in_words(destination: Destination) -> str:
+    place = destination.place
+    return file_in_words(place) if isinstance(place, Path) else destination.place_in_words
+
+
+def _in_brackets(place: str) -> str:
+    return f" (from {place})" if place else ""
 
 
 def _badges_html(facts: Facts) -> str:
-    mode = f'<span class="toolkit-badge">{_MODE_WORDS[facts.mode]}</span>'
+    mode = f'<span class="toolkit-badge">{CLOSED if facts.is_closed else _MODE_WORDS[facts.mode]}</span>'
     account = account_html(facts.environment, facts.mode, is_practice=facts.is_practice)
-    closed = f'<span class="toolkit-badge">{CLOSED}</span>' if facts.is_closed else ""
-    return f'<span class="toolkit-badges"><strong>{facts.environment}</strong>{mode}{account}{closed}</span>'
+    return f'<span class="toolkit-badges"><strong>{facts.environment}</strong>{mode}{account}</span>'
 
 
 def _interface_html(facts: Facts, interface: Interface) -> str:
@@ -254,7 +270,8 @@ def recent_calls_html(calls: pd.DataFrame, facts: Facts) -> str:
     """
     session = as_html(f"{facts.name}." if facts.name else "")
     if calls.empty:
-        words = "No calls." if facts.is_closed else f"No calls yet; for one, run <code>{session}accounts()</code>."
+        to_call = f"; for one, run <code>{session}accounts()</code>" if session else ""
+        words = "No calls." if facts.is_closed else f"No calls yet{to_call}."
         return f'<div class="toolkit-calls"><div>{words}</div></div>'
     head = "".join(f'<th scope="col">{column}</th>' for column in _COLUMNS)
     body = "".join(_row_html(call) for call in calls.itertuples())

@@ -16,7 +16,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
 _SCOPE_PART: Final = re.compile(r"[!#-\[\]-~]+")  # RFC 6749 appendix A.4
-HOW_TO_GIVE_A_KEY: Final = "Choose its file, or paste it: PEM or JWK."
+HOW_TO_GIVE_A_KEY: Final = "Choose its file, or paste the whole text of the file."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def _option(name: str, hint: str = "", choices: tuple[tuple[str, str], ...] = ()
 
 
 _CLIENT_ID: Final = Field("client_id", masked=False, is_proof=False)
-_SCOPE: Final = _option("scope", "Empty: what the service grants by itself. Several are separated by spaces.")
+_SCOPE: Final = _option("scope", "Leave it empty for what the service grants by itself. Put a space between several.")
 _SCHEMES: Final = (("", "two headers (the usual way)"), ("basic", "HTTP Basic"))
 _ALGORITHMS: Final = (("", "the usual one for the key"), *((name, name) for name in ALGORITHMS))
 FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
@@ -65,9 +65,9 @@ FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
     CredentialKind.CLIENT_KEY: (
         _CLIENT_ID,
         Field("private_key", is_key=True),
-        _option("key_id", "Empty: the one that the key itself names, if any."),
+        _option("key_id", "Leave it empty to use the ID in the key, if it has one."),
         _option("algorithm", choices=_ALGORITHMS),
-        _option("audience", "Empty: the URL of the token endpoint. “issuer”: the auth address."),
+        _option("audience", "Leave it empty for the URL of the token endpoint; “issuer” is the auth address."),
         _SCOPE,
     ),
 }

@@ -104,13 +104,17 @@ def no_address(
     if settings.file is None:
         return PanelProblem("environment", what, "Set it in the settings that the cell gives to tk.panel().")
     variables = " and ".join(variable_name(name) for name in missing)
-    # Not the whole path: what the panel shows is saved with the notebook.
-    place = f"{settings.file.name} (folder “{excerpt(settings.file.absolute().parent.name)}”)"
+    place = file_in_words(settings.file)
     variable = "variable" if len(missing) == 1 else "variables"
     next_step = f"Set {names} under [addresses] in {place}, or the {variable} {variables}; then run this cell again."
     if not settings.addresses:
         next_step += "\nTo try it without a service, run service = tk.practice().start() in a cell."
     return PanelProblem("environment", what, next_step)
+
+
+def file_in_words(file: Path) -> str:
+    """Return a file with its folder, not with its whole path: what the panel shows is saved with the notebook."""
+    return f"{file.name} (folder “{excerpt(file.absolute().parent.name)}”)"
 
 
 def untrusted(new: Iterable[Change]) -> PanelProblem:
@@ -173,6 +177,8 @@ def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ())
         fields: the fields that the credentials were typed into; empty if they were not typed.
     """
     what, next_step = error.what, error.next_step
+    if isinstance(error, TokenRefused) and error.error == "invalid_scope" and fields:
+        return PanelProblem("scope", what, "Check the scope: the service does not grant it to this client.")
     if isinstance(error, ServiceError) and error.status == _UNAUTHORIZED:
         # The words of the error are about a table, but the trial call is the panel's own.
         what = f"The service did not accept these credentials (status {error.status})."

@@ -66,7 +66,7 @@ export default () => {
       bar.firstElementChild.style.width = `${percent}%`;
       place.querySelector(".toolkit-left").textContent =
         isGone()
-          ? "known while the kernel runs"
+          ? "not kept: the kernel has ended"
           : left > 0
             ? `${place.dataset.counting} · ${clockText(left)} of ${clockText(token.lifetime)} left`
             : isAnswered
