@@ -324,7 +324,7 @@ def test_going_offline_later_keeps_calls_from_going_out(open_panel, service, mon
     user = open_panel(None, service.credentials["paper"])
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     user.press()
-    assert "TOOLKIT_OFFLINE keeps calls from going out" in user.words("mode")
+    assert "TOOLKIT_OFFLINE keeps calls from being sent" in user.words("mode")
     assert not service.stats.by_endpoint
 
 
