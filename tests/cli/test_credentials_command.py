@@ -27,7 +27,7 @@ from toolkit.auth.destination_memory import check_destinations
 from toolkit.auth.profiles.saving import find_credentials, load_credentials
 from toolkit.cli.credentials_command import app
 from toolkit.core.document import ADDRESS_NAMES
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError, UnsafeAddress
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, UnsafeAddress
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 
@@ -161,31 +161,71 @@ def test_add_key_pair(person, home, project):
 
 
 def test_add_default(person):
-    """The hints for the profile `default` leave out its name; the header prefix is said to be the default."""
+    """The hints for the profile `default` leave out its name; the header prefix of the document is not shown."""
     _, output = add_pair(person, "default")
     assert 'tk.Session("paper") ' in output
-    assert "header prefix  SVC  (default)" in output
+    assert "header" not in output
     assert "is not set" not in output
     add_pair(person, "research")
     assert "remark" not in run("list")
 
 
+def test_header_prefix_of_the_project(person, project):
+    """Another header prefix is shown with the headers that it stands for, because they carry the secrets."""
+    text = (project / "toolkit.toml").read_text()
+    (project / "toolkit.toml").write_text(f'header_prefix = "ACME"\n{text}')
+    _, output = add_pair(person)
+    headers = "ACME: the headers are ACME-API-KEY-ID and ACME-API-SECRET-KEY"
+    assert f"header prefix  {headers}  (~/project/toolkit.toml)" in output
+
+
+def test_pasted_spaces(person):
+    """Space around a pasted value is left out, also from a pipe."""
+    person.types(" PK-1234567\t", "secret-1234567 ")
+    run("add", "typed", "-e", "live")
+    run("add", "piped", "-e", "live", "--stdin", piped=" PK-1234567\nsecret-1234567 \r\n")
+    for name in ("typed", "piped"):
+        loaded = load_credentials("live", name)
+        assert (loaded.key_id.reveal(), loaded.secret_key.reveal()) == ("PK-1234567", "secret-1234567")
+
+
+def test_malformed_answer(person, project):
+    """A malformed answer is asked for again at once, with what is wrong with it; the others stay."""
+    (project / "key.pem").write_text(pem())
+    person.types("", "PK-12 34\x00", "PK-1234567", "secr\u00e9t-1234567", "secret-1234567")
+    output = run("add", "mine", "-e", "live")
+    assert person.unseen == ["Key ID of live: "] * 3 + ["Secret key of live: "] * 2
+    for flaw in ("key ID is empty", "key ID contains a control character", "secret key contains a character outside"):
+        assert f"The {flaw}" in output
+    assert "1234567" not in output
+    person.types("client-1", "missing.pem", "key.pem")
+    assert "Cannot read the file of the private key" in run("add", "fund", "-e", "broker-live", "--kind", "client-key")
+    person.types("\u00e9", "\u00e9", "\u00e9", "PK-1234567")
+    assert "outside ASCII" in refusal("add", "other", "-e", "live")
+
+
 def test_missing_address(person, project):
-    """`add` says which address is missing, and that the credentials have to be allowed to go there later."""
+    """`add` says once which address is missing, and that the credentials have to be allowed to go there later."""
     (project / "toolkit.toml").write_text('[addresses]\ntrading_paper = "https://trading-paper.example.com"\n')
     _, output = add_pair(person)
-    assert "market_data is not set." in output
+    assert output.count("market_data is not set.") == 1
     assert "`toolkit credentials allow mine --environment paper` once" in output
 
 
-def test_addresses_are_printed_before_asking(person, monkeypatch, capsys):
-    """The addresses are printed before the first question, because the project may be a stranger's."""
+def test_addresses_are_printed_before_asking(person, project, monkeypatch):
+    """The addresses are printed before the first question, because the project may be a stranger's.
+
+    So are those that are missing, because the person may want to set them first.
+    """
+    (project / "toolkit.toml").write_text('[addresses]\ntrading_paper = "https://trading-paper.example.com"\n')
 
     def interrupt(_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("getpass.getpass", interrupt)
-    assert "https://trading-paper.example.com" in run("add", "mine", "-e", "paper", status=130)
+    output = run("add", "mine", "-e", "paper", status=130)
+    assert "https://trading-paper.example.com" in output
+    assert "market_data is not set." in output
     assert run("list").startswith("No profile exists.")
 
 
@@ -320,6 +360,14 @@ def test_stdin_at_a_terminal(monkeypatch):
         (["../a", "-e", "live"], "profile name", ConfigurationError),
         (["a", "-e", "broker-live", "--form-field", "kanari-5f1d"], "no equals sign", ConfigurationError),
         (["a", "-e", "broker-live", "--key-file", "kanari-5f1d.pem"], "--key-file names", ConfigurationError),
+        (["a", "-e", "live", "--key-file", "kanari-5f1d.pem"], "--key-file in your input cannot", CredentialsMismatch),
+        (["a", "-e", "live", "--client-id", "kanari-5f1d"], "--client-id in your input cannot", CredentialsMismatch),
+        (["a", "-e", "broker-live", "--scheme", "basic"], "--scheme in your input cannot", CredentialsMismatch),
+        (
+            ["a", "-e", "broker-live", "--kind", "client-secret", "--key-id", "kanari-5f1d"],
+            "--key-id in your input cannot be used with a client secret",
+            ConfigurationError,
+        ),
     ],
 )
 def test_refused_before_asking(person, arguments, output, kind):
@@ -330,19 +378,10 @@ def test_refused_before_asking(person, arguments, output, kind):
     assert (person.unseen, person.seen) == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("options", "output"),
-    [
-        (["-e", "live", "--client-id", "c"], "--client-id"),
-        (["-e", "broker-live", "--scheme", "basic"], "--scheme"),
-        (["-e", "broker-live", "--kind", "client-secret", "--key-id", "k"], "--key-id"),
-        (["-e", "live", "--scheme", "digest"], "scheme"),
-    ],
-)
-def test_option_of_another_kind(person, options, output):
-    """An option that does not belong to the kind is refused by name."""
+def test_malformed_option(person):
+    """An option with a value that it does not take is refused by name, and nothing is saved."""
     person.types("value-1-long-enough", "value-2-long-enough")
-    assert output in refusal("add", "a", *options, kind=ToolkitError)
+    assert "scheme" in refusal("add", "a", "-e", "live", "--scheme", "digest")
     assert "No profile exists" in run("list")
 
 

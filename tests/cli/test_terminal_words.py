@@ -31,6 +31,10 @@ OPTIONS = {"--scheme", "--replace", "--mode", "--play-log", "--key-file"}
         ),
         ('Choose another cassette; or replay this one with mode="none".', "Choose another cassette."),
         ("Give a file as a pathlib.Path: Path(...).", "Give the file with --key-file."),
+        (
+            "Free some disk space. The response, if there was one, is this error's `response`. Nothing was recorded.",
+            "Free some disk space. Nothing was recorded.",
+        ),
     ],
 )
 def test_words(text, shown):

@@ -160,6 +160,10 @@ def test_malformed_file(project, text, line):
     ("text", "words"),
     [
         ('[addreses]\nauth = "https://a.example"', ["Unknown setting 'addreses'", "Did you mean addresses?"]),
+        (
+            'trading_paper = "https://a.example"',
+            ["trading_paper in ", " outside the table of addresses.", "Write it under a line [addresses]"],
+        ),
         ('header_prefx = "ACME"', ["Unknown setting 'header_prefx'", "Did you mean header_prefix?"]),
         ('client_secret = "QXZ012345678"', ["looks like a credential", "tk.save_credentials()"]),
         (

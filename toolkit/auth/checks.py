@@ -49,13 +49,22 @@ def text(value: object, about: str) -> str:
         )
     if not value:
         raise ConfigurationError(f"The {label} is empty.", f"Use the {label} that the service issued.", about=about)
-    if value != value.strip() or not value.isascii() or not value.isprintable():
+    if flaw := _flaw(value):
         raise ConfigurationError(
-            f"The {label} contains a line break, a control character, surrounding spaces or a non-ASCII character.",
-            "Copy it again; it is one run of printable characters.",
-            about=about,
+            f"The {label} {flaw}.", "Copy it again; it is one run of printable characters.", about=about
         )
     return value
+
+
+def _flaw(value: str) -> str:
+    """Return what keeps a value from being one run of printable ASCII characters, or ""."""
+    if "\n" in value or "\r" in value:
+        return "contains a line break"
+    if value != value.strip():
+        return "begins or ends with a space"
+    if not value.isascii():
+        return "contains a character outside ASCII"
+    return "" if value.isprintable() else "contains a control character"
 
 
 def optional_text(value: object, about: str) -> str | None:

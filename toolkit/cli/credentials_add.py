@@ -85,6 +85,7 @@ def add(
     fields = {field: Secret(text) for field, text in options.items() if text is not None}
     provided = {*fields, *(["private_key"] if key_file else [])}
     chosen_kind = values.credential_kind(environment, kind, provided)
+    values.check_options(environment, chosen_kind, provided)
     destinations = destinations_to_save(environment, chosen_kind, settings)
     checks.profile_name(name)
     source = values.value_source(environment, piped=stdin, is_needed=not provided.issuperset(REQUIRED[chosen_kind]))
@@ -93,6 +94,7 @@ def add(
         fields["private_key"] = values.read_key_file(key_file, "the file that --key-file names")
     # Before the secrets are typed: the project may be a stranger's.
     print_destinations(console, destinations)
+    print_missing_addresses(console, environment, name, settings)
     confirm_new(console, new_in_environment(environment, chosen_kind, settings), yes=yes, piped=stdin)
     credentials = values.collect_fields(environment, name, chosen_kind, fields, source).credentials()
     saved = save_credentials(credentials, name, settings=settings)
@@ -102,7 +104,6 @@ def add(
         soft_wrap=True,
     )
     _warn_if_hidden(console, settings, saved)
-    print_missing_addresses(console, environment, name, settings)
     terminal.print_next_steps(
         console,
         [

@@ -8,8 +8,9 @@ from rich.console import Console
 from toolkit.auth.destinations import HEADER_PREFIX, Change, Destination
 from toolkit.auth.profiles.prompt import can_ask
 from toolkit.cli import terminal
-from toolkit.core.document import DEFAULT_HEADER_PREFIX, Environment
+from toolkit.core.document import DEFAULT_HEADER_PREFIX, Environment, header_names
 from toolkit.core.errors import UnsafeAddress
+from toolkit.core.programs import pasteable
 from toolkit.core.shells import shell_word
 from toolkit.local.settings import Settings
 
@@ -18,9 +19,12 @@ def print_destinations(console: Console, destinations: list[Destination]) -> Non
     """Print where the secrets of credentials are sent, and which file or variable says so."""
     console.print("Secrets are sent only to these addresses:", soft_wrap=True)
     for destination in destinations:
-        is_default = (destination.name, destination.text) == (HEADER_PREFIX, DEFAULT_HEADER_PREFIX)
-        place = "default" if is_default else destination.place_in_words
-        line = f"{destination.label}  {destination.text}  ({place})"
+        if (destination.name, destination.text) == (HEADER_PREFIX, DEFAULT_HEADER_PREFIX):
+            continue
+        text = destination.text
+        if destination.name == HEADER_PREFIX:
+            text += f": the headers are {' and '.join(header_names(text))}"
+        line = f"{destination.label}  {text}  ({destination.place_in_words})"
         console.print(f"  {terminal.escape(line)}", highlight=False, soft_wrap=True)
 
 
@@ -30,8 +34,10 @@ def print_missing_addresses(console: Console, environment: Environment, name: st
     if missing:
         them = "it" if len(missing) == 1 else "them"
         console.print(
-            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set. If you set {them} later, run "
-            f"`toolkit credentials allow {shell_word(name)} --environment {environment}` once.",
+            pasteable(
+                f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set. If you set {them} later, run "
+                f"`toolkit credentials allow {shell_word(name)} --environment {environment}` once."
+            ),
             highlight=False,
             soft_wrap=True,
         )

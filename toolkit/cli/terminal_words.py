@@ -23,11 +23,13 @@ _PHRASES: Final = (
         "Give the file of a private key, PEM or JWK, with --key-file.",
     ),
     ("Give a file as a pathlib.Path: Path(...).", "Give the file with --key-file."),
-    ("; or save a profile with `toolkit credentials add` or save_credentials()", "; or run `toolkit credentials add`"),
     ("save the credentials with save_credentials()", "run `toolkit credentials add`"),
     (", or save the credentials again with save_credentials()", ", or run `toolkit credentials add` again"),
     (", or pass a key: tk.Rules(pseudonyms=..., key=...)", ", or take pseudonyms out of toolkit.toml"),
     ('; or replay this one with mode="none"', ""),  # the commands that record have no such mode
+    (" at a terminal, or save_credentials() in Python", ""),
+    ("The response, if there was one, is this error's `response`.", ""),
+    ("The call was made; its answer, if any, is this error's `response`.", "The call was made."),
     ("open the cassette online with", "record online with"),
     (
         'Leave verify out, or pass verify="system" or the path of a file with the certificate authority.',
@@ -47,6 +49,7 @@ def for_terminal(text: str, options: Collection[str]) -> str:
     """
     for phrase, words in _PHRASES:
         text = text.replace(phrase, words)
+    text = text.replace("  ", " ").strip()  # where a sentence was left out
 
     def option(match: re.Match[str]) -> str:
         name = f"--{match['name'].replace('_', '-')}"

@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
+import typer
+
+from toolkit.auth import checks
 from toolkit.auth.profiles.fields import REQUIRED, ProfileFields
-from toolkit.auth.profiles.prompt import ask_secret, can_ask, field_in_words
+from toolkit.auth.profiles.prompt import Prompt, ask_secret, can_ask, field_in_words
 from toolkit.auth.profiles.serialize import PASSPHRASE
 from toolkit.auth.profiles.variables import variables_to_set
 from toolkit.core.document import CredentialKind
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
+from toolkit.core.tracebacks import frameless
 from toolkit.local.files import expanded, read_text
 
 if TYPE_CHECKING:
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
 
     from toolkit.core.document import Environment
 
+_TRIES: Final = 3  # to type a value
 _LARGEST_INPUT: Final = 1 << 20  # bytes
 # RFC 7468 section 11, and RFC 1421 section 4.6.1.1 for the older form.
 _ENCRYPTED: Final = re.compile(r"-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type:\s*4,\s*ENCRYPTED")
@@ -59,20 +66,30 @@ class KindOption(StrEnum):
 
 
 class TypedValues:
-    """Asks at the terminal; secrets are not shown while they are typed."""
+    """Asks at the terminal; secrets are not shown while they are typed. A malformed answer is asked for again."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
 
     def value(self, field: str) -> Secret:
-        check_terminal(self._environment)
         prompt = input if field == "client_id" else None
-        return ask_secret(f"{field_in_words(field)} of {self._environment}: ", prompt)
+        question = f"{field_in_words(field)} of {self._environment}: "
+        return self._ask(question, prompt, partial(_cleaned, field))
 
     def key(self) -> Secret:
+        return self._ask(f"File of the private key of {self._environment} (PEM or JWK): ", input, _key_in)
+
+    @frameless
+    def _ask(self, question: str, prompt: Prompt | None, read: Callable[[Secret], Secret]) -> Secret:
+        """Return what `read` makes of the answer; its errors are printed, and the last of them is raised."""
         check_terminal(self._environment)
-        path = ask_secret(f"File of the private key of {self._environment} (PEM or JWK): ", input)
-        return read_key_file(Path(path.reveal().strip()), "the file of the private key")
+        for _ in range(_TRIES - 1):
+            answer = ask_secret(question, prompt)
+            try:
+                return read(answer)
+            except ConfigurationError as error:
+                typer.echo(f"{error.what} {error.next_step}", err=True)
+        return read(ask_secret(question, prompt))
 
 
 class PipedValues:
@@ -83,7 +100,8 @@ class PipedValues:
 
     def value(self, field: str) -> Secret:
         line, _, rest = self._rest.reveal().partition("\n")
-        return self._take(Secret(line.removesuffix("\r")), Secret(rest), field_in_words(field))
+        value = Secret(line.removesuffix("\r") if field == PASSPHRASE else line.strip())
+        return self._take(value, Secret(rest), field_in_words(field))
 
     def key(self) -> Secret:
         # A PEM ends with its END line. A JWK may have several lines and ends with the text.
@@ -181,6 +199,16 @@ def encode_form(scope: str | None, fields: Iterable[str]) -> str | None:
     return urlencode(pairs) if pairs else None
 
 
+def check_options(environment: Environment, kind: CredentialKind, fields: Iterable[str]) -> None:
+    """Check that the fields for which there were options can be used together, before anything is asked.
+
+    Raises:
+        CredentialsMismatch: if the environment does not take one of them.
+        ConfigurationError: if the kind does not take one of them.
+    """
+    _profile_fields(environment, "", dict.fromkeys(fields, Secret(""))).check_fits(kind)
+
+
 def collect_fields(
     environment: Environment, name: str, kind: CredentialKind, options: Mapping[str, Secret], source: ValueSource
 ) -> ProfileFields:
@@ -195,9 +223,28 @@ def collect_fields(
             values[field] = source.key() if field == "private_key" else source.value(field)
     if kind is CredentialKind.CLIENT_KEY and _ENCRYPTED.search(values["private_key"].reveal()):
         values[PASSPHRASE] = source.value(PASSPHRASE)
+    return _profile_fields(environment, name, values)
+
+
+def _profile_fields(environment: Environment, name: str, values: Mapping[str, Secret]) -> ProfileFields:
     return ProfileFields(
         environment, name, "your input", values, lambda field: _OPTIONS.get(field, field_in_words(field)), Path()
     )
+
+
+def _cleaned(field: str, answer: Secret) -> Secret:
+    """Return an answer without the space around it, which comes along when a value is pasted, and check it.
+
+    Only a passphrase may have spaces of its own.
+
+    Raises:
+        ConfigurationError: if it is not one run of printable characters.
+    """
+    return answer if field == PASSPHRASE else checks.secret(Secret(answer.reveal().strip()), field)
+
+
+def _key_in(answer: Secret) -> Secret:
+    return read_key_file(Path(answer.reveal().strip()), "the file of the private key")
 
 
 def read_key_file(file: Path, description: str) -> Secret:

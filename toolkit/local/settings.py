@@ -32,13 +32,13 @@ from toolkit.local.files import expanded
 from toolkit.local.folders import PROJECT_VARIABLE, SETTINGS_FILE, current_project, how_to_name_project
 from toolkit.local.settings_checks import (
     check_inside,
+    check_key,
     check_known,
     check_sharing,
     checked_verify,
     listed,
     lists_of,
     quoted,
-    refuse_credentials,
 )
 from toolkit.local.toml_text import read_toml
 
@@ -175,8 +175,7 @@ class Settings:
             file = project / SETTINGS_FILE
             values = read_toml(file) if file.is_file() else {}
         for key in values:
-            refuse_credentials(key, file)
-            check_known(key, _KEYS, "setting", where=f" in {file}")
+            check_key(key, _KEYS, file)
         addresses = values.get("addresses", {})
         if not isinstance(addresses, dict):
             raise ConfigurationError(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.core.arguments import LONGEST_QUOTE
+from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import nearest
@@ -100,8 +101,14 @@ def check_inside(cassettes: str | Path, project: Path, file: Path) -> None:
         )
 
 
-def refuse_credentials(key: str, file: Path) -> None:
-    """Refuse a setting that looks like a credential. It is not quoted, because even its name may be a secret."""
+def check_key(key: str, known: Iterable[str], file: Path) -> None:
+    """Refuse a setting that is not known, is an address outside its table, or looks like a credential.
+
+    The last is not quoted, because even its name may be a secret.
+
+    Raises:
+        ConfigurationError: if the key is refused.
+    """
     if _CREDENTIAL_WORD.search(key):
         raise ConfigurationError(
             f"{file} has a setting that looks like a credential.",
@@ -109,6 +116,13 @@ def refuse_credentials(key: str, file: Path) -> None:
             "file was shared, and save it with tk.save_credentials() or set a variable such as "
             "TOOLKIT_PAPER_SECRET_KEY.",
         )
+    if key in ADDRESS_NAMES:
+        raise ConfigurationError(
+            f"{key} in {file} stands outside the table of addresses.",
+            f'Write it under a line [addresses], like {key} = "https://...".',
+            about=key,
+        )
+    check_known(key, known, "setting", where=f" in {file}")
 
 
 def check_known(name: str, names: Iterable[str], noun: str, *, where: str = "") -> None:

@@ -269,11 +269,11 @@ def test_load_one_of_several(settings, project):
 @pytest.mark.parametrize(
     ("environment", "wanted"),
     [
-        ("paper", "Set TOOLKIT_PAPER_KEY_ID and TOOLKIT_PAPER_SECRET_KEY, as"),
+        ("paper", "set TOOLKIT_PAPER_KEY_ID and TOOLKIT_PAPER_SECRET_KEY, as"),
         (
             "broker-live",
             (
-                "Set TOOLKIT_BROKER_LIVE_CLIENT_ID and TOOLKIT_BROKER_LIVE_CLIENT_SECRET, or "
+                "set TOOLKIT_BROKER_LIVE_CLIENT_ID and TOOLKIT_BROKER_LIVE_CLIENT_SECRET, or "
                 "TOOLKIT_BROKER_LIVE_CLIENT_ID and TOOLKIT_BROKER_LIVE_PRIVATE_KEY_FILE, as"
             ),
         ),
@@ -284,6 +284,8 @@ def test_load_nothing(settings, environment, wanted):
     for name in (None, "default"):
         with pytest.raises(ConfigurationError) as caught:
             load_credentials(environment, name, settings=settings)
+        command = f"`toolkit credentials add default --environment {environment}`"
+        assert caught.value.next_step.startswith(f"To save {'it' if name else 'one'}, run {command} ")
         assert wanted in str(caught.value)
         for place in (str(Path("~/project/.env")), str(Path("~/.config/service-access-toolkit/profiles"))):
             assert place in str(caught.value)
@@ -300,14 +302,18 @@ def test_load_unknown_name(settings):
         "TOOLKIT_LIVE__FUND_SECRET_KEY": "secret-2",
     }
     for environment, what, next_step in (
-        ("live", "for live.", "Choose one of default, fund; or set TOOLKIT_LIVE__<PROFILE>_KEY_ID and "),
-        ("paper", "for paper, and no other does.", "Set TOOLKIT_PAPER__<PROFILE>_KEY_ID and "),
+        ("live", "for live.", "Choose one of default, fund. To save it, run `toolkit credentials add {} -"),
+        ("paper", "for paper, and no other does.", "To save it, run `toolkit credentials add {} -"),
     ):
-        for name, shown in (("nosuch", "'nosuch'"), ("\x1b[2J", "'[2J'"), ("sk-5ecret", "of that name")):
+        for name, shown, new in (
+            ("nosuch", "'nosuch'", "nosuch"),
+            ("\x1b[2J", "'[2J'", "NAME"),
+            ("sk-5ecret", "of that name", "NAME"),
+        ):
             with pytest.raises(ConfigurationError) as caught:
                 load_credentials(environment, name, settings=settings, environ=environ)
             assert caught.value.what == f"The profile {shown} does not exist {what}"
-            assert caught.value.next_step.startswith(next_step)
+            assert caught.value.next_step.startswith(next_step.format(new))
             assert "sk-5ecret" not in str(caught.value)
 
 

@@ -100,13 +100,7 @@ class ProfileFields:
             CredentialsMismatch: if the environment does not take a field.
             ConfigurationError: if a field is missing, is given twice, or cannot be used with the others.
         """
-        if foreign := self.values.keys() - fields_of(self.environment):
-            kinds = " or a ".join(sorted(self.environment.rules.credentials))
-            raise CredentialsMismatch(
-                f"{self._labels(foreign)} in {self.source} cannot be for {self.environment}.",
-                f"A {self.environment.rules.holder} uses a {kinds}.",
-                about=min(foreign),
-            )
+        self._check_environment()
         for file, field in _FILES.items():
             if {file, field} <= self.values.keys():
                 raise self._both_set({file, field})
@@ -116,13 +110,18 @@ class ProfileFields:
         kind = self._intended_kind(present)
         if missing := [field for field in REQUIRED[kind] if field not in present]:
             raise self._incomplete(missing)
-        if useless := present - {*REQUIRED[kind], *_OPTIONAL[kind]}:
-            raise ConfigurationError(
-                f"{self._labels(useless)} in {self.source} cannot be used with a {kind}.",
-                "Remove it.",
-                about=min(useless),
-            )
+        self._check_kind(kind)
         return kind
+
+    def check_fits(self, kind: CredentialKind) -> None:
+        """Check that the fields, of which some may still be missing, can be used with a kind of credentials.
+
+        Raises:
+            CredentialsMismatch: if the environment does not take a field.
+            ConfigurationError: if the kind does not take a field.
+        """
+        self._check_environment()
+        self._check_kind(kind)
 
     @frameless
     def credentials(self) -> Credentials:
@@ -140,6 +139,24 @@ class ProfileFields:
             raise ConfigurationError(f"From {self.source}: {error.what}", error.next_step, about=error.about) from None
         credentials.note_source(self.source)
         return credentials
+
+    def _check_environment(self) -> None:
+        if foreign := self.values.keys() - fields_of(self.environment):
+            kinds = " or a ".join(sorted(self.environment.rules.credentials))
+            raise CredentialsMismatch(
+                f"{self._labels(foreign)} in {self.source} cannot be for {self.environment}.",
+                f"A {self.environment.rules.holder} uses a {kinds}.",
+                about=min(foreign),
+            )
+
+    def _check_kind(self, kind: CredentialKind) -> None:
+        present = {_FILES.get(field, field) for field in self.values}
+        if useless := present - {*REQUIRED[kind], *_OPTIONAL[kind]}:
+            raise ConfigurationError(
+                f"{self._labels(useless)} in {self.source} cannot be used with a {kind}.",
+                "Remove it.",
+                about=min(useless),
+            )
 
     def _intended_kind(self, present: set[str]) -> CredentialKind:
         if CredentialKind.KEY_PAIR in self.environment.rules.credentials:

@@ -30,6 +30,7 @@ from toolkit.auth.profiles.variables import DEFAULT, variables_to_set
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.core.shells import shell_word
 from toolkit.core.tracebacks import frameless
 from toolkit.core.user_code import warn
 from toolkit.local.dotenv import FILE_NAME
@@ -248,12 +249,14 @@ def _not_found(environment: Environment, name: str | None, others: list[str], se
         what = f"No profile exists for {environment}."
     else:
         what = f"The profile {_quoted(name)} does not exist for {environment}{'' if others else ', and no other does'}."
-    choices = f"Choose one of {', '.join(others)}; or set" if others else "Set"
+    choice = f"Choose one of {', '.join(others)}. " if others else ""
+    new = name or DEFAULT
+    new = shell_word(new) if len(new) < SHORTEST_SECRET and new.isprintable() else "NAME"
     return ConfigurationError(
         what,
-        f"{choices} {variables_to_set(environment, name)}, as environment variables or in "
-        f"{shown(settings.project / FILE_NAME)}; or save a profile with `toolkit credentials add` or "
-        f"save_credentials(). Looked there and in {shown(profiles_folder())}.",
+        f"{choice}To save {'it' if name else 'one'}, run `toolkit credentials add {new} --environment {environment}` "
+        f"at a terminal, or save_credentials() in Python. Or set {variables_to_set(environment, name)}, as environment "
+        f"variables or in {shown(settings.project / FILE_NAME)}. Looked there and in {shown(profiles_folder())}.",
         about="name" if name else "credentials",
     )
 
