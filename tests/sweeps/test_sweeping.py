@@ -6,8 +6,10 @@ import asyncio
 import warnings
 from collections import Counter
 
+import canaries
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import toolkit as tk
@@ -308,6 +310,26 @@ def test_a_member_called_key_keeps_its_name(session, answering, tmp_path):
     assert table["sweep_key"].tolist() == ["a", "b"]
     assert table["key"].dropna().to_dict() == {1: "own"}
     assert sorted(pd.read_parquet(into)["sweep_key"]) == ["a", "b"]
+
+
+def test_no_secret_reaches_the_folder(settings, make_credentials, service, tmp_path):
+    """Rows of a service that repeats credentials have placeholders, as a replay has, and so have reasons."""
+    credentials = make_credentials("broker-sandbox")
+    [text] = canaries.secrets_of(credentials)
+
+    def answer(request):
+        rows = [{text: request.headers["Authorization"], "secret": text, "qty": "1"}]
+        return service.reply(rows if request.url.path.endswith("2/positions") else {"rows": 5, "list": rows, text: []})
+
+    service.answer = answer
+    session = tk.Session(credentials=credentials, settings=settings, transport=service)
+    result = tk.sweep(session.broker, ["acc-1", "acc-2"], path_of, into=tmp_path / "x", records="rows")
+    result.retry()
+    result = tk.sweep(session.broker, ["acc-2"], path_of, into=tmp_path / "y")
+    assert result.table().loc[0].tolist() == ["acc-2", "Bearer <ACCESS_TOKEN>", "<CLIENT_SECRET>", 1]
+    seen = [str(pa.parquet.read_table(file).to_pylist()) for file in tmp_path.rglob("*.parquet")]
+    assert len(seen) >= 2
+    canaries.assert_absent("".join(seen).encode(), [text, *service.issued])
 
 
 def test_answers_that_are_no_rows_are_failures_of_their_keys(session, answering, tmp_path):

@@ -58,7 +58,7 @@ class Batch:
 
     Args:
         make_builder: makes an empty TableBuilder.
-        is_secret: checks whether an answer holds a secret, so that no reason may quote it.
+        scrub: returns a body with placeholders for secrets, so that neither a row nor a reason has them.
         schema: the columns and types of the rows, or None to infer them.
 
     Attributes:
@@ -69,12 +69,12 @@ class Batch:
         self,
         make_builder: Callable[[], TableBuilder],
         *,
-        is_secret: Callable[[bytes], bool],
+        scrub: Callable[[bytes], bytes],
         schema: pa.Schema | None = None,
     ) -> None:
         self.rows = 0
         self._make_builder = make_builder
-        self._is_secret = is_secret
+        self._scrub = scrub
         self._schema = schema
         self._builder = make_builder()
         self._keys: list[Key] = []
@@ -88,7 +88,11 @@ class Batch:
 
     def add(self, outcome: Answered) -> KeyFailure | None:
         """Add the answers of a key, or return why they have no rows; then nothing is added."""
-        answers = outcome.answers
+        bodies = [self._scrub(answer.content) for answer in outcome.answers]
+        # A response says more than its body, so a body stands only for a response that repeats a secret.
+        answers = [
+            answer if body == answer.content else body for answer, body in zip(outcome.answers, bodies, strict=True)
+        ]
         try:
             if len(answers) > 1:  # all pages or none
                 _add(self._make_builder(), answers)
@@ -96,11 +100,11 @@ class Batch:
         except (TabulationError, ServiceError) as error:
             if self._builder.count > self.rows:  # a page that fits by itself, but not the rows of other keys
                 self._builder = self._built(self._bodies)
-            return self._failure(outcome.key, error, [answer.content for answer in answers])
+            return _failure(outcome.key, error)
         self.rows += count
         self._counts.append(count)
         self._keys.append(outcome.key)
-        self._bodies.append([answer.content for answer in answers])
+        self._bodies.append(bodies)
         return None
 
     def finish(self, kind: KeyKind) -> tuple[list[KeyedRows], list[KeyFailure]]:
@@ -115,7 +119,7 @@ class Batch:
             return [self._keyed(builder, keys, counts, kind)], []
         except TabulationError as error:
             if len(keys) == 1:
-                return [], [self._failure(keys[0], error, self._bodies[part.start])]
+                return [], [_failure(keys[0], error)]
         middle = (part.start + part.stop) // 2
         rows: list[KeyedRows] = []
         failures: list[KeyFailure] = []
@@ -144,10 +148,9 @@ class Batch:
         repeated = key_array(keys, kind).take(np.repeat(np.arange(len(keys)), counts))
         return KeyedRows(table.add_column(0, column, repeated), column, list(keys))
 
-    def _failure(self, key: Key, error: TabulationError | ServiceError, bodies: Iterable[bytes]) -> KeyFailure:
-        quotes = any(map(self._is_secret, bodies))
-        reason = "The answer cannot be read as a table." if quotes else excerpt(error.what, LONGEST_REASON)
-        return KeyFailure(key, 200, reason, is_final=True)
+
+def _failure(key: Key, error: TabulationError | ServiceError) -> KeyFailure:
+    return KeyFailure(key, 200, excerpt(error.what, LONGEST_REASON), is_final=True)
 
 
 def _without_key(table: pa.Table) -> pa.Table:
@@ -163,14 +166,14 @@ def batch_maker(definition: Definition, schema: pa.Schema | None, known: KnownSe
     Args:
         definition: says how answers become rows.
         schema: the requested schema, or None.
-        known: secrets that no reason may quote.
+        known: secrets that do not belong in a folder.
     """
     from toolkit.tables.joining import TableBuilder
 
     builder = partial(
         TableBuilder, numbers=definition.numbers, records=definition.records, key=definition.key, schema=schema
     )
-    return lambda: Batch(builder, is_secret=lambda content: known.scrub(content) != content, schema=schema)
+    return lambda: Batch(builder, scrub=known.scrub, schema=schema)
 
 
 def joined(parts: Sequence[KeyedRows]) -> KeyedRows:
