@@ -192,6 +192,7 @@ def test_search_without_results_leads_on(address: str, chrome: Any) -> None:
     tab = chrome.new_page(viewport=PHONE)
     tab.goto(f"{address}/search.html?q=xyzzy")
     tab.click("text=Find it by question")
+    tab.wait_for_load_state()
     assert tab.url == f"{address}/index.html#find-it-by-question"
     tab.close()
 
