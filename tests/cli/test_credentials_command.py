@@ -497,6 +497,8 @@ def test_test_command(service, name, environment, lines):
     """Each interface is called once, after the token request of a broker partner; no body is shown."""
     save(service, name)
     output = run("test", "--environment", environment)
+    assert "live calls" in output
+    assert re.search(rf"{environment}: a .*, with the profile mine \(.*\)", output)
     positions = [re.search(line, output).start() for line in lines]
     assert positions == sorted(positions)
     assert "reachable; the service's document shows nothing to call there" in output
@@ -528,6 +530,29 @@ def test_test_command_refused(service):
     assert re.search(r"auth +POST /v1/oauth2/token .*refused", output)
     assert output.count("not called: it needs a token") == 2
     assert "kanari" not in output
+    assert "Check client ID, secret or key of the profile mine, and that they belong to broker-sandbox." in output
+    assert "To save other credentials in their place: toolkit credentials add mine --environment broker" in output
+
+
+def test_test_command_refused_from_variables(service, monkeypatch):
+    """Refused credentials that were not saved are corrected where they come from."""
+    monkeypatch.setenv("TOOLKIT_PAPER_KEY_ID", "PK-1234567")
+    monkeypatch.setenv("TOOLKIT_PAPER_SECRET_KEY", "kanari-5f1d-wrong")
+    output = run("test", "-e", "paper", status=1)
+    assert "paper: a paper account, with the profile default (environment variables)" in output
+    assert "The credentials come from environment variables: correct them there." in output
+    assert "credentials add" not in output
+
+
+def test_test_command_without_addresses(service, monkeypatch, project):
+    """If no address is set, nothing is called: the output does not speak of live calls, and the exit status is 1."""
+    save(service, "paper")
+    for name in ("TRADING_PAPER", "MARKET_DATA"):
+        monkeypatch.delenv(f"TOOLKIT_{name}_URL")
+    (project / "toolkit.toml").write_text("")
+    output = run("test", "-e", "paper", status=1)
+    assert "Nothing was called." in output
+    assert "live calls" not in output
 
 
 @pytest.mark.usefixtures("no_pauses")

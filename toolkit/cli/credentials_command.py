@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from toolkit.auth.credentials import Credentials
 from toolkit.auth.destination_memory import DestinationMemory, uses_of
 from toolkit.auth.destinations import changes
 from toolkit.auth.profiles.fields import Profile
@@ -21,6 +22,7 @@ from toolkit.cli.credentials_add import EPILOG, EnvironmentOption, add
 from toolkit.cli.credentials_destinations import print_changes, print_missing_addresses
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.shells import shell_word
 from toolkit.local.files import shown
 from toolkit.local.settings import Settings, is_offline
 from toolkit.session.session import Session
@@ -66,7 +68,8 @@ def list_(
     console.print(table, highlight=False)
     for entry in entries:
         if not isinstance(entry.outcome, Profile):
-            console.print(f"{terminal.escape(entry.name)}: {terminal.escape(entry.outcome.next_step)}", highlight=False)
+            text = f"{entry.name}: {entry.outcome.next_step}"
+            console.print(terminal.escape_hint(text), highlight=False, soft_wrap=True)
 
 
 def probe_(
@@ -77,7 +80,8 @@ def probe_(
 ) -> None:
     """Call each interface of the environment once, live, and say what works.
 
-    The calls only read, and no body is shown. The exit status is 1 if an interface refuses, fails or is unreachable.
+    The calls only read, and no body is shown. The exit status is 1 if an interface refuses, fails or is unreachable, or
+    if nothing was called. An interface whose address is not set is not called, and does not count as a failure.
     """
     console = Console()
     if is_offline():
@@ -85,16 +89,32 @@ def probe_(
             "TOOLKIT_OFFLINE is set, so nothing is sent.", "Unset it and run this again.", about="TOOLKIT_OFFLINE"
         )
     with Session(environment, name, settings=Settings.load(), token_store=MemoryTokenStore()) as session:
-        terminal.print_opening(console, session)
+        terminal.print_caller(console, session)
         if environment.rules.real_account:
             console.print("The calls go to the real account; they only read.", highlight=False)
         results = probe.probe(session)
+        if any(result.status is not None for result in results):
+            console.print(session.describe(), style="green", highlight=False)
+        elif all(result.works is None for result in results):
+            console.print("Nothing was called.", style="yellow")
         caller, settings = session.credentials, session.settings
     probe.print_probes(console, results)
     if caller is not None:
+        if any(result.is_refused for result in results):
+            _print_how_to_correct(console, caller)
         print_missing_addresses(console, environment, caller.name, settings)
     if any(result.works is False for result in results) or not any(result.works for result in results):
         raise typer.Exit(1)
+
+
+def _print_how_to_correct(console: Console, caller: Credentials) -> None:
+    """Say where to correct credentials that were refused."""
+    if caller.binding is None:
+        text = f"The credentials come from {caller.loaded_from}: correct them there."
+    else:
+        command = f"toolkit credentials add {shell_word(caller.name)} --environment {caller.environment}"
+        text = f"To save other credentials in their place: {command}"
+    console.print(terminal.escape_hint(text), highlight=False, soft_wrap=True)
 
 
 def allow(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _ROOT: Final = "/"
 _LONG: Final = 60  # characters of a meaning that is shown once
-_CHECK_CREDENTIALS: Final = "Check that the credentials belong to this environment, and save them again."
+_CHECK_CREDENTIALS: Final = "Check that the credentials belong to this environment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,12 @@ class Probe:
     next_step: str = ""
     status: int | None = None
     elapsed: float | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """True if the answer says that the credentials are wrong (RFC 9110 section 15.5.2, RFC 6749 section 5.2)."""
+        statuses = (400, 401, 403) if self.interface is Interface.AUTH else (401,)
+        return self.works is False and self.status in statuses
 
 
 def probe(session: Session) -> list[Probe]:
@@ -109,7 +115,7 @@ def print_probes(console: Console, results: list[Probe]) -> None:
         table.add_row(result.interface, result.call, str(result.status or ""), elapsed, meaning)
     console.print(table, highlight=False)
     for step in dict.fromkeys(result.next_step for result in results if result.next_step):
-        console.print(terminal.escape(step), highlight=False)
+        console.print(terminal.escape_hint(step), highlight=False, soft_wrap=True)
 
 
 def _call_interface(session: Session, interface: Interface) -> Probe:

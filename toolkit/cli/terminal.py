@@ -100,12 +100,17 @@ def print_warning(message: Warning | str, *_: object) -> None:
     Console(stderr=True).print(f"[yellow]Note:[/] {escape_hint(str(message))}", soft_wrap=True)
 
 
+def print_caller(console: Console, session: Session) -> None:
+    """Print the environment of a session, and the profile that its credentials come from."""
+    rules, caller = session.environment.rules, session.credentials
+    account = f"a {rules.holder}{' - a real account' if rules.real_account else ''}"
+    profile = f", with the profile {caller.name} ({caller.loaded_from})" if caller and caller.loaded_from else ""
+    console.print(f"[bold]{session.environment}[/]: {account}{escape(profile)}", highlight=False, soft_wrap=True)
+
+
 def print_opening(console: Console, session: Session) -> None:
-    """Print the environment of a session, and whether its answers are live or replayed."""
-    rules = session.environment.rules
-    console.print(
-        f"[bold]{session.environment}[/]: a {rules.holder}{' - a real account' if rules.real_account else ''}"
-    )
+    """Print the environment and profile of a session, and whether its answers are live or replayed."""
+    print_caller(console, session)
     console.print(f"[green]{escape(session.describe())}[/]", highlight=False)
 
 

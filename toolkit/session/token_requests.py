@@ -77,6 +77,7 @@ class TokenExchange:
                 requested_at=call.sent_at,
                 requested_monotonic=call.since,
                 scrub=known.scrub_text,
+                credentials=self._credentials,
             )
         except TokenError as error:
             body = b""  # some tracebacks show local variables

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.auth.tokens.token import LONGEST_LIFETIME, Token, is_bearer_token
 from toolkit.core.document import TOKEN_FIELDS, TOKEN_TYPE, TOKEN_VALIDITY
@@ -16,6 +16,9 @@ from toolkit.core.ledger import parse_http_date
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.transport.retry import retry_after_of
+
+if TYPE_CHECKING:
+    from toolkit.auth.credentials import Credentials
 
 _NOTABLE_CLOCK_OFFSET: Final = timedelta(seconds=30)
 _TOKENS: Final = ("access_token", "refresh_token", "id_token")
@@ -32,6 +35,7 @@ def read_token_response(
     requested_at: datetime,
     requested_monotonic: float,
     scrub: Callable[[str], str] = str,
+    credentials: Credentials | None = None,
 ) -> Token:
     """Return the token in a reply of the token endpoint (section 4.1; RFC 6749 sections 5.1 and 5.2).
 
@@ -46,13 +50,14 @@ def read_token_response(
         requested_at: the instant before the request was sent, where the lifetime starts.
         requested_monotonic: the same instant on the monotonic clock, in seconds.
         scrub: removes known secrets from text. Applied to everything of the reply that goes into a message.
+        credentials: those that asked, for the advice in an error.
 
     Raises:
         TokenRefused: if the status is not a success.
         TokenResponseInvalid: if the reply is not a token response. Its values are not quoted.
     """
     if not 200 <= status < 300:
-        raise _refusal(status, headers, body, requested_at, scrub)
+        raise _refusal(status, headers, body, requested_at, scrub, credentials)
     fields = _json_object(body)
     if fields is None:
         kind = excerpt(scrub(headers.get("content-type", "no content type")), 60)
@@ -105,7 +110,12 @@ def _invalid(why: str, fields: Mapping[str, Any], scrub: Callable[[str], str]) -
 
 
 def _refusal(
-    status: int, headers: Mapping[str, str], body: bytes, now: datetime, scrub: Callable[[str], str]
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    now: datetime,
+    scrub: Callable[[str], str],
+    credentials: Credentials | None,
 ) -> TokenRefused:
     error = (_json_object(body) or {}).get("error")
     if not isinstance(error, str) or not error or not set(error) <= _ERROR_CODE_CHARACTERS:
@@ -127,10 +137,16 @@ def _refusal(
         off = "ahead of" if offset > timedelta(0) else "behind"
         advice = f"This machine's clock is {abs(round(offset.total_seconds()))} s {off} the server's; set it."
     else:
-        advice = "Check client ID, secret or key, and that they belong to this environment."
+        advice = _check_credentials(credentials)
     if wait is not None:
         advice = f"{advice} It asks to wait {math.ceil(wait)} s."
     return TokenRefused(what, advice, status=status, error=code, clock_offset=offset, retry_after=wait)
+
+
+def _check_credentials(credentials: Credentials | None) -> str:
+    profile = f" of the profile {credentials.name}" if credentials is not None and credentials.loaded_from else ""
+    environment = "this environment" if credentials is None else credentials.environment
+    return f"Check client ID, secret or key{profile}, and that they belong to {environment}."
 
 
 def _clock_offset(headers: Mapping[str, str], now: datetime) -> timedelta | None:
