@@ -561,7 +561,7 @@ def test_test_command_unreachable(service, monkeypatch):
     monkeypatch.setenv("TOOLKIT_TRADING_LIVE_URL", "http://127.0.0.1:9")
     save(service, "live")
     output = run("test", "-e", "live", status=1)
-    assert "cannot be reached: no connection" in output
+    assert "cannot be reached: nothing listens there" in output
     monkeypatch.delenv("TOOLKIT_TRADING_LIVE_URL")
     (service_file := tk.Settings.load().file).write_text("")
     assert service_file.name == "toolkit.toml"

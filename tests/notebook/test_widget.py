@@ -134,7 +134,7 @@ def test_a_service_that_cannot_be_reached_is_shown_beside_the_environment(open_p
     user = open_panel(None, service.credentials["paper"])
     service.close()
     user.press()
-    assert "cannot be reached: no connection." in user.words("environment")
+    assert "cannot be reached: nothing listens there." in user.words("environment")
 
 
 @pytest.mark.parametrize("environment", list(Environment))

@@ -704,7 +704,7 @@ def test_service_that_is_gone():
             for name in ("paper", "sandbox-key")
         ]
     for session, error in zip(sessions, (httpx.ConnectError, tk.Unreachable), strict=True):
-        with pytest.raises(tk.Unreachable, match="no connection"):
+        with pytest.raises(tk.Unreachable, match="nothing listens there"):
             session.accounts()
         with pytest.raises(error):
             call(session)
@@ -727,7 +727,7 @@ def test_replayed_outage(tmp_path):
     live, raw_live, replayed, raw_replayed = failures
     assert replayed.what == live.what.replace(settings.addresses["trading_paper"], "https://trading-paper.svc.invalid")
     assert str(raw_replayed) == str(raw_live)
-    assert live.next_step.startswith("Check the network")
+    assert live.next_step.startswith("Check the address and its port")
     assert replayed.next_step == raw_replayed.__notes__[0]
     assert replayed.next_step == f'{advice}record anew with mode="all".'
     assert not hasattr(raw_live, "__notes__")

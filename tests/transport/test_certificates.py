@@ -16,7 +16,8 @@ import toolkit as tk
 from toolkit.core.errors import ConfigurationError
 from toolkit.transport.certificates import advice_of, can_be_shared, make_context, refusal
 from toolkit.transport.family import httpx
-from toolkit.transport.network import Network, as_toolkit_error
+from toolkit.transport.network import Network
+from toolkit.transport.unreachable import as_toolkit_error
 
 URL = httpx.URL("https://broker.example.com/v1/accounts")
 SYSTEM, FILE = 'verify="system"', 'verify="/path/to/ca.pem"'

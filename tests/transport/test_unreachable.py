@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import ssl
@@ -15,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 import toolkit as tk
 from toolkit.core.clock import ManualClock
 from toolkit.transport.family import httpx
-from toolkit.transport.network import as_toolkit_error, origin, unreachable
+from toolkit.transport.unreachable import as_toolkit_error, origin, unreachable
 
 
 @pytest.fixture
@@ -94,6 +95,72 @@ def test_unreachable(error, reason, is_passing):
     result = unreachable("The service", error)
     assert result.what == f"The service cannot be reached: {reason}."
     assert result.is_passing is is_passing
+
+
+@pytest.fixture
+def free_port():
+    """A port on which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+@pytest.fixture
+def plain_port():
+    """A port on which a server answers everything with an error in plain HTTP."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with connection:
+                        connection.recv(1024)
+                        connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def failure_at(address, *, is_async, proxy=None):
+    """Return the error of a session whose service has this address."""
+    pair = tk.KeyPair("QXZ-key-id", "QXZ-secret-key", environment="paper")
+    options = {"credentials": pair, "settings": tk.Settings({"trading_paper": address}), "clock": ManualClock()}
+    session = (tk.AsyncSession if is_async else tk.Session)(**options, proxy=proxy)
+    with pytest.raises(tk.Unreachable) as caught:
+        asyncio.run(session.accounts()) if is_async else session.accounts()
+    return caught.value
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_why_there_is_no_connection(free_port, plain_port, monkeypatch, is_async):
+    """A port without a listener, an unknown host and a port without TLS are different, also behind a proxy."""
+    error = failure_at(f"http://127.0.0.1:{free_port}", is_async=is_async)
+    assert error.what == f"The service at http://127.0.0.1:{free_port} cannot be reached: nothing listens there."
+    assert "it may have ended" in error.next_step
+    error = failure_at(f"https://127.0.0.1:{plain_port}", is_async=is_async)
+    assert error.what.endswith(" cannot be reached: what answers there does not speak TLS.")
+    assert not error.is_passing
+    proxy = f"http://desk:QXZ-password@127.0.0.1:{free_port}"
+    error = failure_at("https://one.example.com", is_async=is_async, proxy=proxy)
+    assert error.what.endswith(f": nothing listens at its proxy. The proxy is http://127.0.0.1:{free_port}.")
+    assert "proxy=" in error.next_step
+
+    def unknown(*_, **__):
+        raise socket.gaierror(socket.EAI_NONAME, "QXZ")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    error = failure_at("https://one.example.com", is_async=is_async)
+    assert error.what == "The service at https://one.example.com cannot be reached: its host name is not known."
+    assert "the name in the address" in error.next_step
+
+
+def test_an_address_with_several_hosts():
+    """The reason is found among the errors of all addresses of a host."""
+    each = ExceptionGroup("all failed", [OSError("network is unreachable"), ConnectionRefusedError("refused")])
+    error = httpx.ConnectError("x")
+    error.__cause__ = each
+    assert unreachable("It", error).what == "It cannot be reached: nothing listens there."
 
 
 def test_cycle_of_causes():

@@ -13,7 +13,7 @@ from toolkit.core.escaping import excerpt
 from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes, header_value
 from toolkit.transport.adapter import family_of
 from toolkit.transport.family import httpx
-from toolkit.transport.network import ReplayAdvice
+from toolkit.transport.unreachable import ReplayAdvice, ReplayedReason, no_connection
 
 # Errors of a network or a service. Errors of the caller (UnsupportedProtocol, LocalProtocolError) are not recorded.
 RECORDABLE: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError)
@@ -51,7 +51,10 @@ def as_response(interaction: Interaction, request: Any = None, *, source: str) -
     failure = interaction.failure
     if failure is not None:
         error: type[httpx.TransportError] = getattr(httpx, failure.type)  # RecordedFailure allows no other names
-        raise _with_advice(error(failure.message, request=request), interaction, source)
+        raised = _with_advice(error(failure.message, request=request), interaction, source)
+        if failure.reason:
+            raised.add_note(ReplayedReason(failure.reason))
+        raise raised
     recorded = interaction.response
     extensions: dict[str, bytes] = {}
     if recorded.reason or recorded.http_version.startswith("HTTP/1"):  # httpx derives a missing one from the status
@@ -96,7 +99,7 @@ def _raw_headers(headers: HeaderList) -> list[tuple[bytes, bytes]]:
 def as_failure(error: httpx.TransportError) -> RecordedFailure:
     """Return the recorded form of an error of RECORDABLE; a transport's own class becomes its base in httpx."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in FAILURES)
-    return RecordedFailure(name, str(error))
+    return RecordedFailure(name, str(error), no_connection(error))
 
 
 def header_list(headers: httpx.Headers) -> HeaderList:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from toolkit.cli import terminal
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import ToolkitError
-from toolkit.transport.network import as_toolkit_error
 from toolkit.transport.provenance import call_of
+from toolkit.transport.unreachable import as_toolkit_error
 
 if TYPE_CHECKING:
     from rich.console import Console

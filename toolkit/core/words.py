@@ -9,6 +9,13 @@ from typing import Final
 
 REAL_ACCOUNT: Final = "real account"
 PRACTICE: Final = "practice"  # in place of the above: a practice service answers
+# Why a connection failed, as the end of a sentence. Recordings note it, and cannot make an error say anything else.
+NAME_UNKNOWN: Final = "its host name is not known"
+NO_LISTENER: Final = "nothing listens there"
+NO_TLS: Final = "what answers there does not speak TLS"
+PROXY_UNKNOWN: Final = "the host name of its proxy is not known"
+NO_PROXY: Final = "nothing listens at its proxy"
+NO_CONNECTION: Final = frozenset({NAME_UNKNOWN, NO_LISTENER, NO_TLS, PROXY_UNKNOWN, NO_PROXY})
 
 
 def account_words(*, is_real: bool, is_practice: bool) -> str:

@@ -26,7 +26,7 @@ PAGE_PARAMETERS: Final = frozenset(
 _TABULATE_ARGUMENTS: Final = frozenset({"numbers", "dtypes", "records", "key", "schema"})
 
 
-def tabulated(read: Reading, *, known: KnownSecrets, own_parameter: str = "") -> pd.DataFrame:
+def tabulated(read: AnswerPages, *, known: KnownSecrets, own_parameter: str = "") -> pd.DataFrame:
     """Return the table of the pages of an answer.
 
     Args:
@@ -59,7 +59,7 @@ def tabulated(read: Reading, *, known: KnownSecrets, own_parameter: str = "") ->
     raise failure.with_traceback(None)
 
 
-class Reading:
+class AnswerPages:
     """The pages of an answer, and the error that ended reading them.
 
     Attributes:
@@ -73,7 +73,7 @@ class Reading:
 
 
 @contextmanager
-def reading(known: KnownSecrets) -> Iterator[Reading]:
+def reading(known: KnownSecrets) -> Iterator[AnswerPages]:
     """Collect the pages of an answer while they are read, and keep a ServiceError for `tabulated` to raise.
 
     Raised there, outside of any handler, it has one short traceback and leads to no other error.
@@ -85,7 +85,7 @@ def reading(known: KnownSecrets) -> Iterator[Reading]:
     Raises:
         CassetteMiss: if the first page is not recorded.
     """
-    result = Reading()
+    result = AnswerPages()
     try:
         yield result
     except ServiceError as error:

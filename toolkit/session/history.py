@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from toolkit.cassettes.cassette import Cassette
-    from toolkit.session.answers import Reading
+    from toolkit.session.answers import AnswerPages
 
 
 class History:
@@ -83,13 +83,13 @@ class History:
         table["path"] = table["path"].map(self._sender.known.scrub_text).astype(table["path"].dtype)
         return self._with_source(table)
 
-    def reading(self) -> AbstractContextManager[Reading]:
+    def reading(self) -> AbstractContextManager[AnswerPages]:
         """Collect the pages of an answer; see `toolkit.session.answers.reading`."""
         from toolkit.session.answers import reading
 
         return reading(self._sender.known)
 
-    def tabulated(self, read: Reading, *, own_parameter: str) -> pd.DataFrame:
+    def tabulated(self, read: AnswerPages, *, own_parameter: str) -> pd.DataFrame:
         """Return the table of the pages of an answer, readable when shown; see `toolkit.session.answers.tabulated`."""
         from toolkit.session.answers import tabulated
         from toolkit.tables.display import readable

@@ -11,8 +11,8 @@ from toolkit.core.user_code import warn
 from toolkit.local.progress import Loop
 from toolkit.tables.error_statuses import refuse_error_status
 from toolkit.transport.family import httpx, of_either
-from toolkit.transport.network import as_toolkit_error
 from toolkit.transport.next_page import IS_FOLLOWED, Cursor, NextPage, check_origin, next_page
+from toolkit.transport.unreachable import as_toolkit_error
 
 _Error = TypeVar("_Error", bound=ToolkitError)
 _OWN_HEADERS: Final = frozenset({b"host", b"cookie"})  # those that the client sets for each request

@@ -20,7 +20,7 @@ from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.session.sending import Sender
 from toolkit.transport.family import httpx
 from toolkit.transport.flow import Flow, Read
-from toolkit.transport.network import origin, unreachable
+from toolkit.transport.unreachable import origin, unreachable
 
 _BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 

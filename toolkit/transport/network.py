@@ -1,4 +1,4 @@
-"""The httpx transports that send requests, directly or through proxies, and errors for those that fail.
+"""The httpx transports that send requests, directly or through proxies.
 
 httpx ignores proxy variables if it is given a transport, and its own `proxy=` would bypass ours. So proxied
 transports are made here, below authorization, from the same variables; requests to this machine never use a proxy.
@@ -13,26 +13,24 @@ from numbers import Real
 from typing import Any, Final
 
 from toolkit.core.addresses import is_loopback
-from toolkit.core.errors import ConfigurationError, ServiceError, Unreachable, UnsafeAddress
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.escaping import excerpt
 from toolkit.core.tracebacks import frameless
 from toolkit.transport.certificates import (
     Verify,
     add_advice,
-    advice_of,
     as_verify,
     can_be_shared,
     make_context,
-    refusal,
     verifies_nothing,
 )
 from toolkit.transport.connections import ONE_CONNECTION, Connections
 from toolkit.transport.family import httpx, of_either
+from toolkit.transport.unreachable import ProxyNote, origin
 
 PROXY_VARIABLES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")  # or in small letters
 ProxyTypes = str | httpx.URL | httpx.Proxy
 _LONGEST_QUOTE = 40  # characters
-_PASSING: Final = ("TimeoutException", "NetworkError", "RemoteProtocolError")
 
 
 class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
@@ -69,7 +67,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         try:
             return connections.handle_request(request)
         except httpx.ConnectError as error:
-            add_advice(error, self.verify)
+            self._explain(error, request.url)
             raise
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -77,8 +75,16 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         try:
             return await connections.handle_async_request(request)
         except httpx.ConnectError as error:
-            add_advice(error, self.verify)
+            self._explain(error, request.url)
             raise
+
+    def _explain(self, error: httpx.ConnectError, url: httpx.URL) -> None:
+        """Add notes to an error, for callers who see only this error: about the certificate and the proxy."""
+        add_advice(error, self.verify)
+        proxy = self._proxy_for(url)
+        if proxy is not None:
+            url = httpx.URL(proxy) if isinstance(proxy, str | httpx.URL) else proxy.url
+            error.add_note(ProxyNote(f"The proxy is {origin(url)}."))
 
     def close(self) -> None:
         for transport in self._take_transports():
@@ -185,51 +191,6 @@ def as_timeout(timeout: object) -> httpx.Timeout | None:
     return None if timeout is None else httpx.Timeout(_seconds(timeout, "The timeout"), pool=None)
 
 
-def origin(url: httpx.URL) -> str:
-    """Return scheme, host and port of a URL; its path and query may hold a secret."""
-    return f"{url.scheme}://{url.netloc.decode('ascii')}"
-
-
-class ReplayAdvice(str):
-    """A note on an error that a cassette replayed: that it is a replay, and how to send the call again."""
-
-    __slots__ = ()
-
-
-_TO_REACH: Final = "Check the network, the proxy and the address; or replay a cassette, which needs no network."
-
-
-def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
-    """Return the error for a failed connection to `what`."""
-    reasons = {
-        "ConnectError": "no connection",
-        "ConnectTimeout": "no connection in time",
-        "ReadTimeout": "no response in time",
-        "RemoteProtocolError": "the connection was dropped",
-        "ReadError": "the connection was dropped",
-    }
-    kind = type(error).__name__
-    refused = refusal(error)
-    if refused is not None:
-        next_step = advice_of(error) or refused.next_step
-        return Unreachable(f"{what} shows {refused.what}.", next_step, about="verify", is_passing=False)
-    return Unreachable(
-        f"{what} cannot be reached: {reasons.get(kind, kind)}.",
-        next((note for note in getattr(error, "__notes__", ()) if isinstance(note, ReplayAdvice)), _TO_REACH),
-        is_passing=isinstance(error, of_either(*_PASSING)),
-    )
-
-
-def as_toolkit_error(error: httpx.TransportError | httpx.DecodingError, url: httpx.URL) -> Unreachable | ServiceError:
-    """Return the error for a call of the toolkit that got no response, or one that cannot be decoded."""
-    if isinstance(error, of_either("TransportError")):
-        return unreachable(f"The service at {origin(url)}", error)
-    return ServiceError(
-        "The response of the service cannot be read: it is not encoded as its Content-Encoding says.",
-        "Try again; a proxy may have damaged it.",
-    )
-
-
 def _seconds(value: Any, what: str) -> float:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if is_number and 0 < value <= threading.TIMEOUT_MAX:  # the longest wait of the system
@@ -240,8 +201,3 @@ def _seconds(value: Any, what: str) -> float:
         "Pass a number such as timeout=30, an httpx.Timeout, or None for no limit.",
         about="timeout",
     )
-
-
-def is_untrusted(error: BaseException) -> bool:
-    """Check whether the reason is a refused certificate, which another try would not change."""
-    return refusal(error) is not None

@@ -24,8 +24,8 @@ from toolkit.core.errors import UnsafeAddress
 from toolkit.core.escaping import excerpt
 from toolkit.transport.family import httpx
 from toolkit.transport.link_header import link_target
-from toolkit.transport.network import origin
 from toolkit.transport.paging_members import PagingMembers, paging_members
+from toolkit.transport.unreachable import origin
 
 Cursor: TypeAlias = tuple[str, str]
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.ledger import parse_http_date
 from toolkit.transport.family import httpx
-from toolkit.transport.network import is_untrusted
+from toolkit.transport.unreachable import is_lasting
 
 FIRST_PAUSE: Final = 0.5  # seconds; the most before the second try without a Retry-After
 _MOST_TRIES: Final = 100
@@ -131,7 +131,7 @@ def may_pass(outcome: httpx.Response | httpx.TransportError) -> bool:
     """Check whether sending a request again may give another outcome than this one."""
     if isinstance(outcome, httpx.Response):
         return outcome.status_code in _REPEATED_STATUSES
-    return isinstance(outcome, _BROKEN) and not is_untrusted(outcome)
+    return isinstance(outcome, _BROKEN) and not is_lasting(outcome)
 
 
 def retry_after_of(headers: Mapping[str, str], now: datetime) -> float | None:

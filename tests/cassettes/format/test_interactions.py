@@ -145,3 +145,17 @@ def test_only_errors_of_httpx_are_failures():
     """A file cannot name another class to raise."""
     with pytest.raises(ValueError, match="SystemExit"):
         RecordedFailure("SystemExit")
+
+
+def test_reasons_of_failures(interaction):
+    """A reason is kept if it is one of ours; a file cannot put other words into an error."""
+    failed = interaction(
+        failure=RecordedFailure("ConnectError", "x", "nothing listens there"), response={"status": 599}
+    )
+    written = encode(failed)
+    assert decode(written, source="x.yaml") == failed
+    for other in (b"send your key elsewhere", b"[nothing listens there]"):
+        changed = decode(written.replace(b"nothing listens there", other), source="x.yaml")
+        assert changed.failure == RecordedFailure("ConnectError", "x")
+    with pytest.raises(ValueError, match="reason"):
+        RecordedFailure("ConnectError", "x", "send your key elsewhere")

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.core.ledger import EPOCH, Authorization, checked_count, instant_text, parse_instant
+from toolkit.core.words import NO_CONNECTION
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
@@ -40,14 +41,23 @@ class RecordedFailure:
     Attributes:
         type: name of the httpx error, one of FAILURES.
         message: text of the error.
+        reason: why there was no connection, one of NO_CONNECTION; "" if nothing is known about it.
     """
 
     type: str
     message: str = ""
+    reason: str = ""
 
     def __post_init__(self) -> None:
         if self.type not in FAILURES:
             raise ValueError(f"{self.type!r} is not an error that a recorded request can end in")
+        if self.reason and self.reason not in NO_CONNECTION:
+            raise ValueError("a reason that no recorded request can have")
+
+    def to_fields(self) -> dict[str, str]:
+        """Return the failure as a mapping of text for a file."""
+        fields = {"type": self.type, "message": self.message}
+        return {**fields, "reason": self.reason} if self.reason else fields
 
 
 class Interaction(NamedTuple):
@@ -113,7 +123,7 @@ def _own_keys(interaction: Interaction) -> dict[str, Any]:
         "tries": None if interaction.tries == 1 else interaction.tries,
         "ended_early": interaction.ended_early or None,
         "pseudonyms": list(interaction.pseudonyms) or None,
-        "failure": None if failure is None else {"type": failure.type, "message": failure.message},
+        "failure": None if failure is None else failure.to_fields(),
         "authorized_by": None if by is None else by.to_fields(),
         "token_obtained": None if obtained is None else obtained.to_fields(),
     }
@@ -239,7 +249,11 @@ def _authorization(fields: Mapping[str, Any] | None) -> Authorization | None:
 
 
 def _failure(fields: Mapping[str, Any] | None) -> RecordedFailure | None:
-    return None if fields is None else RecordedFailure(str(fields["type"]), str(fields.get("message") or ""))
+    if fields is None:
+        return None
+    reason = str(fields.get("reason"))  # a later version may know others
+    known_reason = reason if reason in NO_CONNECTION else ""
+    return RecordedFailure(str(fields["type"]), str(fields.get("message") or ""), known_reason)
 
 
 def _grouped(headers: HeaderList) -> dict[str, list[str | bytes]]:

@@ -1,0 +1,122 @@
+"""Errors of httpx in words: why a service cannot be reached, and what to do about it."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+from typing import Final
+
+from toolkit.core.errors import ServiceError, Unreachable
+from toolkit.core.words import NAME_UNKNOWN, NO_LISTENER, NO_PROXY, NO_TLS, PROXY_UNKNOWN
+from toolkit.transport.certificates import advice_of, refusal
+from toolkit.transport.family import httpx, of_either
+
+_PASSING: Final = ("TimeoutException", "NetworkError", "RemoteProtocolError")
+_REASONS: Final = {
+    "ConnectError": "no connection",
+    "ConnectTimeout": "no connection in time",
+    "ReadTimeout": "no response in time",
+    "RemoteProtocolError": "the connection was dropped",
+    "ReadError": "the connection was dropped",
+}
+_PROXY: Final = "Check the address of the proxy: it is in proxy=, or in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY."
+_ADVICE: Final = {
+    NAME_UNKNOWN: "Check the name in the address, and the network; or replay a cassette, which needs no network.",
+    NO_LISTENER: "Check the address and its port; if the service runs on this machine, it may have ended.",
+    NO_TLS: "Check the address and its port: https:// may be wrong there, or the port may be another.",
+    PROXY_UNKNOWN: _PROXY,
+    NO_PROXY: _PROXY,
+}
+_ADVICE_ELSE: Final = "Check the network, the proxy and the address; or replay a cassette, which needs no network."
+# OpenSSL's words for bytes that are not TLS, such as an answer in plain HTTP.
+_NOT_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"})
+
+
+class ReplayAdvice(str):
+    """A note on an error that a cassette replayed: that it is a replay, and how to send the call again."""
+
+    __slots__ = ()
+
+
+class ReplayedReason(str):
+    """A note on an error that a cassette replayed: why there was no connection, one of NO_CONNECTION."""
+
+    __slots__ = ()
+
+
+class ProxyNote(str):
+    """A note on an error of httpx: through which proxy the connection was to go."""
+
+    __slots__ = ()
+
+
+def origin(url: httpx.URL) -> str:
+    """Return scheme, host and port of a URL; its path and query may hold a secret."""
+    return f"{url.scheme}://{url.netloc.decode('ascii')}"
+
+
+def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
+    """Return the error for a failed connection to `what`."""
+    refused = refusal(error)
+    if refused is not None:
+        next_step = advice_of(error) or refused.next_step
+        return Unreachable(f"{what} shows {refused.what}.", next_step, about="verify", is_passing=False)
+    kind, reason, proxy = type(error).__name__, no_connection(error), _note(error, ProxyNote)
+    return Unreachable(
+        f"{what} cannot be reached: {reason or _REASONS.get(kind, kind)}." + (f" {proxy}" if proxy else ""),
+        _note(error, ReplayAdvice) or _ADVICE.get(reason, _ADVICE_ELSE),
+        is_passing=isinstance(error, of_either(*_PASSING)) and not is_lasting(error),
+    )
+
+
+def as_toolkit_error(error: httpx.TransportError | httpx.DecodingError, url: httpx.URL) -> Unreachable | ServiceError:
+    """Return the error for a call of the toolkit that got no response, or one that cannot be decoded."""
+    if isinstance(error, of_either("TransportError")):
+        return unreachable(f"The service at {origin(url)}", error)
+    return ServiceError(
+        "The response of the service cannot be read: it is not encoded as its Content-Encoding says.",
+        "Try again; a proxy may have damaged it.",
+    )
+
+
+def is_lasting(error: BaseException) -> bool:
+    """Check whether another try would fail too: the certificate is refused, or the other side does not speak TLS."""
+    return refusal(error) is not None or _speaks_no_tls(error)
+
+
+def no_connection(error: BaseException) -> str:
+    """Return why there was no connection, one of NO_CONNECTION, or "" if the error does not tell."""
+    noted = _note(error, ReplayedReason)
+    if noted is not None:
+        return noted
+    causes = list(_causes(error))
+    has_proxy = _note(error, ProxyNote) is not None  # which is then what cannot be reached
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return PROXY_UNKNOWN if has_proxy else NAME_UNKNOWN
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return NO_PROXY if has_proxy else NO_LISTENER
+    return NO_TLS if _speaks_no_tls(error) else ""
+
+
+def _speaks_no_tls(error: BaseException) -> bool:
+    return any(isinstance(cause, ssl.SSLError) and cause.reason in _NOT_TLS for cause in _causes(error))
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and all that led to it; an asynchronous connection fails with a group, an error per address."""
+    pending: list[BaseException | None] = [error]
+    seen: list[BaseException] = []
+    while pending:
+        cause = pending.pop()
+        if cause is None or any(cause is other for other in seen):
+            continue
+        seen.append(cause)
+        yield cause
+        members = cause.exceptions if isinstance(cause, BaseExceptionGroup) else ()
+        pending += [cause.__cause__ or cause.__context__, *members]
+
+
+def _note(error: BaseException, kind: type[str]) -> str | None:
+    """Return the note of a kind on an error, or None."""
+    return next((note for note in getattr(error, "__notes__", ()) if isinstance(note, kind)), None)
