@@ -376,6 +376,21 @@ def test_the_transport_is_closed():
     assert as_own_transport(own) is own
 
 
+class Broken(THEIRS.SyncByteStream, THEIRS.AsyncByteStream):
+    """A body that ends with an error."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __iter__(self):
+        yield b"["
+        raise self.error
+
+    async def __aiter__(self):
+        for piece in self:
+            yield piece
+
+
 def frames_of(error):
     """Return the frames in a verbose traceback of an error and of those linked to it."""
     shown = traceback.TracebackException.from_exception(error, capture_locals=True)
@@ -397,6 +412,8 @@ def test_a_session_above_the_other_library(settings, make_credentials, is_async)
             return THEIRS.Response(200, json={"access_token": token, "expires_in": 800, "token_type": "Bearer"})
         if len(asked) < 4:
             raise THEIRS.ConnectError("no way", request=request)
+        if len(asked) == 5:
+            return THEIRS.Response(200, stream=Broken(THEIRS.ReadError("cut off", request=request)))
         return THEIRS.Response(200, json=[{"id": "1"}])
 
     kind = tk.AsyncSession if is_async else tk.Session
@@ -422,6 +439,10 @@ def test_a_session_above_the_other_library(settings, make_credentials, is_async)
     response = get()
     assert type(response) is httpx.Response
     assert "authorization" not in response.request.headers
+    with pytest.raises(httpx.ReadError, match="cut off") as caught:
+        get()
+    errors = caught.value, caught.value.__cause__
+    assert all("authorization" not in error._request.headers for error in errors if error._request is not None)
 
 
 def test_tables_and_pages_of_either():

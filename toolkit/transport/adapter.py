@@ -223,6 +223,8 @@ def _converted(kind: type[Any], error: Any, request: Any) -> Any:
     """Return an error of a kind, with the message, notes and other attributes of an error of the other family."""
     converted = kind.__new__(kind, *error.args)  # constructors differ, and set nothing but `args` and these attributes
     converted.__dict__.update(vars(error), _request=request)
+    if "_request" in vars(error):
+        error._request = request  # noqa: SLF001 - its own may have been sent with credentials
     if getattr(error, "response", None) is not None:
         converted.response = _answer_of(sys.modules[kind.__module__], error.response, request)
     return converted
