@@ -16,7 +16,8 @@ from pages import Page, shown
 
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
-from toolkit.local.settings import Settings, is_offline, variable_name
+from toolkit.local.settings import Settings
+from toolkit.local.variables import is_offline, variable_name
 
 TOML = """\
 header_prefix = "ACME"

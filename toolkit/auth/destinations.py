@@ -30,7 +30,7 @@ from toolkit.core.errors import UnsafeAddress
 from toolkit.core.shells import shell_word
 from toolkit.local.dotenv import exported_by
 from toolkit.local.files import shown
-from toolkit.local.settings import variable_name
+from toolkit.local.variables import variable_name
 
 if TYPE_CHECKING:
     from toolkit.core.document import Environment

@@ -28,7 +28,8 @@ from toolkit.core.ledger import TRAFFIC, Authorization
 from toolkit.core.secret import Secret
 from toolkit.core.tracebacks import frameless
 from toolkit.core.user_code import warn
-from toolkit.local.settings import Settings, as_settings, is_offline
+from toolkit.local.settings import Settings, as_settings
+from toolkit.local.variables import is_offline
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.rules.model import Rules, as_rules, project_rules

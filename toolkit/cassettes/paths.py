@@ -10,7 +10,8 @@ from typing import Final, Literal, get_args
 from toolkit.core.arguments import as_choice
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.files import expanded, lies_in
-from toolkit.local.settings import Settings, as_settings, is_offline
+from toolkit.local.settings import Settings, as_settings
+from toolkit.local.variables import is_offline
 
 Mode = Literal["none", "once", "new_episodes", "all"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)

@@ -15,7 +15,8 @@ from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
-from toolkit.local.settings import Settings, is_offline
+from toolkit.local.settings import Settings
+from toolkit.local.variables import is_offline
 from toolkit.session.session import Session
 from toolkit.sharing.drift import Drift, drift
 

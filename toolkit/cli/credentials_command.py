@@ -24,7 +24,8 @@ from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.shells import shell_word
 from toolkit.local.files import shown
-from toolkit.local.settings import Settings, is_offline
+from toolkit.local.settings import Settings
+from toolkit.local.variables import is_offline
 from toolkit.session.session import Session
 
 

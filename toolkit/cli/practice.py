@@ -18,7 +18,7 @@ from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.programs import pasteable
 from toolkit.core.shells import Form, assignment, comment, usual_form
-from toolkit.local.settings import is_offline, variable_name
+from toolkit.local.variables import is_offline, variable_name
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials

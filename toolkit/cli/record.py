@@ -18,7 +18,7 @@ from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import CassetteError, ConfigurationError, ServiceError, TabulationError, ToolkitError
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
-from toolkit.local.settings import is_offline
+from toolkit.local.variables import is_offline
 from toolkit.session.pages import Pages
 from toolkit.session.session import Session
 from toolkit.tables.error_statuses import NO_TABLE, recording_note

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, SupportsIndex, TypeVar
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.ledger import TRAFFIC, Traffic
 from toolkit.local.progress_lines import Line, LoopStatus, line_here
-from toolkit.local.settings import is_offline
+from toolkit.local.variables import is_offline
 
 Item = TypeVar("Item")
 _QUIET: Final = 0.5  # seconds; a loop that takes less shows nothing

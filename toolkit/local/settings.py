@@ -26,10 +26,9 @@ from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.escaping import excerpt
 from toolkit.core.html import badge, card, code
 from toolkit.core.tracebacks import frameless
-from toolkit.core.words import nearest
 from toolkit.local.dotenv import exported_by
 from toolkit.local.files import expanded
-from toolkit.local.folders import PROJECT_VARIABLE, SETTINGS_FILE, current_project, how_to_name_project
+from toolkit.local.folders import SETTINGS_FILE, current_project, how_to_name_project
 from toolkit.local.settings_checks import (
     check_inside,
     check_key,
@@ -41,20 +40,17 @@ from toolkit.local.settings_checks import (
     quoted,
 )
 from toolkit.local.toml_text import read_toml
+from toolkit.local.variables import (
+    CASSETTES_VARIABLE,
+    PREFIX_VARIABLE,
+    VERIFY_VARIABLE,
+    addresses_from,
+    variable_name,
+)
 
 _HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # a subset of RFC 9110 section 5.6.2
-_PREFIX_VARIABLE: Final = "TOOLKIT_HEADER_PREFIX"
-_CASSETTES_VARIABLE: Final = "TOOLKIT_CASSETTES"
 VERIFY: Final = "verify"
-VERIFY_VARIABLE: Final = "TOOLKIT_VERIFY"
-_OTHER_VARIABLES = (_PREFIX_VARIABLE, _CASSETTES_VARIABLE, "TOOLKIT_OFFLINE", VERIFY_VARIABLE, PROJECT_VARIABLE)
 _KEYS: Final = ("addresses", "header_prefix", "cassettes", "verify", "scrubbing", "scan", "publish", "stale_after")
-_TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"", "0", "false", "no", "off"})
-
-
-def variable_name(setting: str) -> str:
-    """Return the environment variable of an address or `header_prefix`: TOOLKIT_AUTH_URL for `auth`."""
-    return _PREFIX_VARIABLE if setting == "header_prefix" else f"TOOLKIT_{setting.upper()}_URL"
 
 
 class Source(NamedTuple):
@@ -182,16 +178,16 @@ class Settings:
                 f"addresses in {file} must be a table.", f"Names: {listed(ADDRESS_NAMES)}.", about="addresses"
             )
         places: dict[str, Path | str] = dict.fromkeys([*addresses, "header_prefix"] if values else (), file)
-        own = _addresses_from(environ)
-        named = [*own, "header_prefix"] if environ.get(_PREFIX_VARIABLE) else own
+        own = addresses_from(environ)
+        named = [*own, "header_prefix"] if environ.get(PREFIX_VARIABLE) else own
         places |= {name: variable_name(name) for name in named}
         if environ.get(VERIFY_VARIABLE):
             places[VERIFY] = VERIFY_VARIABLE
-        cassettes = environ.get(_CASSETTES_VARIABLE)
+        cassettes = environ.get(CASSETTES_VARIABLE)
         try:
             settings = cls(
                 {**addresses, **own},
-                environ.get(_PREFIX_VARIABLE) or values.get("header_prefix", DEFAULT_HEADER_PREFIX),
+                environ.get(PREFIX_VARIABLE) or values.get("header_prefix", DEFAULT_HEADER_PREFIX),
                 cassettes or values.get("cassettes", "cassettes"),
                 project=project,
                 file=file,
@@ -202,7 +198,7 @@ class Settings:
                 verify=environ.get(VERIFY_VARIABLE) or checked_verify(values.get("verify"), str(file)),
             )
             # A variable comes from the user, unless the project's `.env` sets it.
-            named_by = exported_by(project).get(_CASSETTES_VARIABLE) if cassettes else file
+            named_by = exported_by(project).get(CASSETTES_VARIABLE) if cassettes else file
             if named_by is not None:
                 check_inside(settings.cassettes, project, named_by)
             texts = {
@@ -291,31 +287,5 @@ def as_settings(settings: Settings | None) -> Settings:
     )
 
 
-def is_offline() -> bool:
-    """Return True if TOOLKIT_OFFLINE asks for replay only.
-
-    Raises:
-        ConfigurationError: if its value means neither yes nor no.
-    """
-    value = os.environ.get("TOOLKIT_OFFLINE", "").strip().lower()
-    if value not in _TRUE | _FALSE:
-        raise ConfigurationError(
-            f"TOOLKIT_OFFLINE is {value!r}, which means neither yes nor no.",
-            "Set it to 1 or 0.",
-            about="TOOLKIT_OFFLINE",
-        )
-    return value in _TRUE
-
-
 def _parse(name: str, text: str) -> Address:
     return Address.parse(text, setting=f"The address {name}", about=name)
-
-
-def _addresses_from(environ: Mapping[str, str]) -> dict[str, str]:
-    names = {variable_name(name): name for name in ADDRESS_NAMES}
-    known = (*names, *_OTHER_VARIABLES)
-    for variable in sorted(environ):
-        # TOOLKIT_ is a common prefix: variables of other programs are ignored, misspelt ones are errors.
-        if variable.startswith("TOOLKIT_") and (variable.endswith("_URL") or nearest(variable, known, cutoff=0.9)):
-            check_known(variable, known, "variable")
-    return {name: environ[variable] for variable, name in names.items() if environ.get(variable)}

@@ -11,7 +11,8 @@ from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.installation import how_to_install
-from toolkit.local.settings import Settings, is_offline
+from toolkit.local.settings import Settings
+from toolkit.local.variables import is_offline
 from toolkit.practice_service.world import Options, World
 from toolkit.session.session import AsyncSession, Session
 

@@ -18,7 +18,8 @@ from toolkit.core.errors import (
     CredentialsMismatch,
     InterfaceNotAllowed,
 )
-from toolkit.local.settings import Settings, is_offline
+from toolkit.local.settings import Settings
+from toolkit.local.variables import is_offline
 from toolkit.session.scope import Scope
 
 # A live session loads neither cassettes nor the scrubber, which would double the time of its first call.

@@ -14,7 +14,8 @@ from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.errors import UnsafeAddress
 from toolkit.local.dotenv import exported_by
 from toolkit.local.files import shown
-from toolkit.local.settings import VERIFY, VERIFY_VARIABLE, Settings
+from toolkit.local.settings import VERIFY, Settings
+from toolkit.local.variables import VERIFY_VARIABLE
 from toolkit.transport.certificates import AUTHORITY_VARIABLES, KEY_LOG_VARIABLE, SYSTEM, Verify, as_verify
 from toolkit.transport.network import PROXY_VARIABLES, ProxyTypes
 

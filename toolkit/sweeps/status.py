@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from toolkit.core.ledger import TRAFFIC, Traffic
 from toolkit.local.progress_lines import Line, LoopStatus, duration_text, line_here
-from toolkit.local.settings import is_offline
+from toolkit.local.variables import is_offline
 from toolkit.sweeps.keys import KeySource
 
 _QUIET: Final = 0.5  # seconds; a sweep that takes less shows nothing

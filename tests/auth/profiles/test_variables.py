@@ -13,7 +13,8 @@ from toolkit.auth.profiles.fields import fields_of
 from toolkit.auth.profiles.variables import fields_in_dotenv, fields_in_variables, variable, variables_to_set
 from toolkit.core.document import ADDRESS_NAMES, Environment
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.settings import Settings, variable_name
+from toolkit.local.settings import Settings
+from toolkit.local.variables import variable_name
 
 PAIR = "TOOLKIT_LIVE_KEY_ID=key-id-1\nTOOLKIT_LIVE_SECRET_KEY=secret-1\n"
 places = st.sampled_from(Environment).flatmap(

@@ -26,7 +26,7 @@ from notebook_files import write_notebook
 
 import toolkit as tk
 from toolkit.auth.profiles.variables import DEFAULT, variable
-from toolkit.local.settings import variable_name
+from toolkit.local.variables import variable_name
 
 WARM = Path(__file__).with_name("warm_interpreter.py")
 # The notebook that pages call notebooks/report.ipynb; it plays a recording of the project.

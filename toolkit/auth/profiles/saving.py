@@ -36,7 +36,8 @@ from toolkit.core.user_code import warn
 from toolkit.local.dotenv import FILE_NAME
 from toolkit.local.files import shown
 from toolkit.local.folders import SETTINGS_FILE
-from toolkit.local.settings import Settings, as_settings, variable_name
+from toolkit.local.settings import Settings, as_settings
+from toolkit.local.variables import variable_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

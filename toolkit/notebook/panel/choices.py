@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 from toolkit.auth.credentials import Credentials
 from toolkit.cassettes.paths import find_cassette
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.local.settings import Settings, is_offline
+from toolkit.local.settings import Settings
+from toolkit.local.variables import is_offline
 
 if TYPE_CHECKING:
     from toolkit.auth.profiles.fields import Profile

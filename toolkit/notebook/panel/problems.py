@@ -23,7 +23,8 @@ from toolkit.core.errors import (
     UnsafeAddress,
 )
 from toolkit.core.escaping import excerpt
-from toolkit.local.settings import Settings, is_offline, variable_name
+from toolkit.local.settings import Settings
+from toolkit.local.variables import is_offline, variable_name
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.fields import HOW_TO_GIVE_A_KEY, PASSPHRASE, Field
 from toolkit.tables.error_statuses import NO_TABLE

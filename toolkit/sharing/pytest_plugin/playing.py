@@ -13,7 +13,8 @@ from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cassettes.replay import misses
 from toolkit.core.errors import CassetteMiss, NetworkBlocked, SecretLeak
 from toolkit.local.files import write_atomically
-from toolkit.local.settings import Settings, is_offline
+from toolkit.local.settings import Settings
+from toolkit.local.variables import is_offline
 from toolkit.scrubbing.scanning import Finding, scan_files
 from toolkit.scrubbing.scanning.allow_list import allow_list
 from toolkit.sharing.pytest_plugin.blocking import network_blocked

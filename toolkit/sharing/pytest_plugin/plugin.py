@@ -273,7 +273,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """List what was recorded, and the recordings of failed tests."""
-    from toolkit.local.settings import is_offline
+    from toolkit.local.variables import is_offline
 
     notes = config.stash[NOTES]
     is_kept_from_recording = bool(config.getoption("toolkit_record")) and is_offline()
