@@ -51,7 +51,7 @@ _MINUS_ZERO: Final = re.compile(rb"-0[,}\]\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ArrowColumns:
     """Records as columns.
 
     Attributes:
@@ -66,7 +66,7 @@ class Reading:
     hint: str
 
 
-def read_columns(body: Body, path: str | None = None, key: str | None = None) -> Reading | None:
+def read_columns(body: Body, path: str | None = None, key: str | None = None) -> ArrowColumns | None:
     """Return the columns of the records that `choose_rows` chooses, or None if in doubt."""
     content = body.content
     try:
@@ -84,7 +84,7 @@ def read_columns(body: Body, path: str | None = None, key: str | None = None) ->
             return None
         ordered = {name: columns[name] for name in _first_appearances(records, set(columns))}
         count = len(records)
-        return Reading(ordered, count, {name: values * count for name, values in rows.carried.items()}, rows.hint)
+        return ArrowColumns(ordered, count, {name: values * count for name, values in rows.carried.items()}, rows.hint)
     except (Doubtful, TabulationError, pa.ArrowException, UnicodeError):
         # The slower way raises a TabulationError again, with its place.
         return None
