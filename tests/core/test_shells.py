@@ -29,10 +29,15 @@ def test_values_come_back(form, value):
     assert READERS[form](assignment(form, "TOOLKIT_X", value)) == {"TOOLKIT_X": value}
 
 
-@pytest.mark.parametrize("form", [Form.ENV, Form.TOML])
-def test_one_line(form):
-    """A key is one line, since many readers of `.env` files take a line at a time."""
-    assert "\n" not in assignment(form, "TOOLKIT_X", PEM)
+def test_one_line():
+    """A key is one line in `.env`, since many readers of such files take a line at a time."""
+    assert "\n" not in assignment(Form.ENV, "TOOLKIT_X", PEM)
+
+
+@pytest.mark.parametrize("form", [Form.BASH, Form.POWERSHELL, Form.TOML])
+def test_lines_of_a_key(form):
+    """A person can copy the lines of a key from any other form."""
+    assert PEM in assignment(form, "TOOLKIT_X", PEM)
 
 
 @given(VALUES)

@@ -20,6 +20,7 @@ _PLAIN_IN_ENV: Final = re.compile(r"[A-Za-z0-9_./:@+-]+\Z")
 _PLAIN_ON_WINDOWS: Final = re.compile(r"[A-Za-z0-9_./:@+=\\~-]+\Z")
 # PowerShell takes typographic quotes for plain ones (about_Quoting_Rules).
 _SINGLE_QUOTES: Final = re.compile("(['\u2018\u2019\u201a\u201b])")
+_LINES: Final = re.compile(r"(?:[ -&(-~]*\n)+\Z")  # such as a PEM; without quotes, which TOML would have to escape
 _NOT_IN_CMD: Final = re.compile(r"""["%!^\r\n]""")  # cmd has no escape for them that always works
 _ESCAPES_IN_ENV: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
 
@@ -69,7 +70,7 @@ def assignment(form: Form, name: str, value: str) -> str:
         case Form.ENV:
             return f"{name}={_in_env(value)}"
         case Form.TOML:
-            return f"{name} = {toml_string(value)}"
+            return f"{name} = {_toml_lines(value) if _LINES.match(value) else toml_string(value)}"
 
 
 def comment(form: Form, text: str) -> str:
@@ -80,6 +81,11 @@ def comment(form: Form, text: str) -> str:
 def toml_string(text: str) -> str:
     """Return a TOML basic string. JSON writes the same, except for DEL, which TOML wants escaped."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _toml_lines(text: str) -> str:
+    """Return a multi-line literal string, whose lines can be copied; TOML leaves out the first line break."""
+    return f"'''\n{text}'''"
 
 
 def shell_word(text: str, *, os_name: str = os.name) -> str:
