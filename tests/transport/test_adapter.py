@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import importlib
 import json
@@ -269,6 +270,34 @@ def test_bodies_are_streams(path, library, is_async):
         list(response.iter_raw())
         with pytest.raises(library.StreamConsumed):
             list(response.iter_raw())
+
+
+@EITHER
+@pytest.mark.parametrize("below", [httpx, THEIRS], ids=["own-below", "other-below"])
+def test_bodies_are_left_at_once(path, library, below):
+    """When a reader leaves an asynchronous body, all generators below end then, not when the loop collects them."""
+    ended = []
+
+    class Endless(below.AsyncByteStream):
+        async def __aiter__(self):
+            try:
+                while True:
+                    yield b"{}"
+            finally:
+                await asyncio.sleep(0)
+                ended.append(True)
+
+    transport = tk.Cassette(path).transport(service_of(below, lambda _request: below.Response(200, stream=Endless())))
+
+    async def leave():
+        response = await transport.handle_async_request(library.Request("GET", URL))
+        async with contextlib.aclosing(aiter(response.stream)) as chunks:
+            assert await anext(chunks) == b"{}"
+        assert ended == [True]
+        await response.aclose()
+
+    with pytest.warns(UserWarning, match="not recorded"):
+        asyncio.run(leave())
 
 
 def test_event_streams(path):

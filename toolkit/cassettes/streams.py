@@ -14,6 +14,7 @@ from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import Call
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.messages import HeaderList
+from toolkit.transport.chunks import chunks_of
 from toolkit.transport.family import httpx
 from toolkit.transport.flow import call_apart
 
@@ -112,9 +113,10 @@ class RecordedStream(ObservedStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
-            async for chunk in self._stream:
-                self._chunks.append(chunk)
-                yield chunk
+            async with chunks_of(self._stream) as chunks:
+                async for chunk in chunks:
+                    self._chunks.append(chunk)
+                    yield chunk
         except Exception:
             self._has_no_end = False  # it broke off
             raise

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from toolkit.core.arguments import has_methods, wrong_type
 from toolkit.core.errors import CassetteError
+from toolkit.transport.chunks import chunks_of
 from toolkit.transport.family import FAMILIES, httpx, other_family
 from toolkit.transport.flow import Flow, Read, Send, run, run_async
 
@@ -180,8 +181,9 @@ class _Body:
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         with _errors_of(self.family, self._request):
-            async for chunk in self._stream:
-                yield chunk
+            async with chunks_of(self._stream) as chunks:
+                async for chunk in chunks:
+                    yield chunk
 
     def close(self) -> None:
         with _errors_of(self.family, self._request):

@@ -194,7 +194,7 @@ def _how_to_trust(verify: Verify | None) -> str:
     file = 'verify="/path/to/ca.pem" with a file that has its authority'
     system = 'verify="system" to trust what this machine trusts'
     variable = "For commands and all sessions, set the variable TOOLKIT_VERIFY to system or to that path."
-    if verify == SYSTEM:
+    if verify == SYSTEM or (verify is True and httpx.__name__ == "httpx2"):  # which trusts the machine by default
         return f"The certificates of this machine do not have its authority: have it installed there, or pass {file}."
     if isinstance(verify, str | Path):
         where = excerpt(str(verify))

@@ -25,10 +25,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from os import getpid
 from threading import Event, get_ident
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from toolkit.core.clock import Clock, sleep, sleep_async
 from toolkit.core.tracebacks import without_frames
+from toolkit.transport.chunks import discard, discard_async
 from toolkit.transport.family import httpx
 from toolkit.transport.places import Places
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Request = httpx.Request
 _under_way: Final[set[Task[Any]]] = set()
-_SHORT_BODY: Final = 1 << 16  # bytes; a connection is cheaper than reading more than that for nothing
 _LONGEST_SILENCE: Final = 1.0  # seconds without a response after which an event loop counts as stuck
 
 
@@ -225,7 +225,7 @@ def _outcome(effect: Discard | Enter | Apart | Pause | WhichLoop | Wait) -> Any:
     if isinstance(effect, Enter):
         return effect.places.wait(effect.seconds)
     if isinstance(effect, Discard):
-        return _discard(effect.response)
+        return discard(effect.response)
     return _wait(effect.flight) if isinstance(effect, Wait) else None
 
 
@@ -240,34 +240,8 @@ async def _outcome_async(effect: Discard | Enter | Apart | Pause | WhichLoop | W
     if isinstance(effect, Enter):
         return await effect.places.wait_async(effect.seconds)
     if isinstance(effect, Discard):
-        return await _discard_async(effect.response)
+        return await discard_async(effect.response)
     return await _wait_async(effect.flight) if isinstance(effect, Wait) else asyncio.get_running_loop()
-
-
-def _discard(response: httpx.Response) -> None:
-    try:
-        size = 0
-        for chunk in cast("httpx.SyncByteStream", response.stream):
-            size += len(chunk)
-            if size > _SHORT_BODY:
-                break
-    except httpx.TransportError:
-        pass  # the connection broke, and is closed
-    finally:
-        response.close()
-
-
-async def _discard_async(response: httpx.Response) -> None:
-    try:
-        size = 0
-        async for chunk in cast("httpx.AsyncByteStream", response.stream):
-            size += len(chunk)
-            if size > _SHORT_BODY:
-                break
-    except httpx.TransportError:
-        pass  # the connection broke, and is closed
-    finally:
-        await response.aclose()
 
 
 async def call_apart(function: Callable[[], T]) -> T:

@@ -40,8 +40,9 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     Args:
         is_async: True to handle asynchronous requests.
-        verify: whose certificates are trusted: those of httpx (True), those of the machine ("system"), those in a
-            file or folder, or those of an SSLContext; False is accepted for this machine only.
+        verify: whose certificates are trusted: those of the library (True; httpx2 trusts the machine), those of the
+            machine ("system"), those in a file or folder, or those of an SSLContext; False is accepted for this machine
+            only.
         proxy: the proxy for all other machines; by default `proxies` decides.
         proxies: proxies by scheme; by default the proxy variables of the environment.
     """
