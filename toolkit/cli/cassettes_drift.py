@@ -31,11 +31,8 @@ def drift_(
     name: Annotated[str, typer.Argument(help="Name of a cassette, or a path.")],
     environment: Annotated[
         Environment | None,
-        typer.Option(
-            "--environment",
-            "-e",
-            metavar="NAME",
-            help=f"Environment to call: {terminal.ENVIRONMENTS}; by default the one that was recorded.",
+        terminal.environment_option(
+            f"Environment to call: {terminal.ENVIRONMENTS}; by default the one that was recorded."
         ),
     ] = None,
     credentials: Annotated[

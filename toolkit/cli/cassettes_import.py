@@ -26,11 +26,8 @@ def import_(
     name: Annotated[str, typer.Argument(help="Name of the new cassette, or its path.")],
     environment: Annotated[
         Environment | None,
-        typer.Option(
-            "--environment",
-            "-e",
-            metavar="NAME",
-            help=f"Environment that was called: {terminal.ENVIRONMENTS}; else concluded from the addresses.",
+        terminal.environment_option(
+            f"Environment that was called: {terminal.ENVIRONMENTS}; else concluded from the addresses."
         ),
     ] = None,
     only: Annotated[

@@ -30,9 +30,7 @@ EPILOG: Final = terminal.examples(
 )
 EnvironmentOption = Annotated[
     Environment,
-    typer.Option(
-        "--environment", "-e", metavar="NAME", help=f"Environment of the credentials: {terminal.ENVIRONMENTS}."
-    ),
+    terminal.environment_option(f"Environment of the credentials: {terminal.ENVIRONMENTS}."),
 ]
 
 

@@ -32,7 +32,7 @@ from toolkit.session.session import Session
 def list_(
     environment: Annotated[
         Environment | None,
-        typer.Option("--environment", "-e", metavar="NAME", help="List only profiles for this environment."),
+        terminal.environment_option("List only profiles for this environment."),
     ] = None,
 ) -> None:
     """List profiles and where they come from, never a value. No keyring is opened."""

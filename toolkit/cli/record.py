@@ -58,7 +58,7 @@ def record(
     ] = None,
     environment: Annotated[
         Environment | None,
-        typer.Option("--environment", "-e", metavar="NAME", help=f"Environment to call: {terminal.ENVIRONMENTS}."),
+        terminal.environment_option(f"Environment to call: {terminal.ENVIRONMENTS}."),
     ] = None,
     interface: Annotated[
         str | None,

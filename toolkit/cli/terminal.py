@@ -41,6 +41,11 @@ _PLACEHOLDER: Final = re.compile(r"%3C([A-Z0-9_]+)%3E")
 _MISSING_VALUES: Final = frozenset({"None", "nan", "NaT", "<NA>"})
 
 
+def environment_option(about: str) -> Any:
+    """Return the option that names an environment, for the annotation of an argument; `about` is its help."""
+    return typer.Option("--environment", "-e", metavar="NAME", help=about)
+
+
 def escape(text: str) -> str:
     """Return text that rich shows literally, without control characters and without markup of its own."""
     return escape_markup(printable(text))

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.programs import program
 
 _NAME: Final = "service-access-toolkit"
@@ -91,3 +92,20 @@ class Installation:
 def how_to_install(extra: str) -> str:
     """Return the next step of an error about a package that an extra would bring."""
     return f"Install the extra {extra}: {Installation().command(extra)}."
+
+
+def not_installed(
+    error: ModuleNotFoundError, packages: Collection[str], user: str, extra: str, *, about: str
+) -> Exception:
+    """Return the error to raise for a missing package: with advice if an extra brings it, else the error itself.
+
+    Args:
+        error: names the package.
+        packages: the packages of the extra.
+        user: what needs them, such as "A loan".
+        extra: the extra.
+        about: the argument or setting that the error is about.
+    """
+    if (error.name or "").partition(".")[0] not in packages:
+        return error
+    return ConfigurationError(f"{user} needs {error.name}, which is not installed.", how_to_install(extra), about=about)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from toolkit.core.addresses import is_loopback
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.escaping import excerpt
-from toolkit.core.installation import how_to_install
+from toolkit.core.installation import not_installed
 from toolkit.loans.borrower import BoardSilentError
 from toolkit.loans.lender import Ask, LoanState
 from toolkit.loans.publication import Publication
@@ -205,11 +205,5 @@ def _distributed() -> Any:
     try:
         import distributed
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in {"dask", "distributed"}:
-            raise
-        raise ConfigurationError(
-            f"A loan needs {error.name}, which is not installed.",
-            how_to_install("dask"),
-            about="cluster",
-        ) from None
+        raise not_installed(error, {"dask", "distributed"}, "A loan", "dask", about="cluster") from None
     return distributed

@@ -46,15 +46,25 @@ class LoopStatus:
     def running_text(self) -> str:
         """Return the line shown while the loop runs: `accounts: 37 of 250 in 12 s, about 69 s left`."""
         rest = "" if self.remaining is None else f", about {duration_text(self.remaining)} left"
-        return f"{self._prefix}{self._counts} in {duration_text(self.elapsed)}{rest}"
+        return f"{self._prefix}{self._counts} in {duration_text(self.elapsed)}{self._rate}{rest}{self._failures}"
 
     def finished_text(self) -> str:
         """Return the line that stays after the last item: `accounts: 250 in 80 s`."""
-        return f"{self._prefix}{self.done:,} in {duration_text(self.elapsed)}"
+        return f"{self._prefix}{self.done:,} in {duration_text(self.elapsed)}{self._rate}{self._failures}"
 
     def stopped_text(self) -> str:
         """Return the line that stays after an early end: `accounts: stopped after 37 of 250, 12 s`."""
-        return f"{self._prefix}stopped after {self._counts}, {duration_text(self.elapsed)}"
+        return f"{self._prefix}stopped after {self._counts}, {duration_text(self.elapsed)}{self._failures}"
+
+    @property
+    def _rate(self) -> str:
+        """The rate in words, from a subclass that shows it."""
+        return ""
+
+    @property
+    def _failures(self) -> str:
+        """The number of failures in words, from a subclass that counts them."""
+        return ""
 
     @property
     def _prefix(self) -> str:

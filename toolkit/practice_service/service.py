@@ -10,7 +10,7 @@ from toolkit.core.arguments import as_choice, as_clock
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.installation import how_to_install
+from toolkit.core.installation import not_installed
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
 from toolkit.practice_service.world import Options, World
@@ -168,13 +168,8 @@ def _serve(world: World, port: int) -> tuple[ServerThread, dict[str, str]]:
         from toolkit.practice_service.asgi import PracticeApp
         from toolkit.practice_service.server import HOST, ServerThread, listen
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in {"starlette", "uvicorn"}:
-            raise
-        raise ConfigurationError(
-            f"The practice service needs {error.name}, which is not installed.",
-            how_to_install("practice"),
-            about="practice",
-        ) from None
+        packages = {"starlette", "uvicorn"}
+        raise not_installed(error, packages, "The practice service", "practice", about="practice") from None
     sockets = listen(len(ADDRESS_NAMES), port)
     names = dict(zip((listening.getsockname()[1] for listening in sockets), ADDRESS_NAMES, strict=True))
     server = ServerThread(PracticeApp(world, names), sockets)
