@@ -106,13 +106,24 @@ def test_options_of_pandas():
         assert "30 entries" in repr(table)
 
 
-def test_everything_made_from_it_is_plain():
-    """Copies, selections, results and pickles are plain DataFrames with equal data."""
+def test_first_and_last_rows():
+    """`head` and `tail` look like the whole table, and leave out a summary that is about all rows."""
+    table = readable(accounts(30), "30 rows differ")
+    assert repr(table.tail(2)) == repr(readable(accounts(30).tail(2)))
+    assert table.head(2)._repr_html_() == readable(accounts(30).head(2))._repr_html_()
+    assert repr(table.head()).endswith("[5 rows x 5 columns]")
+    assert repr(table).endswith("30 rows differ")
+    pd.testing.assert_frame_equal(table.tail(), accounts(30).tail())
+
+
+def test_what_is_made_from_it_is_plain():
+    """Copies, other selections, results and pickles are plain DataFrames with equal data."""
     plain, table = accounts(), readable(accounts())
     made = [
         table.copy(),
         table[table["cash"] > 0],
-        table.head(),
+        table.iloc[:5],
+        table.head().copy(),
         table.merge(plain),
         pd.concat([table, table]),
         pickle.loads(pickle.dumps(table)),  # noqa: S301 - our own

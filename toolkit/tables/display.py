@@ -1,4 +1,4 @@
-"""The display of a table that people look at; the data in it, and every table made from it, are plain pandas.
+"""The display of a table that people look at; the data in it, and tables made from it, are plain pandas.
 
 Only what is shown differs from pandas: at most 20 rows, amounts with thousands separators, instants to the second,
 UUIDs shortened (and last, if another column tells the rows apart), and in a terminal the columns that fit. The options
@@ -53,11 +53,23 @@ class _AnyDataFrame(type(pd.DataFrame)):  # type: ignore[misc]
 
 
 class _ShownTable(pd.DataFrame, metaclass=_AnyDataFrame):
-    """A DataFrame with a display of its own. Copies, selections, results and pickles of it are plain DataFrames."""
+    """A DataFrame with a display of its own, which `head` and `tail` keep: they are for looking at rows.
+
+    Copies, other selections, results and pickles of it are plain DataFrames.
+    """
 
     @property
     def _constructor(self) -> Callable[..., pd.DataFrame]:
         return pd.DataFrame
+
+    # pandas marks both as final for type checkers; its own code does not rely on what they return.
+    def head(self, n: int = 5) -> Any:  # type: ignore[misc]
+        """Return the first rows with the same display."""
+        return _without_summary(super().head(n))
+
+    def tail(self, n: int = 5) -> Any:  # type: ignore[misc]
+        """Return the last rows with the same display."""
+        return _without_summary(super().tail(n))
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         return copy.copy, (self.copy(deep=False),)  # a pickle that can be read without the toolkit
@@ -97,6 +109,13 @@ def readable(table: pd.DataFrame, summary: str | None = None) -> ReadableTable:
     """
     result = ReadableTable(table)
     result.attrs = {**table.attrs, **({SUMMARY: summary} if summary else {})}
+    return result
+
+
+def _without_summary(rows: pd.DataFrame) -> ReadableTable:
+    """Return some rows of a table with a readable display, and without the line that is about the whole table."""
+    result = readable(rows)
+    result.attrs.pop(SUMMARY, None)
     return result
 
 
