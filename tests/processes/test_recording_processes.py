@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import select
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from claimed_calls import CountingService, get, new_path, recorded_paths
 
 import toolkit as tk
 from toolkit.cassettes.recording import writer_lock
-from toolkit.core.errors import CassetteBusy
+from toolkit.core.errors import CassetteBusy, CassetteMiss
 from toolkit.transport.family import httpx
 
 OTHER = """
@@ -265,6 +266,27 @@ def test_unusable_cache_folder(path, caches, process):
     assert other.ask("/more") == "other"
     assert recorded_paths(path) == ["/theirs", "/ours", "/more"]
     assert not writer_lock.is_held_elsewhere(path)
+
+
+def test_replay_of_what_is_still_recorded(path, caches, process):
+    """A miss says that another process may still add the call; a replay alone makes nothing in the cache folder."""
+    other = process.open(path)
+    assert other.ask("/theirs") == "other"
+    cassette = tk.Cassette(path)
+    assert get(cassette, "/theirs") == ["other"]
+    with pytest.raises(CassetteMiss) as caught:
+        get(cassette, "/later")
+    assert caught.value.what.endswith("Another process is still recording to this cassette.")
+    assert caught.value.next_step.startswith("Open the cassette again when that has ended")
+    assert len(caught.value.nearest) == 1
+    assert other.ask("/later") == "other"
+    assert other.ask("close") == "closed"
+    shutil.rmtree(caches)
+    assert get(tk.Cassette(path), "/later") == ["other"]
+    with pytest.raises(CassetteMiss) as caught:
+        get(cassette, "/later")
+    assert "still recording" not in str(caught.value)
+    assert not caches.exists()
 
 
 def test_busy_after_the_call(path, other):

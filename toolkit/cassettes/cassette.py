@@ -241,7 +241,9 @@ class Cassette:
                 TRAFFIC.played += 1
                 return match
         if self._recorder is None:
-            raise self._player.miss(request, identity)
+            miss = self._player.miss(request, identity)
+            is_growing = writer_lock.is_held_elsewhere(Path(os.path.realpath(self.path)))
+            raise misses.still_recorded(miss) if is_growing else miss
         self._recorder.get_ready()  # a request whose answer cannot be recorded is not sent
         return None
 

@@ -117,6 +117,9 @@ def is_held_elsewhere(file: Path) -> bool:
         claim = _registry.claims.get(_key(file))
         if claim is not None and claim.is_held:
             return False
+        with suppress(OSError):
+            if not _lock_file(cache_folder(), file).exists():  # so a replay makes no folder and no file
+                return False
         try:
             _unlock(*_lock(file), os.getpid())
         except CassetteBusy:
@@ -130,7 +133,10 @@ def _key(file: Path) -> str:
 
 def _lock(file: Path) -> tuple[FileLock | None, Path | None]:
     try:
-        lock_file = _folder() / hashlib.sha256(os.fsencode(_key(file))).hexdigest()[:32]
+        folder = cache_folder()
+        lock_file = _lock_file(folder, file)
+        private_folder(folder)
+        private_folder(lock_file.parent)
         lock = try_lock(lock_file)
     except OSError:
         return None, None
@@ -143,12 +149,9 @@ def _lock(file: Path) -> tuple[FileLock | None, Path | None]:
     return lock, lock_file
 
 
-def _folder() -> Path:
-    parent = cache_folder()
-    folder = parent / "recording"
-    private_folder(parent)
-    private_folder(folder)
-    return folder
+def _lock_file(folder: Path, file: Path) -> Path:
+    """Return the lock file of a file, in the user's cache folder."""
+    return folder / "recording" / hashlib.sha256(os.fsencode(_key(file))).hexdigest()[:32]
 
 
 def _unlock(file_lock: FileLock | None, lock_file: Path | None, process: int) -> None:
