@@ -30,9 +30,8 @@ from tests.benchmarks.measuring import IS_QUICK, Table
 from tests.cluster.process_memory import holds
 from tests.practice_process import practice_process
 
-WORKERS, THREADS = 4, 2
-CALLS = 400 if IS_QUICK else 20_000
-CALLS_OF_A_TASK = 50
+WORKERS, THREADS = (2 if IS_QUICK else 4), 2
+CALLS, CALLS_OF_A_TASK = (80, 10) if IS_QUICK else (20_000, 50)
 VALIDITY = 4
 RENEWED_AFTER = 0.9 * (VALIDITY - 1)  # seconds; `expires_in` is slightly under the validity, renewal a tenth before
 
@@ -123,12 +122,12 @@ def main() -> None:
                 return result, sum(client.run(token_requests_here, handle).values())
 
         client.run(warm_up)
-        measure("one process, 8 threads", lambda session: (in_one_process(session), 0))
-        measure("4 worker processes", lent)
-        measure("4 worker processes, one killed", lambda session: lent(session, kills=True))
+        measure(f"one process, {WORKERS * THREADS} threads", lambda session: (in_one_process(session), 0))
+        measure(f"{WORKERS} worker processes", lent)
+        measure(f"{WORKERS} worker processes, one killed", lambda session: lent(session, kills=True))
         client.wait_for_workers(WORKERS)
         measure("sweep in one process", lambda session: (swept(session), 0))
-        measure("sweep on 4 worker processes", lambda session: (swept(session, cluster=client), 0))
+        measure(f"sweep on {WORKERS} worker processes", lambda session: (swept(session, cluster=client), 0))
         search(service, client)
 
 

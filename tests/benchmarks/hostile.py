@@ -33,10 +33,10 @@ import toolkit as tk
 from tests.benchmarks.corpus.shapes import HONEST, HOSTILE, MORE, Shape
 from tests.benchmarks.measuring import ARGUMENTS, IS_QUICK, Table
 
-SIZES = (125_000, 500_000, 600_000) if IS_QUICK else (125_000, 250_000, 500_000, 1_000_000, 2_000_000)
+SIZES = (10_000, 20_000) if IS_QUICK else (125_000, 250_000, 500_000, 1_000_000, 2_000_000)
 RUNS = 1 if IS_QUICK else 5
 LIMIT = 20 if IS_QUICK else 120  # seconds for one shape
-MASK_SIZE = 500_000
+MASK_SIZE = 20_000 if IS_QUICK else 500_000  # bytes
 SHAPES = {shape.name: shape for shape in (*HOSTILE, *MORE, *HONEST)}
 Figures = dict[str, float]
 

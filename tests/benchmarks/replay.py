@@ -48,9 +48,9 @@ from tests.benchmarks.measuring import (
 from tests.benchmarks.peers import version
 from toolkit.transport import family
 
-COUNT, ROUNDS = (200, 1) if IS_QUICK else (5_000, 3)
-VCRPY_COUNTS = (20, 40) if IS_QUICK else (500, 1_000)
-PARSED_COUNTS = (20, 100) if IS_QUICK else (100, 10_000)
+COUNT, ROUNDS = (20, 1) if IS_QUICK else (5_000, 3)
+VCRPY_COUNTS = (5, 10) if IS_QUICK else (500, 1_000)
+PARSED_COUNTS = (5, 10) if IS_QUICK else (100, 10_000)
 Figures = dict[str, float]
 
 

@@ -33,7 +33,7 @@ from tests.practice_process import PracticeProcess, practice_process
 from toolkit.sweeps import recorder
 
 AT_ONCE = 16
-ACCOUNTS, ROUNDS = (1_000, 2) if IS_QUICK else (100_000, 20)
+ACCOUNTS, ROUNDS = (100, 2) if IS_QUICK else (100_000, 20)
 KILLED_ACCOUNTS = 1_000 if IS_QUICK else 5_000
 LONGEST_DELAY = 0.5  # seconds from the first request of a process to its end
 
