@@ -40,7 +40,7 @@ def test_notebooks(notebooks, pytester):
     """Only on request are notebooks tests; what differs is shown, in the JUnit report too, under xdist and with -k."""
 
     def run(*options):
-        result = pytester.runpytest_subprocess("-pno:cacheprovider", *options, timeout=180)
+        result = pytester.runpytest_subprocess("-pno:cacheprovider", "-pno:hypothesispytest", *options, timeout=180)
         return result.parseoutcomes(), result.stdout.str()
 
     assert run("notebooks")[0] == {"passed": 1}

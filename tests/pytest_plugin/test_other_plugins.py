@@ -59,7 +59,7 @@ def run(pytester, monkeypatch):
     def run(*options, **modules):
         for name, text in {"conftest": CONFTEST, **modules}.items():
             (folder / f"{name}.py").write_text(textwrap.dedent(text))
-        result = pytester.runpytest_subprocess("-pno:cacheprovider", *options, timeout=120)
+        result = pytester.runpytest_subprocess("-pno:cacheprovider", "-pno:hypothesispytest", *options, timeout=120)
         return result.parseoutcomes(), result.stdout.str()
 
     return run
