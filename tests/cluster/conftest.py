@@ -14,13 +14,13 @@ from distributed import Client
 import toolkit as tk
 
 TESTS = Path(__file__).parents[1]
-WORKERS = 4
+WORKERS = 2
 VALIDITY = 4
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """Return the client of a scheduler process and four worker processes."""
+    """Return the client of a scheduler process and its worker processes."""
     folder = tmp_path_factory.mktemp("cluster")
     file = folder / "scheduler.json"
     command = [sys.executable, "-m"]
