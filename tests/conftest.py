@@ -9,7 +9,7 @@ The suite is organised like this:
 - All other tests need the extra `tests` and nothing else: no network, no kernel, no waiting.
 - `canaries` plants secrets and looks for them in every form; `recordings` has a server on loopback, and interactions
   and bodies of any content; `notebook_files` writes notebooks; `key_forms` has keys in every form that people have;
-  `bombs` has data that becomes very large when it is decompressed;
+  `bodies` notes how bodies are read, and `bombs` has data that becomes very large when it is decompressed;
   `pages` reads the HTML of rich displays; `forgetting` empties the process's register of secrets; `practice_process`
   runs a practice service in a process of its own, for the gate and the benchmarks; `plugin_projects` writes small
   projects whose tests use the pytest plugin; `stock_recordings` has everything that vcrpy's format can hold, and
@@ -18,7 +18,8 @@ The suite is organised like this:
 - `documentation` reads every page; `documented_blocks` says what its blocks of code are, and which of them run.
 - `peers` asks of our recordings what vcrpy and pytest-recording ask of theirs; `processes` has processes that exit
   or are killed, and commands at a terminal; `compatibility` reads files that an earlier version wrote.
-- hypothesis tries 10 examples, or 100 with `--hypothesis-profile=full`, as the gate does.
+- hypothesis tries 10 examples. With `--hypothesis-profile=full`, as in the gate, it tries 100 in the rooms through
+  which secrets and calls go (`ROOMS_OF_CALLS`), and 30 in the others.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from bodies import body_class
 from forgetting import forget_everything
 from hypothesis import settings as hypothesis_settings
 
@@ -70,9 +72,12 @@ GATE_FOLDERS = [
     )
 ]
 
+ROOMS_OF_CALLS = ("auth", "cassettes", "scrubbing", "session", "sweeps", "transport")
+
 # No deadlines, since a slow machine is not a failure. If the variable CI is set, hypothesis derandomizes both profiles.
 hypothesis_settings.register_profile("quick", deadline=None, max_examples=10)
 hypothesis_settings.register_profile("full", deadline=None, max_examples=100)
+hypothesis_settings.register_profile("full in other rooms", deadline=None, max_examples=30)
 hypothesis_settings.load_profile("quick")  # the option --hypothesis-profile is applied later, and wins
 
 
@@ -99,7 +104,13 @@ def pytest_ignore_collect(collection_path, config):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
-    """Let every second worker of xdist begin at the end of a folder: a file that one compiled, the other only loads."""
+    """Let every second worker of xdist begin at the end of a folder: a file that one compiled, the other only loads.
+
+    A module's property tests take the profile that is loaded when the module is imported.
+    """
+    if isinstance(collector, pytest.Module) and collector.config.getoption("--hypothesis-profile") == "full":
+        room = collector.path.relative_to(HERE).parts[0]
+        hypothesis_settings.load_profile("full" if room in ROOMS_OF_CALLS else "full in other rooms")
     report = yield
     if os.environ.get("PYTEST_XDIST_WORKER", "gw0")[-1] in "13579" and isinstance(collector, pytest.Directory):
         report.result.reverse()
@@ -172,30 +183,6 @@ def project(home):
     return folder
 
 
-class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A body in pieces, which counts the pieces that were taken and notes when it is closed."""
-
-    def __init__(self, pieces):
-        self.pieces = pieces
-        self.taken = 0
-        self.closed = False
-
-    def __iter__(self):
-        for piece in self.pieces:
-            self.taken += 1
-            yield piece
-
-    async def __aiter__(self):
-        for piece in self:
-            yield piece
-
-    def close(self):
-        self.closed = True
-
-    async def aclose(self):
-        self.close()
-
-
 class FakeService(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """The service within this process, as a transport for sync and async sessions.
 
@@ -231,7 +218,7 @@ class FakeService(httpx.BaseTransport, httpx.AsyncBaseTransport):
     def reply(value, status=200, headers=None):
         content = value if isinstance(value, bytes) else json.dumps(value).encode()
         length = {"Content-Type": "application/json", "Content-Length": str(len(content))}
-        return httpx.Response(status, headers={**length, **(headers or {})}, stream=Body([content]))
+        return httpx.Response(status, headers={**length, **(headers or {})}, stream=body_class(httpx)([content]))
 
     def token_reply(self):
         self.issued.append(secrets.token_urlsafe(24))

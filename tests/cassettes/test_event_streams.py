@@ -12,6 +12,7 @@ import zlib
 import httpx as stock_httpx
 import pytest
 import vcr
+from bodies import body_class
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,30 +26,13 @@ EVENTS = {"Content-Type": "text/event-stream; charset=utf-8"}
 TICKS = [f'event: tick\ndata: {{"n": {number}}}\n\n'.encode() for number in range(6)]
 
 
-class Endless(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A body of which nobody may read more than is there."""
-
-    def __init__(self, chunks, error=None):
-        self.chunks, self.error = chunks, error
-        self.is_closed = False
-
-    def __iter__(self):
-        yield from self.chunks
-        raise self.error or AssertionError("read too far")
-
-    async def __aiter__(self):
-        for chunk in self:
-            yield chunk
-
-    def close(self):
-        self.is_closed = True
-
-    async def aclose(self):
-        self.close()
+def endless(chunks, error=None):
+    """Return a body of which nobody may read more than is there."""
+    return body_class(httpx)(chunks, error or AssertionError("read too far"))
 
 
 def served(chunks, headers=EVENTS, error=None):
-    return httpx.MockTransport(lambda request: httpx.Response(200, headers=headers, stream=Endless(chunks, error)))
+    return httpx.MockTransport(lambda request: httpx.Response(200, headers=headers, stream=endless(chunks, error)))
 
 
 def read(transport, count, *, is_async, reading="lines"):
@@ -152,7 +136,7 @@ def test_stream_that_cannot_be_checked(path):
 def test_timeout_of_the_caller(path):
     """A task that is cancelled while it waits for an event has closed the stream early, and is recorded."""
 
-    class Silent(Endless):
+    class Silent(body_class(httpx)):
         async def __aiter__(self):
             yield TICKS[0]
             await asyncio.Event().wait()

@@ -18,6 +18,7 @@ import canaries
 import httpx as stock_httpx
 import pytest
 import vcr
+from bodies import body_class
 from forgetting import forget_everything
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,32 +32,7 @@ from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, Se
 from toolkit.transport.family import httpx
 
 URL = "https://h.example/a"
-
-
-class Chunks(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A body in pieces that counts how many were read, and may break off."""
-
-    def __init__(self, pieces, error=None):
-        self.pieces, self.error = pieces, error
-        self.taken = 0
-        self.closed = 0
-
-    def __iter__(self):
-        for piece in self.pieces:
-            self.taken += 1
-            yield piece
-        if self.error:
-            raise self.error
-
-    async def __aiter__(self):
-        for piece in self:
-            yield piece
-
-    def close(self):
-        self.closed += 1
-
-    async def aclose(self):
-        self.close()
+Chunks = body_class(httpx)
 
 
 def reply(body=b"body", headers=(), status=200, **extensions):

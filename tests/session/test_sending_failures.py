@@ -6,6 +6,7 @@ import pickle
 from urllib.parse import parse_qs
 
 import pytest
+from bodies import body_class
 from sender_calls import URL, Way, assert_clean, chain, frames
 from session_calls import BOTH
 
@@ -110,13 +111,8 @@ def test_trouble_that_passes(make_credentials, service, kind, is_async):
 
 def test_broken_token_reply(way, service):
     """If a token reply breaks off, Unreachable is raised."""
-
-    class Breaking(httpx.SyncByteStream):
-        def __iter__(self):
-            yield b'{"access_token": "QXZ'
-            raise httpx.ReadError("connection lost")
-
-    service.answer_token = lambda request: httpx.Response(200, stream=Breaking())
+    body = body_class(httpx)([b'{"access_token": "QXZ'], httpx.ReadError("connection lost"))
+    service.answer_token = lambda request: httpx.Response(200, stream=body)
     with pytest.raises(Unreachable) as caught:
         way.send()
     assert "QXZ" not in "".join(frames(caught.value))

@@ -13,6 +13,7 @@ import traceback
 from types import SimpleNamespace
 
 import pytest
+from bodies import body_class
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,30 +33,6 @@ BOTH_WAYS = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "asy
 URL = "https://h.example/a"
 
 
-def stream_of(library, pieces, error=None):
-    """Return a body of a library in pieces, which may break off; `closed` counts how often it was closed."""
-
-    class Pieces(library.SyncByteStream, library.AsyncByteStream):
-        closed = 0
-
-        def __iter__(self):
-            yield from pieces
-            if error is not None:
-                raise error
-
-        async def __aiter__(self):
-            for piece in self:
-                yield piece
-
-        def close(self):
-            self.closed += 1
-
-        async def aclose(self):
-            self.close()
-
-    return Pieces()
-
-
 def service_of(library, answer=None):
     """Return a transport of a library that answers what it was asked; `seen` holds the requests."""
     seen = []
@@ -65,7 +42,7 @@ def service_of(library, answer=None):
         if answer is not None:
             return answer(request)
         content = json.dumps({"method": request.method, "url": str(request.url), "body": request.content.decode()})
-        return library.Response(200, headers={"X-Twice": "1"}, stream=stream_of(library, [content.encode()]))
+        return library.Response(200, headers={"X-Twice": "1"}, stream=body_class(library)([content.encode()]))
 
     transport = library.MockTransport(echo)
     transport.seen = seen
@@ -147,7 +124,7 @@ def test_there_and_back(method, target, headers, body, is_whole):
     """A request and a response have the same parts in the other library, and again on the way back."""
 
     def content():
-        return httpx.ByteStream(b"".join(body)) if is_whole else stream_of(httpx, body)
+        return httpx.ByteStream(b"".join(body)) if is_whole else body_class(httpx)(body)
 
     url = httpx.URL(f"https://user:pa%20ss@h.example:8443/{target}")
     extensions = {"timeout": {"read": 3.0}}
@@ -234,7 +211,7 @@ def test_a_leak_shows_the_response(path, is_async):
 
     def answer(_request):
         headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
-        return httpx.Response(200, headers=headers, stream=stream_of(httpx, [packed]))
+        return httpx.Response(200, headers=headers, stream=body_class(httpx)([packed]))
 
     with pytest.raises(SecretLeak) as caught:
         send(THEIRS, tk.Cassette(path).transport(service_of(httpx, answer)), is_async=is_async)
@@ -246,7 +223,7 @@ def test_a_leak_shows_the_response(path, is_async):
 @EITHER
 def test_bodies_are_streams(path, library, is_async):
     """Parts pass as they come; a stream is closed once, cannot be read twice, and its errors are the client's."""
-    body = stream_of(THEIRS, [b"one", b"two"], THEIRS.ReadError("it broke off"))
+    body = body_class(THEIRS)([b"one", b"two"], THEIRS.ReadError("it broke off"))
     service = service_of(THEIRS, lambda _request: THEIRS.Response(200, stream=body))
     transport, got = tk.Cassette(path).transport(service), []
 
@@ -306,7 +283,7 @@ def test_event_streams(path):
 
     def answer(_request):
         headers = {"Content-Type": "text/event-stream"}
-        return httpx.Response(200, headers=headers, stream=stream_of(httpx, events))
+        return httpx.Response(200, headers=headers, stream=body_class(httpx)(events))
 
     def first_two(transport):
         with THEIRS.Client(transport=transport) as client, client.stream("GET", URL) as response:
@@ -352,7 +329,7 @@ def test_a_response_that_its_transport_read(path):
 
     class Reading(THEIRS.BaseTransport):
         def handle_request(self, _request):
-            packed = stream_of(THEIRS, [gzip.compress(b"[1, 2]")])
+            packed = body_class(THEIRS)([gzip.compress(b"[1, 2]")])
             response = THEIRS.Response(200, headers={"Content-Encoding": "gzip", "X-A": "1"}, stream=packed)
             response.read()
             return response
@@ -373,7 +350,7 @@ def test_extensions(path, library):
 
     def answer(request):
         request.extensions["trace"]("sent", {})
-        return THEIRS.Response(200, stream=stream_of(THEIRS, [b"{}"]), extensions=extensions)
+        return THEIRS.Response(200, stream=body_class(THEIRS)([b"{}"]), extensions=extensions)
 
     for mode in ("once", "none"):
         with tk.Cassette(path, mode) as cassette:
@@ -405,21 +382,6 @@ def test_the_transport_is_closed():
     assert as_own_transport(own) is own
 
 
-class Broken(THEIRS.SyncByteStream, THEIRS.AsyncByteStream):
-    """A body that ends with an error."""
-
-    def __init__(self, error):
-        self.error = error
-
-    def __iter__(self):
-        yield b"["
-        raise self.error
-
-    async def __aiter__(self):
-        for piece in self:
-            yield piece
-
-
 def frames_of(error):
     """Return the frames in a verbose traceback of an error and of those linked to it."""
     shown = traceback.TracebackException.from_exception(error, capture_locals=True)
@@ -442,7 +404,7 @@ def test_a_session_above_the_other_library(settings, make_credentials, is_async)
         if len(asked) < 4:
             raise THEIRS.ConnectError("no way", request=request)
         if len(asked) == 5:
-            return THEIRS.Response(200, stream=Broken(THEIRS.ReadError("cut off", request=request)))
+            return THEIRS.Response(200, stream=body_class(THEIRS)([b"["], THEIRS.ReadError("cut off", request=request)))
         return THEIRS.Response(200, json=[{"id": "1"}])
 
     kind = tk.AsyncSession if is_async else tk.Session

@@ -1,0 +1,43 @@
+"""Bodies in pieces, of either HTTP library, which note how far they were read and whether they were closed."""
+
+from __future__ import annotations
+
+import functools
+
+
+@functools.cache
+def body_class(library):
+    """Return the class of bodies of a library, for sync and async clients."""
+
+    class Body(library.SyncByteStream, library.AsyncByteStream):
+        """A body in pieces.
+
+        Attributes:
+            pieces: what it consists of.
+            error: what is raised after the last piece, unless None.
+            taken: the number of pieces that were read.
+            closed: how often it was closed.
+        """
+
+        def __init__(self, pieces, error=None):
+            self.pieces, self.error = pieces, error
+            self.taken = self.closed = 0
+
+        def __iter__(self):
+            for piece in self.pieces:
+                self.taken += 1
+                yield piece
+            if self.error is not None:
+                raise self.error
+
+        async def __aiter__(self):
+            for piece in self:
+                yield piece
+
+        def close(self):
+            self.closed += 1
+
+        async def aclose(self):
+            self.close()
+
+    return Body
