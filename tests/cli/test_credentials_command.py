@@ -530,8 +530,8 @@ def test_test_command_refused(service):
     assert re.search(r"auth +POST /v1/oauth2/token .*refused", output)
     assert output.count("not called: it needs a token") == 2
     assert "kanari" not in output
-    assert "Check client ID, secret or key of the profile mine, and that they belong to broker-sandbox." in output
-    assert "To save other credentials in their place: toolkit credentials add mine --environment broker" in output
+    assert "Check client ID, secret or key, and that they belong to broker-sandbox. The credentials are the" in output
+    assert "saved profile mine; to save others in their place: `toolkit credentials add mine --environment " in output
 
 
 def test_test_command_refused_from_variables(service, monkeypatch):
@@ -540,7 +540,7 @@ def test_test_command_refused_from_variables(service, monkeypatch):
     monkeypatch.setenv("TOOLKIT_PAPER_SECRET_KEY", "kanari-5f1d-wrong")
     output = run("test", "-e", "paper", status=1)
     assert "paper: a paper account, with the profile default (environment variables)" in output
-    assert "The credentials come from environment variables: correct them there." in output
+    assert "The credentials are the profile default in environment variables: correct them there." in output
     assert "credentials add" not in output
 
 

@@ -129,6 +129,27 @@ def test_replayed_error(open_session, replayed, service, is_async):
     assert "hush" not in f"{live.value}{caught.value}"
 
 
+def test_refusal_names_the_profile(open_session, service, settings, make_credentials, monkeypatch):
+    """A refusal says which profile was used and where to correct it, in words that are the same on every machine."""
+    service.answer = lambda request: service.reply({}, 401)
+    monkeypatch.setenv("TOOLKIT_PAPER__FUND_KEY_ID", "PK-1234567")
+    monkeypatch.setenv("TOOLKIT_PAPER__FUND_SECRET_KEY", "secret-1234567")
+    monkeypatch.setattr("toolkit.auth.profiles.saving.seal_text", lambda *_: None)  # as without a keyring
+    with pytest.warns(UserWarning, match="keyring"):
+        tk.save_credentials(make_credentials("paper"), "desk", settings=settings)
+    command = "`toolkit credentials add desk --environment paper`"
+    for name, where in (
+        ("fund", "The credentials are the profile fund in environment variables: correct them there."),
+        ("desk", f"The credentials are the saved profile desk; to save others in their place: {command}."),
+    ):
+        with pytest.raises(tk.ServiceError) as caught:
+            tk.Session("paper", name, settings=settings, transport=service).accounts()
+        assert caught.value.next_step.endswith(where)
+    with pytest.raises(tk.ServiceError) as caught:
+        open_session(credentials=make_credentials("paper")).accounts()
+    assert "profile" not in caught.value.next_step
+
+
 @pytest.mark.parametrize("way", ["delete", "all"])
 def test_a_wrong_secret_is_recorded(open_session, service, settings, make_credentials, way):
     """A cassette that holds a refusal says what to do, when it is recorded and when it is replayed; both ways work."""

@@ -18,5 +18,6 @@ A request gets its credentials in this order:
 A session on a cluster's worker has `borrowed` access: its tokens come from a lender, and steps 3 and 4 do not happen.
 
 Saved profiles and shared tokens are encrypted on disk (`sealing`). Credentials go only to addresses that their owner
-chose: `destinations` compares them, and `destination_memory` remembers them.
+chose: `destinations` compares them, and `destination_memory` remembers them. `correcting` says where to correct them
+after a refusal.
 """

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from toolkit.auth.credentials import Credentials
+from toolkit.auth.correcting import where_to_correct
 from toolkit.auth.destination_memory import DestinationMemory, uses_of
 from toolkit.auth.destinations import changes
 from toolkit.auth.profiles.fields import Profile
@@ -22,7 +22,6 @@ from toolkit.cli.credentials_add import EPILOG, EnvironmentOption, add
 from toolkit.cli.credentials_destinations import print_changes, print_missing_addresses
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.shells import shell_word
 from toolkit.local.files import shown
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
@@ -102,20 +101,10 @@ def probe_(
     probe.print_probes(console, results)
     if caller is not None:
         if any(result.is_refused for result in results):
-            _print_how_to_correct(console, caller)
+            console.print(terminal.escape_hint(where_to_correct(caller)), highlight=False, soft_wrap=True)
         print_missing_addresses(console, environment, caller.name, settings)
     if any(result.works is False for result in results) or not any(result.works for result in results):
         raise typer.Exit(1)
-
-
-def _print_how_to_correct(console: Console, caller: Credentials) -> None:
-    """Say where to correct credentials that were refused."""
-    if caller.binding is None:
-        text = f"The credentials come from {caller.loaded_from}: correct them there."
-    else:
-        command = f"toolkit credentials add {shell_word(caller.name)} --environment {caller.environment}"
-        text = f"To save other credentials in their place: {command}"
-    console.print(terminal.escape_hint(text), highlight=False, soft_wrap=True)
 
 
 def allow(

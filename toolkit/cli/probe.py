@@ -49,9 +49,8 @@ class Probe:
 
     @property
     def is_refused(self) -> bool:
-        """True if the answer says that the credentials are wrong (RFC 9110 section 15.5.2, RFC 6749 section 5.2)."""
-        statuses = (400, 401, 403) if self.interface is Interface.AUTH else (401,)
-        return self.works is False and self.status in statuses
+        """True if an interface did not accept the credentials. The error of a token request says so itself."""
+        return self.status == 401 and self.interface is not Interface.AUTH
 
 
 def probe(session: Session) -> list[Probe]:

@@ -6,15 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from toolkit.auth.correcting import where_to_correct
 from toolkit.core.errors import CassetteMiss, ConfigurationError, ServiceError, TabulationError
 from toolkit.core.escaping import excerpt, printable
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.transport.family import httpx
 from toolkit.transport.next_page import next_page
+from toolkit.transport.provenance import replayed_from
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from toolkit.auth.credentials import Credentials
 
 _MESSAGE_FIELDS: Final = ("message", "detail", "error_description", "title", "error")
 _LONGEST_MESSAGE: Final = 200  # characters
@@ -73,7 +77,7 @@ class AnswerPages:
 
 
 @contextmanager
-def reading(known: KnownSecrets) -> Iterator[AnswerPages]:
+def reading(known: KnownSecrets, credentials: Credentials | None = None) -> Iterator[AnswerPages]:
     """Collect the pages of an answer while they are read, and keep a ServiceError for `tabulated` to raise.
 
     Raised there, outside of any handler, it has one short traceback and leads to no other error.
@@ -81,6 +85,7 @@ def reading(known: KnownSecrets) -> Iterator[AnswerPages]:
 
     Args:
         known: secrets that no error may repeat.
+        credentials: those of the calls; the error of a 401 says where to correct them.
 
     Raises:
         CassetteMiss: if the first page is not recorded.
@@ -89,7 +94,7 @@ def reading(known: KnownSecrets) -> Iterator[AnswerPages]:
     try:
         yield result
     except ServiceError as error:
-        result.failure = _with_message(error, error.response, known)
+        result.failure = _with_message(error, error.response, known, credentials)
     except CassetteMiss:
         if not (responses := result.responses):
             raise
@@ -123,10 +128,15 @@ def one_page_only(params: Mapping[str, Any]) -> str:
     return next((name for name in params if "".join(filter(str.isalnum, name)).lower() in PAGE_PARAMETERS), "")
 
 
-def _with_message(error: ServiceError, response: httpx.Response | None, known: KnownSecrets) -> ServiceError:
-    """Return the error with the service's own message, and without a traceback."""
+def _with_message(
+    error: ServiceError, response: httpx.Response | None, known: KnownSecrets, credentials: Credentials | None
+) -> ServiceError:
+    """Return the error with the service's own message and, after a refusal, the profile; without a traceback."""
     message = message_of(response, known) if error.status and response is not None else ""
-    return error.reworded(f"{error.what} It says: {message}" if message else error.what, error.next_step)
+    is_refusal = error.status == httpx.codes.UNAUTHORIZED and replayed_from(response) is None
+    profile = where_to_correct(credentials) if is_refusal else ""
+    what = f"{error.what} It says: {message}" if message else error.what
+    return error.reworded(what, f"{error.next_step} {profile}".rstrip())
 
 
 def message_of(response: httpx.Response, known: KnownSecrets) -> str:

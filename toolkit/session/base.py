@@ -150,7 +150,7 @@ class BaseSession(Generic[ClientType]):
             places=Places() if transport is None else None,
             is_practice=self.is_practice,
         )
-        self._history = History(self.cassette, self._sender)
+        self._history = History(self.cassette, self._sender, self.credentials)
         self._clients: dict[Interface, ClientType] = {}
         self._is_closed = False
         self._lock = threading.Lock()

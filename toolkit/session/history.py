@@ -16,6 +16,7 @@ from toolkit.session.sending import Sender
 if TYPE_CHECKING:
     import pandas as pd
 
+    from toolkit.auth.credentials import Credentials
     from toolkit.cassettes.cassette import Cassette
     from toolkit.session.answers import AnswerPages
 
@@ -26,17 +27,19 @@ class History:
     Args:
         cassette: the session's cassette, or None when live.
         sender: sends the calls.
+        credentials: the session's credentials, or None.
 
     Attributes:
         replays_only: True if the cassette answers all calls, so that nothing is sent.
         ledger: the calls so far.
     """
 
-    def __init__(self, cassette: Cassette | None, sender: Sender) -> None:
+    def __init__(self, cassette: Cassette | None, sender: Sender, credentials: Credentials | None) -> None:
         self.replays_only = cassette is not None and not cassette.records
         self.ledger = sender.ledger
         self._cassette = cassette
         self._sender = sender
+        self._credentials = credentials
 
     def token(self) -> Token | None:
         """Return the current token or None; in replay the recorded token, with a placeholder for its text."""
@@ -87,7 +90,7 @@ class History:
         """Collect the pages of an answer; see `toolkit.session.answers.reading`."""
         from toolkit.session.answers import reading
 
-        return reading(self._sender.known)
+        return reading(self._sender.known, self._credentials)
 
     def tabulated(self, read: AnswerPages, *, own_parameter: str) -> pd.DataFrame:
         """Return the table of the pages of an answer, readable when shown; see `toolkit.session.answers.tabulated`."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from toolkit.auth.correcting import where_to_correct
 from toolkit.auth.tokens.token import LONGEST_LIFETIME, Token, is_bearer_token
 from toolkit.core.document import TOKEN_FIELDS, TOKEN_TYPE, TOKEN_VALIDITY
 from toolkit.core.errors import TokenRefused, TokenResponseInvalid
@@ -144,9 +145,9 @@ def _refusal(
 
 
 def _check_credentials(credentials: Credentials | None) -> str:
-    profile = f" of the profile {credentials.name}" if credentials is not None and credentials.loaded_from else ""
     environment = "this environment" if credentials is None else credentials.environment
-    return f"Check client ID, secret or key{profile}, and that they belong to {environment}."
+    advice = f"Check client ID, secret or key, and that they belong to {environment}."
+    return f"{advice} {where_to_correct(credentials)}".rstrip()
 
 
 def _clock_offset(headers: Mapping[str, str], now: datetime) -> timedelta | None:
