@@ -23,7 +23,8 @@ var Scorer = {
     const met = asked.filter((word) => known.some((other) => other.startsWith(word.slice(0, 5))));
     const isName = /[._]|[a-z][A-Z]/.test(query); // of Python, not of English
     const doors = { "how-to": 6, explanation: 3, reference: isName ? 9 : -6 };
-    const others = { index: 5, "reference/changelog": -30, "reference/words": /^what (is|are)\b/i.test(query) ? 12 : 0 };
+    const isForMeaning = /^what('s|’s| is| are)/i.test(query);
+    const others = { index: 0, "reference/changelog": -30, "reference/words": isForMeaning ? 12 : 0 };
     const door = others[page] ?? doors[page.split("/")[0]] ?? 4;
     return score + door + 10 * met.length;
   },
@@ -42,10 +43,8 @@ const parseWithoutNumbers = Search._parseQuery;
 Search._parseQuery = (query) => {
   const plain = query.replace(/\w+n['’]t\b/gi, " ").replace(/['’](s|re|ve|ll|d|m)\b/gi, " ");
   const parsed = parseWithoutNumbers(plain);
-  plain
-    .split(/\s+/)
-    .map((word) => word.replace(/(?<=\d),(?=\d{3})/g, ""))
-    .filter((word) => /^\d+$/.test(word))
+  (plain.match(/\b\d+(,\d{3})*\b/g) || [])
+    .map((number) => number.replaceAll(",", ""))
     .forEach((number) => [1, 3].forEach((place) => parsed[place].add(number)));
   return parsed;
 };

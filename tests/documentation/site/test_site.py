@@ -174,6 +174,7 @@ def test_no_page_scrolls_sideways(viewport: dict[str, int], site: Path, address:
         ("signed assertion", "how-to/give-your-credentials.html#sign-in-with-a-private-key"),
         ("where are my secrets saved", "how-to/on-a-shared-machine.html#where-saved-secrets"),
         ("what is a profile", "reference/words.html#profile"),
+        ("What is status 599?", "how-to/understand-a-refused-call.html#what-does-599-mean"),
         ("redact", "how-to/keep-values-out-of-a-recording"),
         ("unauthorized", "how-to/understand-a-refused-call"),
     ],
