@@ -436,6 +436,18 @@ def test_a_session_above_the_other_library(settings, make_credentials, is_async)
     assert all("authorization" not in error._request.headers for error in errors if error._request is not None)
 
 
+@EITHER
+def test_a_transport_for_other_calls(settings, make_credentials, library):
+    """A session refuses a transport that cannot take its calls when it is made, not at the first call."""
+    options = {"credentials": make_credentials("broker-sandbox"), "settings": settings}
+    with pytest.raises(ConfigurationError, match="a synchronous transport, not AsyncHTTPTransport") as caught:
+        tk.Session(transport=library.AsyncHTTPTransport(), **options)
+    assert "AsyncSession" in caught.value.next_step
+    with pytest.raises(ConfigurationError, match="an asynchronous transport, not WSGITransport"):
+        tk.AsyncSession(transport=library.WSGITransport(print), **options)
+    tk.AsyncSession(transport=library.ASGITransport(print), **options)
+
+
 def test_tables_and_pages_of_either():
     """tabulate and pages take responses and clients of the other library, for `for` and for `async for`."""
 

@@ -138,7 +138,7 @@ class BaseSession(Generic[ClientType]):
         if transport is None:
             check_proxy(proxy, cassette=self.cassette, settings=self.settings)
         network = Network(is_async=self._is_async, verify=verify, proxy=proxy) if transport is None else None
-        self._below = network or as_own_transport(transport)
+        self._below = network or as_own_transport(transport, is_async=self._is_async)
         self._sender = Sender(
             clock=self._clock,
             cassette=self.cassette,

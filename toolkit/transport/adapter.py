@@ -87,14 +87,26 @@ class AdaptedTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
             await self._transport.aclose()
 
 
-def as_own_transport(transport: Any) -> Any:
-    """Return a transport that takes requests of the process's family, for a transport of either."""
+def as_own_transport(transport: Any, *, is_async: bool | None = None) -> Any:
+    """Return a transport that takes requests of the process's family, for a transport of either.
+
+    Args:
+        transport: the transport.
+        is_async: the calls that it has to take, True for asynchronous ones; None if a client decides that later.
+
+    Raises:
+        ConfigurationError: if it is not a transport, or not one for such calls.
+    """
+    takes = {False: has_methods(transport, "handle_request"), True: has_methods(transport, "handle_async_request")}
+    if is_async is not None and takes[not is_async] and not takes[is_async]:
+        kind, session = ("an asynchronous", "Session") if is_async else ("a synchronous", "AsyncSession")
+        raise wrong_type("transport", f"{kind} transport", transport, f"tk.{session} takes this one.")
     if isinstance(transport, httpx.BaseTransport | httpx.AsyncBaseTransport):
         return transport
     theirs = family_of(transport, "BaseTransport", "AsyncBaseTransport")
     if theirs is not None:
         return AdaptedTransport(transport, theirs)
-    if has_methods(transport, "handle_request") or has_methods(transport, "handle_async_request"):
+    if any(takes.values()):
         return transport
     raise wrong_type("transport", "a transport of httpx or httpx2", transport, "Leave it out for the network.")
 
