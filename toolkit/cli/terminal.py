@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
@@ -193,24 +193,30 @@ def print_frame(
 ) -> None:
     """Print the first rows of a DataFrame and as many columns as fit, and say how much is left out.
 
+    Known secrets have placeholders: the rows may be a live answer, and the terminal the log of a pipeline.
+
     Args:
         first: columns to show before the others; missing ones are ignored.
         only: columns to show instead of all.
     """
-    console.print(f"\n[bold]{escape(title)}[/]", highlight=False)
+    from toolkit.scrubbing.known import PROCESS_SECRETS
+
+    scrub = PROCESS_SECRETS.scrub_text
+    console.print(f"\n[bold]{escape(scrub(title))}[/]", highlight=False)
     frame = _ordered(frame, list(first), list(only))
     shown = frame.head(rows)
     columns: list[list[str]] = []
     table, width = new_table(), 0
     for name in frame.columns:
-        cells = [_cell_text(value) for value in shown[name]]
-        column_width = max(map(len, (str(name), *cells)), default=0) + 2
+        head = scrub(str(name))
+        cells = [_cell_text(value, scrub) for value in shown[name]]
+        column_width = max(map(len, (head, *cells)), default=0) + 2
         if columns and width + column_width > console.width:
             break
         width += column_width
         columns.append(cells)
         is_number = frame[name].dtype.kind in "iuf"
-        table.add_column(escape(str(name)), justify="right" if is_number else "left", no_wrap=True)
+        table.add_column(escape(head), justify="right" if is_number else "left", no_wrap=True)
     for row in zip(*columns, strict=True):
         table.add_row(*map(escape, row))
     console.print(table, highlight=False)
@@ -239,11 +245,11 @@ def _ordered(frame: pd.DataFrame, first: list[str], only: list[str]) -> pd.DataF
     return frame[[*leading, *(name for name in frame if name not in leading)]]
 
 
-def _cell_text(value: Any) -> str:
+def _cell_text(value: Any, scrub: Callable[[str], str]) -> str:
     if str(value) in _MISSING_VALUES:
         return ""
     if isinstance(value, datetime):
         return f"{value.day} {value:%b %H:%M:%S}"
     if isinstance(value, float):
         return f"{value:,.3f}" if abs(value) < 1 else f"{value:,.2f}"
-    return excerpt(str(value), _LONGEST_CELL)
+    return excerpt(scrub(str(value)), _LONGEST_CELL)
