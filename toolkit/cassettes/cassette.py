@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Self
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, Parsed
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.cassettes.paths import as_mode, find_cassette, same_name_in_project
-from toolkit.cassettes.recording import finishing, recovery, writer_lock
-from toolkit.cassettes.recording.recorder import Recorder, part_of
+from toolkit.cassettes.opening import make_recorder, read_cassette, scrubber_of, warn_of_part
+from toolkit.cassettes.paths import as_mode, find_cassette
+from toolkit.cassettes.recording import writer_lock
+from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.cassettes.replay import misses
 from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.cassettes.replay.play_log import play_log_of
@@ -23,16 +24,14 @@ from toolkit.cassettes.replay.recorded_values import RecordedValues
 from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
 from toolkit.cassettes.staleness import warn_if_stale
 from toolkit.core.arguments import as_flag, as_instance, as_texts
-from toolkit.core.errors import CassetteError, ConfigurationError
+from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import TRAFFIC, Authorization
 from toolkit.core.secret import Secret
 from toolkit.core.tracebacks import frameless
-from toolkit.core.user_code import warn
 from toolkit.local.settings import Settings, as_settings
 from toolkit.local.variables import is_offline
-from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest
-from toolkit.scrubbing.rules.model import Rules, as_rules, project_rules
+from toolkit.scrubbing.rules.model import Rules, as_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
 if TYPE_CHECKING:
@@ -106,26 +105,13 @@ class Cassette:
             as_instance(scrubber, Scrubber, about="scrubber", next_step="Leave it out.")
         else:
             settings = as_settings(settings)
-            scrubber = Scrubber(
-                KnownSecrets(),
-                addresses=settings.addresses,
-                header_prefix=settings.header_prefix,
-                rules=project_rules(settings),
-            )
+            scrubber = scrubber_of(settings)
         self.scrubber = scrubber
         self.scrubbed = ScrubbedRequests(scrubber)
         self.scrubber.known.add_texts(secrets)
         self.scrubber.add_rules(as_rules(rules))
-        self._settings = settings
-        finishing.finish_now(part_of(self.path))
-        recovery.remove_late_secrets(self.path, self.scrubber)
-        data = self._read()
-        self.scrubber.recall(data)
-        self._contents = contents.read(data, source=str(self.path))
+        self._contents = read_cassette(self.path, self.mode, scrubber, settings)
         self.is_foreign = self._contents.is_foreign
-        if self._contents.is_torn and recovery.cut_torn_tail(self.path, self.scrubber):
-            complete = f"the {self._loaded} before it are complete"
-            warn(f"{self.path} ends in an incomplete interaction; {complete}.")
         self._recorded_values = RecordedValues(self._contents, self.scrubber, file_name=self.path.name)
         self._player = Player(
             self._contents,
@@ -135,40 +121,13 @@ class Cassette:
             strict=strict,
             log=play_log_of(self.path),
         )
-        self._open_for_recording()
-        if settings is not None and self.replays and not is_offline():
-            warn_if_stale(self.path, self.recorded_at, settings.stale_after_days)
-
-    def _read(self) -> bytes:
-        try:
-            data = self.path.read_bytes()
-        except FileNotFoundError:
-            data = b""
-        except OSError as error:
-            raise misses.unreadable(self.path, error) from None
-        if not data.strip() and self.mode == "none":
-            elsewhere = same_name_in_project(self.path, self._settings)
-            raise misses.missing(self.path, elsewhere=elsewhere, is_offline=is_offline())
-        return data
-
-    def _open_for_recording(self) -> None:
         self.records = self.mode in ("new_episodes", "all") or (self.mode == "once" and not self._loaded)
         self.replays = self._loaded > 0 and self.mode != "all"
-        real, part = Path(os.path.realpath(self.path)), part_of(self.path)
-        if part.exists() and not writer_lock.is_held_elsewhere(real):
-            warn(
-                f"{part} is left from an interrupted recording with mode all. "
-                f"To use it, rename it to {real.name}; the next such recording replaces it."
-            )
-        if not self.records:
-            return
-        if self.path.suffix == ".json":
-            raise ConfigurationError(
-                f"Cannot record to {self.path}: recordings are YAML, which can be appended to.",
-                'Give the cassette the suffix .yaml; or replay this one with mode="none".',
-                about="cassette",
-            )
-        self._recorder = Recorder(self.path, self.scrubber, anew=self.mode == "all")
+        warn_of_part(self.path)
+        if self.records:
+            self._recorder = make_recorder(self.path, self.mode, scrubber)
+        if settings is not None and self.replays and not is_offline():
+            warn_if_stale(self.path, self.recorded_at, settings.stale_after_days)
 
     @property
     def _loaded(self) -> int:

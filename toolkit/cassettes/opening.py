@@ -1,0 +1,83 @@
+"""Open the file of a cassette: finish, clean and repair what earlier recordings left, and read what is there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.format.contents import Contents
+from toolkit.cassettes.paths import same_name_in_project
+from toolkit.cassettes.recording import finishing, recovery, writer_lock
+from toolkit.cassettes.recording.recorder import Recorder, part_of
+from toolkit.cassettes.replay import misses
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.user_code import warn
+from toolkit.local.settings import Settings
+from toolkit.local.variables import is_offline
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.rules.model import project_rules
+from toolkit.scrubbing.scrubber import Scrubber
+
+
+def scrubber_of(settings: Settings) -> Scrubber:
+    """Return a scrubber with the addresses, the header prefix and the rules of a project."""
+    return Scrubber(
+        KnownSecrets(),
+        addresses=settings.addresses,
+        header_prefix=settings.header_prefix,
+        rules=project_rules(settings),
+    )
+
+
+def read_cassette(path: Path, mode: str, scrubber: Scrubber, settings: Settings | None) -> Contents:
+    """Return the interactions of a file, without any if it does not exist; the scrubber learns what is recorded.
+
+    A recording that was under way in this process is finished first, secrets that became known too late are removed,
+    and an incomplete last interaction is cut off with a warning.
+
+    Raises:
+        CassetteMiss: if the mode is `none` and there is no such file.
+        CassetteCorrupt: if the file is not a cassette; it is left as it is.
+        CassetteError: if the file cannot be read.
+    """
+    finishing.finish_now(part_of(path))
+    recovery.remove_late_secrets(path, scrubber)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        data = b""
+    except OSError as error:
+        raise misses.unreadable(path, error) from None
+    if not data.strip() and mode == "none":
+        raise misses.missing(path, elsewhere=same_name_in_project(path, settings), is_offline=is_offline())
+    scrubber.recall(data)
+    opened = contents.read(data, source=str(path))
+    if opened.is_torn and recovery.cut_torn_tail(path, scrubber):
+        warn(f"{path} ends in an incomplete interaction; the {len(opened)} before it are complete.")
+    return opened
+
+
+def warn_of_part(path: Path) -> None:
+    """Warn of a file beside a cassette that an interrupted recording with mode `all` has left."""
+    real, part = Path(os.path.realpath(path)), part_of(path)
+    if part.exists() and not writer_lock.is_held_elsewhere(real):
+        warn(
+            f"{part} is left from an interrupted recording with mode all. "
+            f"To use it, rename it to {real.name}; the next such recording replaces it."
+        )
+
+
+def make_recorder(path: Path, mode: str, scrubber: Scrubber) -> Recorder:
+    """Return the recorder for a cassette.
+
+    Raises:
+        ConfigurationError: if the cassette is a JSON file.
+    """
+    if path.suffix == ".json":
+        raise ConfigurationError(
+            f"Cannot record to {path}: recordings are YAML, which can be appended to.",
+            'Give the cassette the suffix .yaml; or replay this one with mode="none".',
+            about="cassette",
+        )
+    return Recorder(path, scrubber, anew=mode == "all")
