@@ -10,7 +10,7 @@ from toolkit.scrubbing.gate import index
 
 def forget_everything():
     """Empty the register of secrets and everything that is built on it, between tests or hypothesis' examples."""
-    for of_register in (REGISTER._entries, REGISTER._kinds, REGISTER._found, REGISTER._listeners):
+    for of_register in (REGISTER._entries, REGISTER._kinds, REGISTER._from_messages, REGISTER._listeners):
         of_register.clear()
     for built in (known._REGISTERED, index._REGISTERED, known.PROCESS_SECRETS, masked_values._pieces):
         built.__init__()

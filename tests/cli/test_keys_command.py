@@ -178,7 +178,7 @@ def test_passphrase(tmp_path, monkeypatch):
     [
         (["QXZ0123456789QXZ", "QXZ0123456789"], "differ"),
         (["", ""], "is empty"),
-        ([EOFError()], "no more input"),
+        ([EOFError()], "the input has ended"),
         ([__import__("getpass").GetPassWarning()], "would be seen"),
     ],
 )

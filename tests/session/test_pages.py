@@ -391,7 +391,7 @@ def test_the_first_page_only(open_session, service, is_async):
 def test_accounts_that_have_more(open_session, service):
     """If there is more than accounts() can follow, it warns once."""
     service.answer = lambda request: service.reply({"accounts": rows(1), "has_more": True})
-    with pytest.warns(UserWarning, match="There are more pages after page 1") as caught:
+    with pytest.warns(UserWarning, match="More pages follow after page 1") as caught:
         open_session().accounts()
     assert len(caught) == 1
 

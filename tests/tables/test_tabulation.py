@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError, ToolkitError
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.session.answers import Reading, tabulated
+from toolkit.session.answers import AnswerPages, tabulated
 from toolkit.tables import arrow_reader, tabulate
 from toolkit.transport.family import httpx
 
@@ -300,7 +300,7 @@ def test_digits_that_do_not_fit_a_float(body, columns):
 )
 def test_warnings_about_a_table_of_accounts(record, options):
     """A warning points to the caller's line, through any functions of the toolkit, and names a remedy that works."""
-    response, read = httpx.Response(200, json=[record]), Reading()
+    response, read = httpx.Response(200, json=[record]), AnswerPages()
     read.responses.append(response)
     option = ", ".join(f"{name}={value!r}" for name, value in options.items()).replace("'a'", "...")
     with pytest.warns(UserWarning, match=re.escape(f"(tk.tabulate(response, {option}) keeps them)")) as caught:

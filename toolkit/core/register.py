@@ -26,7 +26,7 @@ class Register:
         self._lock = threading.RLock()  # reentrant: a finalizer may run inside, and add or read
         self._entries: list[tuple[str, Secret]] = []
         self._kinds: dict[Secret, str] = {}
-        self._found: set[Secret] = set()
+        self._from_messages: set[Secret] = set()
         self._listeners: list[WeakMethod[Callable[[], None]]] = []
         self._with_first: Callable[[], None] | None = None  # called with the first secret
 
@@ -43,22 +43,22 @@ class Register:
         """Add a secret of a kind such as "ACCESS_TOKEN"; an empty secret and one that is known already are ignored."""
         self.add_all([(kind, secret)])
 
-    def add_all(self, secrets: Iterable[tuple[str, Secret]], *, are_found: bool = False) -> None:
+    def add_all(self, secrets: Iterable[tuple[str, Secret]], *, from_messages: bool = False) -> None:
         """Add several secrets, each with its kind; listeners are called once, and only if one of them is new.
 
         Args:
             secrets: kind and secret of each.
-            are_found: True for values that were found in messages, under the names of credentials. A service may send
-                thousands of them, so they are looked for in fewer codes.
+            from_messages: True for values in messages, under the names of credentials. A service may send thousands of
+                them, so they are looked for in fewer codes.
         """
         with self._lock:
             count = len(self._entries)
             for kind, secret in secrets:
                 is_new = secret not in self._kinds
-                if secret and (is_new or (secret in self._found and not are_found)):
+                if secret and (is_new or (secret in self._from_messages and not from_messages)):
                     self._kinds[secret] = kind
                     self._entries.append((kind, secret))
-                    (self._found.add if are_found else self._found.discard)(secret)
+                    (self._from_messages.add if from_messages else self._from_messages.discard)(secret)
             if len(self._entries) == count:
                 return
             self._listeners = [each for each in self._listeners if each() is not None]
@@ -77,9 +77,9 @@ class Register:
         """Return the kind of a secret, or None if it is not known."""
         return self._kinds.get(secret)
 
-    def is_found(self, secret: Secret) -> bool:
-        """Check whether a secret is known only because it was found in a message."""
-        return secret in self._found
+    def is_from_message(self, secret: Secret) -> bool:
+        """Check whether a secret is known only because it stood in a message."""
+        return secret in self._from_messages
 
     def with_first(self, call: Callable[[], None]) -> None:
         """Call a function as soon as there is a secret."""

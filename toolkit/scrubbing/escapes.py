@@ -126,7 +126,7 @@ class Level:
     def _outer_span(self, at: int) -> tuple[int, int]:
         """Return the span of the outer level that a byte comes from."""
         if self._escapes is None:
-            self._escapes = self._found_escapes()
+            self._escapes = self._escape_positions()
         starts, escapes = self._escapes
         number = bisect_right(starts, at) - 1
         if number < 0:
@@ -137,7 +137,7 @@ class Level:
             return outer_start, outer_end
         return outer_end + within - length, outer_end + within - length + 1
 
-    def _found_escapes(self) -> tuple[list[int], list[tuple[int, int, int]]]:
+    def _escape_positions(self) -> tuple[list[int], list[tuple[int, int, int]]]:
         """Return where the text of each escape begins here, with its length and its span in the outer level."""
         starts: list[int] = []
         escapes: list[tuple[int, int, int]] = []

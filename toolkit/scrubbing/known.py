@@ -45,15 +45,15 @@ class KnownSecrets:
         """Add a secret of a kind such as "ACCESS_TOKEN" to the register, and give it its placeholder here."""
         self.add_all([(kind, secret)])
 
-    def add_all(self, secrets: Iterable[tuple[str, Secret]], *, are_found: bool = False) -> None:
+    def add_all(self, secrets: Iterable[tuple[str, Secret]], *, from_messages: bool = False) -> None:
         """Add several secrets, each with its kind; listeners are called once. Warn about short secrets.
 
         Args:
             secrets: kind and secret of each.
-            are_found: True for values that were found in messages, as in `Register.add_all`.
+            from_messages: True for values in messages, as in `Register.add_all`.
         """
         new = [(kind, secret) for kind, secret in secrets if self._name(secret, kind)]
-        REGISTER.add_all(new, are_found=are_found)
+        REGISTER.add_all(new, from_messages=from_messages)
         for kind, secret in new:
             if len(secret.reveal()) < SHORTEST_SECRET:
                 warn(
@@ -220,7 +220,7 @@ class _RegisteredSecrets(Searcher):
                 for kind, secret in REGISTER.since(self._count):
                     self._count += 1
                     if is_secret(secret):
-                        self.add(secret, fewer=kind in _IN_FEWER_CODES or REGISTER.is_found(secret))
+                        self.add(secret, fewer=kind in _IN_FEWER_CODES or REGISTER.is_from_message(secret))
         return self
 
 

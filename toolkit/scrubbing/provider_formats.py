@@ -124,8 +124,8 @@ def _possible_starts(text: str) -> list[str]:
     for first in range(0, len(shadow), SLICE):  # each step blocks other threads
         part = shadow[max(0, first - _LONGEST) : first + SLICE]
         starts.update([word[:_START] for word in part.translate(_WORDS).split() if len(word) >= _SHORTEST])
-    found = {start.decode() for start in starts & certain}
-    return sorted(found | {start for start in _STARTS_WITH_SIGNS if start in text})
+    of_words = {start.decode() for start in starts & certain}
+    return sorted(of_words | {start for start in _STARTS_WITH_SIGNS if start in text})
 
 
 @cache

@@ -210,9 +210,9 @@ class Scrubber:
         """Learn the credentials in a message, and return those that are to be replaced in their places only."""
         in_place: frozenset[tuple[str, str]] = frozenset()
         if self._last_lookup is None or message != self._last_lookup[0]:
-            found = learned(message, body, request=request)
-            self.known.add_all(found.secrets, are_found=True)
-            in_place = found.in_place
+            new = learned(message, body, request=request)
+            self.known.add_all(new.secrets, from_messages=True)
+            in_place = new.in_place
         if rules is not None:
             uri = message.uri if isinstance(message, RecordedRequest) else ""
             rules.learn(uri, message.headers, body, is_request=bool(uri), records=records)

@@ -233,7 +233,7 @@ class Walk:
     def warn_of_more(self) -> None:
         """Warn if the last page says that there is more."""
         if self.more is not None:
-            warn(f"There are more pages after page {self.number}: {self.more.words}. {self.more.advice}")
+            warn(f"More pages follow after page {self.number}: {self.more.words}. {self.more.advice}")
 
     def _about_page(self, error: _Error) -> _Error:
         """Return the error with the number of the page, from the second on."""

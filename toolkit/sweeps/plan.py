@@ -66,9 +66,9 @@ class Plan:
     def note_more(self, walk: Walk) -> None:
         """Note that the answers of a key have further pages, which were not read."""
         if walk.more is not None:
-            self.more = f"There are more pages than were read: {walk.more.words}. {walk.more.advice}"
+            self.more = f"More pages exist than were read: {walk.more.words}. {walk.more.advice}"
         elif not self.more:
-            self.more = "There are more pages than the first. Leave out pages=False to read all of them."
+            self.more = "More pages follow the first. Leave out pages=False to read all of them."
 
     def request_of(self, key: Key) -> httpx.Request:
         """Return the request for a key.

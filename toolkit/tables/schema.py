@@ -231,5 +231,5 @@ def _check_names(names: Sequence[Any]) -> None:
             )
         if count > 1:
             raise TabulationError(
-                f"There are {count} columns of the name {excerpt(name, SHOWN)!r}.", "Rename them.", about="schema"
+                f"{count} columns have the name {excerpt(name, SHOWN)!r}.", "Rename them.", about="schema"
             )

@@ -50,7 +50,7 @@ class RowSource:
         """
         if self.data is None:
             raise TabulationError(
-                "The data is None, so there is no table.", "Pass a response, JSON or a parsed value.", about="data"
+                "The data is None, which has no table.", "Pass a response, JSON or a parsed value.", about="data"
             )
         check_names(self.path, self.key)
 

@@ -26,7 +26,7 @@ def test_no_more_input():
     def end(_):
         raise EOFError
 
-    with pytest.raises(ConfigurationError, match='"Passphrase" was not answered: there is no more input') as caught:
+    with pytest.raises(ConfigurationError, match='"Passphrase" was not answered: the input has ended') as caught:
         ask_secret("Passphrase: ", end, next_step="Leave --passphrase out.")
     assert caught.value.next_step == "Leave --passphrase out."
     assert caught.value.__context__ is None

@@ -45,7 +45,7 @@ def ask_secret(question: str, prompt: Prompt | None = None, *, next_step: str = 
             warnings.simplefilter("error", getpass.GetPassWarning)  # before anything is typed
             return Secret((prompt or getpass.getpass)(question))
     except EOFError:
-        reason = "there is no more input"
+        reason = "the input has ended"
     except getpass.GetPassWarning:
         reason = "what you type would be seen"
     raise ConfigurationError(f'"{question.strip(" :")}" was not answered: {reason}.', next_step, about="prompt")

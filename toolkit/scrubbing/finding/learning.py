@@ -65,13 +65,13 @@ class Learner(Walker):
         self._is_plain = False
 
     def result(self) -> Learned:
-        """Return what was found."""
+        """Return the credentials that were found."""
         plain = [(kind, text) for kind, text in self._plain if text not in self._others]
         is_many = len(plain) > _MANY
-        found = [pair for pair, is_certain in self._found.items() if is_certain or pair[1] not in self._others]
-        found += [] if is_many else plain
+        pairs = [pair for pair, is_certain in self._found.items() if is_certain or pair[1] not in self._others]
+        pairs += [] if is_many else plain
         kinds: dict[str, str] = {}
-        for kind, text in found:
+        for kind, text in pairs:
             kinds.setdefault(text, kind)
         secrets = [(kind, Secret(text)) for text, kind in kinds.items()]
         return Learned(secrets, frozenset(plain) if is_many else frozenset())

@@ -79,7 +79,7 @@ class Known:
         for start in range(0, len(text), CHUNK):
             chunk = text if len(text) <= CHUNK else text[max(0, start - self._longest) : start + CHUNK]
             for index in self._exact:
-                for pattern in index.exact.found_in(chunk):
+                for pattern in index.exact.patterns_in(chunk):
                     return index.secrets[pattern.secret]
         return None
 
@@ -88,7 +88,7 @@ def _number_in(normal: bytes, index: SecretIndex, data: bytes, start: int) -> in
     """Return the number of a secret in a chunk that begins at `start`, given in normal form, or None."""
     wrong: set[Pattern] = set()
     words = b""
-    for pattern in index.normal.found_in(normal):
+    for pattern in index.normal.patterns_in(normal):
         if not pattern.words:
             return pattern.secret
         if pattern not in wrong:

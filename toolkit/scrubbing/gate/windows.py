@@ -59,7 +59,7 @@ class Windows:
                     if table is not None:
                         table[self._slot(window, len(table))] = True
 
-    def found_in(self, text: bytes) -> Iterator[Pattern]:
+    def patterns_in(self, text: bytes) -> Iterator[Pattern]:
         """Yield each pattern that occurs in a text, as often as it does."""
         for at, entries in self._matches(text):
             for pattern, offset in entries:

@@ -67,7 +67,7 @@ def _allowance(finding: Finding) -> str:
 def summary(report: ScanReport) -> str:
     """Return in one sentence how much was found, read and left out."""
     files = len({finding.path for finding in report.findings})
-    found = f"{count_text(len(report.findings), 'finding')} in {count_text(files, 'file')}"
+    counted = f"{count_text(len(report.findings), 'finding')} in {count_text(files, 'file')}"
     left_out = [
         f"{count:,} {words}"
         for count, words in (
@@ -78,7 +78,7 @@ def summary(report: ScanReport) -> str:
         if count
     ]
     read = ", ".join([f"{count_text(report.files, 'file')} read", *left_out])
-    return f"{found if report.findings else 'No findings'} ({read})."
+    return f"{counted if report.findings else 'No findings'} ({read})."
 
 
 def _steps(findings: Iterable[Finding]) -> list[str]:

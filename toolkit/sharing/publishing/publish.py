@@ -127,9 +127,9 @@ class _Publishing:
             self._watch("Checking the copy")
             checking.check_name(target.name, copy.replacements)
             checking.check_files({**copy.files, **files}, self._known, copy.replacements)
-            given = Path(folder).resolve() / "given"
-            targets.write_files(given, files)
-            checking.check_with_scan(given)
+            checked = Path(folder).resolve() / "checked"
+            targets.write_files(checked, files)
+            checking.check_with_scan(checked)
         if shape is TargetShape.FOLDER:
             targets.write_folder(target, files)
         else:

@@ -101,9 +101,9 @@ def candidates(texts: Iterable[str]) -> list[str]:
             pieces[html.unescape(next(filter(None, match.groups()))).strip()] = None
         pieces.update(dict.fromkeys(piece.strip(_SIGNS) for piece in _PIECES.findall(text)))
         plain = html.unescape(_MARKUP.sub(" ", text))
-        found = [piece.strip(_SIGNS) for piece in _PIECES.findall(plain)]
+        parts = [piece.strip(_SIGNS) for piece in _PIECES.findall(plain)]
         for size in range(1, _MOST_PARTS + 1):
-            pieces.update(dict.fromkeys(" ".join(found[at : at + size]) for at in range(len(found) - size + 1)))
+            pieces.update(dict.fromkeys(" ".join(parts[at : at + size]) for at in range(len(parts) - size + 1)))
         pieces.update(dict.fromkeys(words_of(plain)))
         if len(pieces) > _MOST_CANDIDATES:
             break
