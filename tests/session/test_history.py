@@ -152,5 +152,6 @@ def test_accounts_are_readable(open_session, service):
     service.answer = lambda request: service.reply([{"id": "a", "cash": "1234.50"}])
     accounts = open_session().accounts()
     assert "1,234.50" in repr(accounts)
-    assert type(accounts.head()) is pd.DataFrame
+    assert "1,234.50" in repr(accounts.head())
+    assert type(accounts.copy()) is pd.DataFrame
     assert accounts.attrs["source"].startswith("broker-sandbox")
