@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 
 import pandas as pd
 import pytest
@@ -47,6 +48,16 @@ def test_error_status(status):
         body_of(httpx.Response(status, json={"message": "canary"}))
     assert caught.value.status == status
     assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b'{"a": 1, "note": "far away: canary"', b'{"a": "\xff canary"}'])
+def test_an_error_does_not_lead_to_the_body(content):
+    """Neither the chain of an error nor the variables in its traceback show what stands further on in the body."""
+    with pytest.raises(TabulationError) as caught:
+        body_of(httpx.Response(200, content=b" " * 1000 + content)).parse()
+    assert caught.value.__context__ is None
+    frames = traceback.walk_tb(caught.value.__traceback__.tb_next)
+    assert "canary" not in repr([frame.f_locals for frame, _ in frames])
 
 
 @pytest.mark.parametrize("text", ["hello", b"hello", ""])

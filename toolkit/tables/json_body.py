@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from toolkit.core.errors import TabulationError
@@ -30,7 +30,7 @@ class Body:
         content_type: Content-Type of the response, or "" if it has none; None if there is no response.
     """
 
-    content: bytes
+    content: bytes = field(repr=False)  # a live answer may repeat a secret, and tracebacks show variables
     content_type: str | None = None
 
     def parse(self, *, numbers_as_text: bool = False) -> Any:
@@ -52,10 +52,11 @@ class Body:
         except RecursionError:
             raise TabulationError("The JSON is nested too deeply to read.", "Tabulate a part of it.") from None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise self._not_json(error) from None
+            failure = self._not_json(error)
         except ValueError:
             # int() refuses more than 4,300 digits.
             raise TabulationError("A number has too many digits.", "numbers='text' keeps it as it is.") from None
+        raise failure  # not in the handler: an error of json holds the whole body, which may repeat a secret
 
     def _not_json(self, error: ValueError) -> TabulationError:
         if self.content_type is None:
