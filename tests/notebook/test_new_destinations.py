@@ -44,7 +44,7 @@ def test_first_use(open_panel, project_of):
     user.choose("credentials", "new key pair")
     assert fields(user) == ["key_id", "secret_key"]
     assert "https://a.example/v1" in user.words("credentials")
-    assert "(from toolkit.toml (folder “a.example”))" in user.words("credentials")
+    assert ", from toolkit.toml (folder “a.example”):" in user.words("credentials")
 
 
 def test_typed_credentials_are_a_first_use(open_panel, project_of, monkeypatch):
@@ -65,17 +65,23 @@ def test_code_is_not_questioned(open_panel, settings):
     assert "sent only" not in user.words("credentials")
 
 
-def test_new_destination(open_panel, project_of):
+def test_new_destination(open_panel, project_of, tmp_path):
     """For a new destination there are no fields until the user ticks a box below both; it is asked once."""
     use(project_of("a.example"))
     user = open_panel("paper", settings=project_of("evil.example"))
     user.choose("credentials", "new key pair")
     assert fields(user) == []
-    for text in ("https://a.example/v1", "https://evil.example/v1", TRUST):
+    for text in ("https://a.example/v1", "https://evil.example/v1", "toolkit.toml (folder “evil.example”)", TRUST):
         assert text in user.words("credentials")
+    assert str(tmp_path) not in user.words("credentials")  # which is saved with the notebook
     user.press()
     assert TRUST in user.words("connect")
     assert user.panel.connected_session is None
+    user.choose("mode", "record")
+    user.controls._cassette.name.value = "take"
+    user.press()
+    assert TRUST in user.words("connect")
+    user.choose("mode", "call")
     box = user.controls._credentials.trust
     assert box in user.controls.slots["credentials"].children
     box.value = True

@@ -118,6 +118,7 @@ def test_a_refused_secret_is_shown_beside_its_field(open_panel, service, capsys)
         ("new client key", ("id", ""), "private_key", "The private key is missing."),
         ("new client key", ("id", '{"keys": []}'), "private_key", "set of JWKs"),
         ("new client key", ("id",), "private_key", "The private key is missing."),
+        ("new client key", ("", ""), "client_id", "The client ID is empty."),
     ],
 )
 def test_a_malformed_text_is_shown_beside_its_field(open_panel, settings, kind, texts, field, words):

@@ -41,7 +41,7 @@ _MOST_DIGITS: Final = 15  # before the point; larger numbers are shown with an e
 _NAMES: Final = 12  # of columns that are not shown
 _MISSING: Final = "–"  # noqa: RUF001 - a dash, as in printed tables
 _STYLE: Final = ".readable-table td { white-space: nowrap; }"
-_UNCUT_STYLE: Final = ".uncut-table td { text-align: left; }"
+_UNCUT_STYLE: Final = ".uncut-table table.dataframe :is(th, td) { text-align: left; }"
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
 

@@ -11,6 +11,8 @@
 4. `display` turns facts of the session into HTML, with a countdown of its token in the page (session_view.js), or
    `problems` turns an error into words beside the control that it is about. `panel.css` is the look of all of these.
 
+A kernel may handle the messages of a page in several threads; `turns` has the panel do one thing at a time.
+
 While a practice service runs in the kernel, its credentials are offered too, and everything says practice.
 
 Everything visible is kept in traits, which are saved with the notebook. A secret never is: it goes from the page to

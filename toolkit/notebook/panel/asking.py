@@ -27,10 +27,10 @@ def is_trusted(new: Sequence[Change], prompt: Callable[[str], str] | None = None
     Raises:
         ConfigurationError: if questions cannot be answered here.
     """
-    problem = problems.untrusted(new)
+    what = " ".join(problems.new_destinations(new))
     if prompt is None and not can_ask():
-        raise ConfigurationError(problem.what, "Check the settings, or name saved credentials.", about="credentials")
-    answer = ask_secret(f"{problem.what} Do you trust it? Type yes or no: ", prompt or input)
+        raise ConfigurationError(f"{what}.", "Check the settings, or name saved credentials.", about="credentials")
+    answer = ask_secret(f"{what}. Do you trust it? Type yes or no: ", prompt or input)
     return answer.reveal().strip().lower() in ("y", "yes")
 
 

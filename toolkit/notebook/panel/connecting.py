@@ -18,6 +18,7 @@ from toolkit.notebook.panel.connection import Connection, connect
 from toolkit.notebook.panel.controls import Controls
 from toolkit.notebook.panel.fields import make_credentials
 from toolkit.notebook.panel.problems import PanelProblem
+from toolkit.notebook.panel.turns import Turns
 
 if TYPE_CHECKING:
     from toolkit.core.secret import Secret
@@ -76,6 +77,7 @@ class Connecting:
         self._variable = variable
         self._connected_choice: tuple[object, ...] = ()
         self._closed: Session | None = None  # the session that is known to be closed
+        self._turns = Turns()
         self.controls = Controls(
             environment,
             mode,
@@ -84,8 +86,8 @@ class Connecting:
             in_notebook=[credentials] if isinstance(credentials, Credentials) else [],
             settings=settings,
             for_visitors=for_visitors,
-            pressed=self._pressed,
-            answered=self._answered,
+            pressed=self._turns.waiting(self._pressed),
+            answered=self._turns.waiting(self._answered),
             edited=self._edited,
         )
 
@@ -95,6 +97,9 @@ class Connecting:
         Raises:
             ConfigurationError: if questions cannot be answered here.
         """
+        self._turns.waiting(self._ask)()
+
+    def _ask(self) -> None:
         self.controls.clear()
         chosen = self.controls.credentials
         if self.controls.untrusted and is_trusted(self.controls.untrusted):
@@ -155,18 +160,30 @@ class Connecting:
             self._fail(PanelProblem("cassette", _NOT_THERE) if self._for_visitors else problem)
         return problem is not None
 
+    def greet(self) -> None:
+        """Note that a page shows the panel, and offer what there is now."""
+        self.is_seen = True
+        self._turns.if_free(self.controls.list_cassettes)
+        self.follow()
+
     def follow(self) -> None:
         """Say if the session was closed, or its practice service ended; offer the credentials of those that run now."""
+        self._turns.if_free(self._follow_session, self._follow_practice)
+
+    def _follow_session(self) -> None:
         session = self.connection.session if self.connection else None
         if session is not None and session.is_closed and session is not self._closed:
             self._closed = session
             self._edited()
+
+    def _follow_practice(self) -> None:
         before, self._practice = self._practice, running_services()
         if before == self._practice or self.controls.mode is Mode.REPLAY:
             return
         self.controls.list_credentials()
         if all(service in self._practice for service in before):
             return
+        session = self.connection.session if self.connection else None
         if session is None:
             self._say(_PRACTICE_ENDED, "idle")
         elif is_over(session.environment, session.settings) and not session.is_closed:
@@ -203,15 +220,7 @@ class Connecting:
 
     def _check_form(self) -> bool:
         """Return True if the form is complete; otherwise say what is missing."""
-        problem, name = self.controls.obstacle, self.controls.new_name
-        if problem is not None:
-            pass
-        elif name is not None:
-            problem = problems.wrong_name(name, self._settings)
-        elif self.controls.mode is not Mode.LIVE and self.controls.cassette is None:
-            problem = problems.UNNAMED_CASSETTE
-        elif isinstance(self.controls.credentials, NewChoice) and self.controls.untrusted:
-            problem = problems.NOT_TRUSTED
+        problem = self.controls.incompleteness
         if problem is not None:
             self._fail(problem)
         return problem is None

@@ -12,7 +12,7 @@ from toolkit.auth.credentials import Credentials
 from toolkit.auth.profiles.practice_profiles import is_practice
 from toolkit.core.document import Environment
 from toolkit.local.settings import Settings
-from toolkit.notebook.panel import choices
+from toolkit.notebook.panel import choices, problems
 from toolkit.notebook.panel.cassette_control import CassetteControl
 from toolkit.notebook.panel.choices import CredentialsChoice, Mode
 from toolkit.notebook.panel.credentials_control import CredentialsControl
@@ -158,6 +158,17 @@ class Controls:
         if self.mode is Mode.REPLAY:
             return self._cassette.empty_problem if self._cassette.is_empty else None
         return self._credentials.obstacle
+
+    @property
+    def incompleteness(self) -> PanelProblem | None:
+        """What must be chosen or typed before the panel can connect, apart from credentials; None if nothing."""
+        if self.obstacle is not None:
+            return self.obstacle
+        name = self.new_name
+        wrong = None if name is None else problems.wrong_name(name, self._settings)
+        if wrong is None and self.mode is not Mode.LIVE and self.cassette is None:
+            wrong = problems.UNNAMED_CASSETTE
+        return wrong or (problems.NOT_TRUSTED if self.untrusted else None)
 
     def note_destinations(self) -> None:
         """Remember where the typed texts went."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.core.document import Environment, Interface
@@ -18,7 +17,7 @@ from toolkit.core.ledger import instant_text
 from toolkit.core.words import PRACTICE, REAL_ACCOUNT, account_words, count_text, date_text
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.connection import Connection
-from toolkit.notebook.panel.problems import PanelProblem, file_in_words
+from toolkit.notebook.panel.problems import PanelProblem, place_in_words
 from toolkit.session.card import CLOSED, caller_text, no_token_text, remaining_text
 
 if TYPE_CHECKING:
@@ -205,24 +204,14 @@ def destinations_html(destinations: Sequence[Destination], *, with_places: bool 
     """
     if not destinations:
         return ""
-    places = [_place_in_words(destination) if with_places else "" for destination in destinations]
-    has_one_place = len({*places}) == 1
-    first = f"What you type is sent only to these addresses{_in_brackets(places[0] if has_one_place else '')}:"
+    places = [f", from {place_in_words(destination)}" if with_places else "" for destination in destinations]
+    common = places[0] if len({*places}) == 1 else ""
+    first = f"What you type is sent only to these addresses{common}:"
     lines = [
-        f"{as_html(destination.label.removeprefix('address '))}: <code>{as_html(destination.text)}</code>"
-        + as_html("" if has_one_place else _in_brackets(place))
+        f"{as_html(destination.label)}: <code>{as_html(destination.text)}</code>" + as_html("" if common else place)
         for destination, place in zip(destinations, places, strict=True)
     ]
     return f'<div class="toolkit-sent">{"".join(f"<div>{line}</div>" for line in [as_html(first), *lines])}</div>'
-
-
-def _place_in_words(destination: Destination) -> str:
-    place = destination.place
-    return file_in_words(place) if isinstance(place, Path) else destination.place_in_words
-
-
-def _in_brackets(place: str) -> str:
-    return f" (from {place})" if place else ""
 
 
 def _badges_html(facts: Facts) -> str:

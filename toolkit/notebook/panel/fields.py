@@ -52,7 +52,7 @@ def _option(name: str, hint: str = "", choices: tuple[tuple[str, str], ...] = ()
 
 
 _CLIENT_ID: Final = Field("client_id", masked=False, is_proof=False)
-_SCOPE: Final = _option("scope", "Leave it empty for what the service grants by itself. Put a space between several.")
+_SCOPE: Final = _option("scope", "Leave it empty for the usual one. Put a space between several.")
 _SCHEMES: Final = (("", "two headers (the usual way)"), ("basic", "HTTP Basic"))
 _ALGORITHMS: Final = (("", "the usual one for the key"), *((name, name) for name in ALGORITHMS))
 FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
@@ -99,7 +99,7 @@ def make_credentials(
         return ClientSecret(
             _stripped(first), _stripped(second), environment=environment, name=name, form_fields=form_fields
         )
-    if not _stripped(second):
+    if _stripped(first) and not _stripped(second):
         raise ConfigurationError("The private key is missing.", HOW_TO_GIVE_A_KEY, about="private_key")
     typed = texts.get(PASSPHRASE.name)
     passphrase = typed if isinstance(typed, Secret) and typed.reveal() else None  # spaces may be part of it

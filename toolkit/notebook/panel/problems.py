@@ -30,7 +30,7 @@ from toolkit.notebook.panel.fields import HOW_TO_GIVE_A_KEY, PASSPHRASE, Field
 from toolkit.tables.error_statuses import NO_TABLE
 
 if TYPE_CHECKING:
-    from toolkit.auth.destinations import Change
+    from toolkit.auth.destinations import Change, Destination
     from toolkit.auth.profiles.fields import Profile
 
 _UNAUTHORIZED: Final = 401  # RFC 9110 section 15.5.2
@@ -118,12 +118,27 @@ def file_in_words(file: Path) -> str:
     return f"{file.name} (folder “{excerpt(file.absolute().parent.name)}”)"
 
 
-def untrusted(new: Iterable[Change]) -> PanelProblem:
+def place_in_words(destination: Destination) -> str:
+    """Return the file, variable or code that names a destination."""
+    place = destination.place
+    return file_in_words(place) if isinstance(place, Path) else destination.place_in_words
+
+
+def untrusted(new: Sequence[Change]) -> PanelProblem:
     """Return the problem of a project that sends credentials where none of the environment went before."""
-    what = " ".join(change.in_words() for change in new)
-    return PanelProblem(
-        "credentials", what, f"Whoever wrote that would receive what you type. If you trust it, tick “{TRUST}”."
-    )
+    what, *lines = new_destinations(new)
+    advice = f"Whoever wrote that would receive what you type. If you trust it, tick “{TRUST}”."
+    return PanelProblem("credentials", what, "\n".join([*lines, advice]))
+
+
+def new_destinations(new: Sequence[Change]) -> list[str]:
+    """Return who names new destinations, and a line for each of them."""
+    places = dict.fromkeys(place_in_words(change.destination) for change in new)
+    lines = [f"The destination of these credentials is new, from {' and '.join(places)}:"]
+    for destination, earlier in new:
+        before = f"; earlier it was {' or '.join(earlier)}" if earlier else ""
+        lines.append(f"{destination.label}: {destination.text}{before}")
+    return lines
 
 
 def nearly_called(named: str | Path, settings: Settings) -> PanelProblem | None:

@@ -65,19 +65,21 @@ class TypedDestinations:
     def look(self, environment: Environment, chosen: CredentialsChoice) -> None:
         """Note where texts for these credentials would be sent; nowhere if they are not to be typed."""
         self._environment = environment
-        self.places, self.untrusted = [], []
-        if not isinstance(chosen, NewChoice):
-            return
-        from toolkit.auth.destination_memory import new_in_environment
-        from toolkit.auth.destinations import destinations_of, without_loopback
+        places: list[Destination] = []
+        untrusted: list[Change] = []
+        if isinstance(chosen, NewChoice):
+            from toolkit.auth.destination_memory import new_in_environment
+            from toolkit.auth.destinations import destinations_of, without_loopback
 
-        with suppress(ConfigurationError):  # an unreadable .env or memory is an error when something is to be sent
-            destinations = without_loopback(destinations_of(environment, chosen.kind, self._settings))
-            if any(isinstance(destination.place, Path) for destination in destinations):
-                self.places = destinations
-            # What the owner of the machine used before is not shown to visitors.
-            if not self._for_visitors and tuple(destinations) not in self._trusted:
-                self.untrusted = new_in_environment(environment, chosen.kind, self._settings)
+            with suppress(ConfigurationError):  # an unreadable .env or memory is an error when something is to be sent
+                destinations = without_loopback(destinations_of(environment, chosen.kind, self._settings))
+                if any(isinstance(destination.place, Path) for destination in destinations):
+                    places = destinations
+                # What the owner of the machine used before is not shown to visitors.
+                if not self._for_visitors and tuple(destinations) not in self._trusted:
+                    untrusted = new_in_environment(environment, chosen.kind, self._settings)
+        # At once: a kernel may handle what a page sends in a thread of its own.
+        self.places, self.untrusted = places, untrusted
 
     def accept(self) -> None:
         """Trust these destinations."""

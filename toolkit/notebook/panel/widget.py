@@ -201,9 +201,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
 
     def _greeted(self) -> None:
         """Answer a page that shows the panel."""
-        self._connecting.is_seen = True
-        self._controls.list_cassettes()
-        self._connecting.follow()
+        self._connecting.greet()
         self._send_token()
 
     def _variable(self) -> str:
