@@ -95,7 +95,7 @@ def test_drift(folder, service, make_credentials, monkeypatch):
     assert "Nothing changed" in run("drift", "story")
     for name in ("CLIENT_ID", "CLIENT_SECRET"):
         monkeypatch.setenv(f"TOOLKIT_BROKER_SANDBOX__TREASURY_{name}", canaries.new())
-    assert "recorded as research, and the saved credentials are default, treasury." in run("drift", "story", status=2)
+    assert "recorded as research, and the profiles here are default, treasury." in run("drift", "story", status=2)
     for name in ("CLIENT_ID", "CLIENT_SECRET"):
         monkeypatch.delenv(f"TOOLKIT_BROKER_SANDBOX__TREASURY_{name}")
     service.answer = lambda request: service.reply({"cash": 1.5})

@@ -114,7 +114,7 @@ def _saved(profiles: set[str], environment: str) -> str | None:
     if profiles and len(saved) > 1 and len(here) != 1:
         recorded = excerpt(", ".join(sorted(profiles)))
         raise ConfigurationError(
-            f"The calls were recorded as {recorded}, and the saved credentials are {', '.join(sorted(saved))}.",
+            f"The calls were recorded as {recorded}, and the profiles here are {', '.join(sorted(saved))}.",
             "Add --credentials with one of them.",
             about="credentials",
         )

@@ -238,7 +238,8 @@ def _print_answers(console: Console, call: _Call, answers: list[httpx.Response])
 def _without_recording(error: ToolkitError, cassette: Cassette, *, before: int) -> ToolkitError:
     """Remove what was recorded before an error, since nobody wants to replay a refusal.
 
-    Returns: The error, which says what happened to the recording; `before` is the number of interactions that it had.
+    Returns:
+        The error, which says what happened to the recording; `before` is the number of interactions that it had.
     """
     end = "Nothing was recorded."
     try:

@@ -158,7 +158,8 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
         name: the name to load them by: `tk.Session("paper", "research")`.
         settings: by default those of the project; its addresses are where the credentials may go.
 
-    Returns: The saved profile.
+    Returns:
+        The saved profile.
 
     Raises:
         ConfigurationError: if the private key is kept elsewhere, no address of the environment is set, the name is
