@@ -68,8 +68,8 @@ def test_passphrase_at_a_terminal(tmp_path: Path) -> None:
     file = tmp_path / "key.pem"
     import pty
 
-    arguments = ["keys", "new", str(file), "--passphrase"]
-    program = f"import sys; sys.argv = {arguments!r}\nfrom toolkit.cli.keys import app; app()"
+    arguments = ["toolkit", "keys", "new", str(file), "--passphrase"]
+    program = f"import sys; sys.argv = {arguments!r}\nfrom toolkit.cli import main; main()"
     environ = {**os.environ, "PYTHONPATH": str(Path(tk.__file__).parents[1]), "HOME": str(tmp_path)}
     child, descriptor = pty.fork()
     if child == 0:
