@@ -8,16 +8,17 @@ into items (module `layout`) and parses each when it is first played.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from toolkit.cassettes.format.grouped_headers import flattened, grouped, order_of
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.core.ledger import EPOCH, Authorization, checked_count, instant_text, parse_instant
 from toolkit.core.words import NO_CONNECTION
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
+from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
 HEADER: Final = MARKER + b"version: 1\ninteractions:\n"
@@ -94,12 +95,12 @@ def encode(interaction: Interaction) -> bytes:
         "request": {
             "method": request.method,
             "uri": request.uri,
-            "headers": _grouped(request.headers),
+            "headers": grouped(request.headers),
             "body": _text_or_bytes(request.body),
         },
         "response": {
             "status": {"code": response.status, "message": response.reason},
-            "headers": _grouped(response.headers),
+            "headers": grouped(response.headers),
             "body": {"string": _text_or_bytes(response.body)},
         },
     }
@@ -115,9 +116,9 @@ def _own_keys(interaction: Interaction) -> dict[str, Any]:
     request, response, failure = interaction.request, interaction.response, interaction.failure
     by, obtained, recorded_at = interaction.authorized_by, interaction.token_obtained, interaction.recorded_at
     keys = {
-        "request_header_order": _order(request.headers),
+        "request_header_order": order_of(request.headers),
         "http_version": response.http_version or None,
-        "header_order": _order(response.headers),
+        "header_order": order_of(response.headers),
         "recorded_at": None if recorded_at in (None, EPOCH) else instant_text(recorded_at),
         "elapsed": None if interaction.elapsed is None else interaction.elapsed.total_seconds(),
         "tries": None if interaction.tries == 1 else interaction.tries,
@@ -188,13 +189,13 @@ def _interaction(fields: Mapping[str, Any]) -> Interaction:
         request=RecordedRequest(
             str(request["method"]),
             checked_uri(str(request["uri"])),
-            _flattened(request["headers"], fields.get("request_header_order")),
+            flattened(request["headers"], fields.get("request_header_order")),
             _bytes(request.get("body")),
         ),
         response=RecordedResponse(
             checked_status(response["status"]["code"]),
             str(response["status"].get("message") or ""),
-            _flattened(response["headers"], fields.get("header_order")),
+            flattened(response["headers"], fields.get("header_order")),
             _bytes(response["body"]["string"]),
             str(fields.get("http_version") or ""),
         ),
@@ -254,43 +255,6 @@ def _failure(fields: Mapping[str, Any] | None) -> RecordedFailure | None:
     reason = str(fields.get("reason"))  # a later version may know others
     known_reason = reason if reason in NO_CONNECTION else ""
     return RecordedFailure(str(fields["type"]), str(fields.get("message") or ""), known_reason)
-
-
-def _grouped(headers: HeaderList) -> dict[str, list[str | bytes]]:
-    """Return headers as vcrpy stores them: a mapping of names to lists of values."""
-    grouped: dict[str, list[str | bytes]] = {}
-    for name, value in headers:
-        # Stock vcrpy passes values on to httpx, which accepts header text only if it is ASCII.
-        grouped.setdefault(name, []).append(value if value.isascii() else header_bytes(value))
-    return grouped
-
-
-def _order(headers: HeaderList) -> list[str] | None:
-    """Return the names of headers in their order, or None if grouping by name keeps it."""
-    if len(dict(headers)) == len(headers) or tuple(_ungrouped(_grouped(headers))) == headers:
-        return None
-    return [name for name, _ in headers]
-
-
-def _ungrouped(grouped: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, values in grouped.items():
-        for value in values if isinstance(values, list | tuple) else [values]:
-            text = header_text(value)
-            if not text.isascii():
-                header_bytes(text)  # UnicodeEncodeError if replay could not send it
-            yield str(name), text
-
-
-def _flattened(grouped: Mapping[str, Any] | None, order: Sequence[str] | None) -> HeaderList:
-    """Return grouped headers in the order in which they came."""
-    if not order:
-        return tuple(_ungrouped(grouped or {}))
-    remaining: dict[str, list[str]] = {}
-    for name, value in _ungrouped(grouped or {}):
-        remaining.setdefault(name, []).append(value)
-    ordered = [(name, remaining[name].pop(0)) for name in order if remaining.get(name)]
-    # A header that somebody added by hand is not in `order`; it comes last.
-    return (*ordered, *((name, value) for name, values in remaining.items() for value in values))
 
 
 def _text_or_bytes(body: bytes) -> str | bytes:
