@@ -146,6 +146,16 @@ def test_loopback_is_not_remembered():
     assert not config_folder().exists()
 
 
+def test_loopback_in_a_clone(in_project):
+    """Credentials that went elsewhere do not go to this machine because a file says so: anybody may listen there."""
+    clone = in_project("127.0.0.1:8000", "clone")
+    check_destinations(from_variables(), clone)
+    check_destinations(from_variables(), in_project("a.example"))
+    with pytest.raises(UnsafeAddress, match=r"127\.0\.0\.1.*a\.example"):
+        check_destinations(from_variables(), clone)
+    check_destinations(from_variables(), Settings({"auth": "http://127.0.0.1:8000", "broker": "http://localhost:1"}))
+
+
 def test_saved_credentials(in_project):
     """Saved credentials keep to their binding, and to what was allowed afterwards."""
     credentials = ClientSecret("client", "not-a-real-secret", environment="broker-live")

@@ -22,7 +22,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.auth.destinations import Change, Destination, Uses, changes, destinations_of, refusal, without_loopback
+from toolkit.auth.destinations import (
+    HEADER_PREFIX,
+    Change,
+    Destination,
+    Uses,
+    changes,
+    destinations_of,
+    refusal,
+    without_loopback,
+)
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.files import remove_partials, shown, write_atomically
 from toolkit.local.locks import FileLock, try_lock
@@ -162,10 +171,10 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
         if new:
             refuse_changes(credentials, new, uses_of(credentials))
         return
-    destinations = without_loopback(destinations)
-    if not destinations:
-        return
+    remote = without_loopback(destinations)
     of_files = [destination for destination in destinations if isinstance(destination.place, Path)]
+    if not remote and all(destination.name == HEADER_PREFIX for destination in of_files):
+        return
 
     def check(uses: Uses | None) -> None:
         if uses is not None:
@@ -174,9 +183,9 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
     memory = DestinationMemory()
     uses = memory.uses_of(credentials)
     check(uses)
-    if credentials.loaded_from and (uses is None or changes(destinations, uses)):
+    if remote and credentials.loaded_from and (uses is None or changes(remote, uses)):
         with suppress(OSError):
-            memory.add(credentials, destinations, check)
+            memory.add(credentials, remote, check)
 
 
 def new_in_environment(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Change]:

@@ -12,7 +12,8 @@ repository could name an address of its own and receive the user's secrets.
   that a `.env` sets, in the project or a folder above it in the repository, counts as set by the project, like a line
   of `toolkit.toml`. Its value does not have to be the same, because editors expand references in it.
 - Credentials that code holds go where the code says. If the same credentials are remembered, they are compared too.
-- Loopback is neither compared nor remembered, except for saved profiles: the practice service is there.
+- Loopback is not remembered, because the practice service is there. It is compared for saved profiles, and where a
+  file names it for credentials that are remembered: any user of this machine may listen there.
 
 `toolkit credentials allow` adds destinations. A replay sends nothing, so nothing is compared.
 """
