@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.auth.authorizers import Authorizer
@@ -58,6 +59,8 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._sender = sender
         self._below: Any = below
         self.session = session
+        # Kept with each response, so it does not refer to the session and its connections.
+        self._describe_call = partial(_call_text, scope, sender.known)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         return self._with_notes(run(answering(request, self._send), self._below))
@@ -69,14 +72,8 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return self._sender.send(self._scope, in_family(httpx, request))
 
     def _with_notes(self, response: httpx.Response) -> httpx.Response:
-        note_call(response, self._call_of)
+        note_call(response, self._describe_call)
         return note_provenance(response, self._sender.source)
-
-    def _call_of(self, response: httpx.Response) -> str:
-        """Return method and URL of the call that a response answers, in a replay with the symbolic address."""
-        request = response.request
-        url = self._scope.shown(request.url, is_symbolic=replayed_from(response) is not None)
-        return self._sender.known.scrub_text(f"{request.method} {url}")
 
     def facts(self, origin: str) -> InterfaceFacts:
         """Return who calls which interface, given its address.
@@ -98,6 +95,13 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
             kind_text(cassette),
             sender.account_with(cassette),
         )
+
+
+def _call_text(scope: Scope, known: KnownSecrets, response: httpx.Response) -> str:
+    """Return method and URL of the call that a response answers, in a replay with the symbolic address."""
+    request = response.request
+    url = scope.shown(request.url, is_symbolic=replayed_from(response) is not None)
+    return known.scrub_text(f"{request.method} {url}")
 
 
 class InterfaceFacts(NamedTuple):
