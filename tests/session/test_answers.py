@@ -148,6 +148,11 @@ def test_refusal_names_the_profile(open_session, service, settings, make_credent
     with pytest.raises(tk.ServiceError) as caught:
         open_session(credentials=make_credentials("paper")).accounts()
     assert "profile" not in caught.value.next_step
+    for _ in range(2):  # recorded, then replayed, when nothing was sent with today's credentials
+        with pytest.raises(tk.ServiceError) as caught:
+            tk.Session("paper", "fund", cassette="x", settings=settings, transport=service).accounts()
+    assert caught.value.what.startswith("Replayed from x.yaml")
+    assert "profile" not in caught.value.next_step
 
 
 @pytest.mark.parametrize("way", ["delete", "all"])
