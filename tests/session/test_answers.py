@@ -148,9 +148,10 @@ def test_refusal_names_the_profile(open_session, service, settings, make_credent
     with pytest.raises(tk.ServiceError) as caught:
         open_session(credentials=make_credentials("paper")).accounts()
     assert "profile" not in caught.value.next_step
+    options = {"cassette": "x", "mode": "new_episodes", "settings": settings, "transport": service}
     for _ in range(2):  # recorded, then replayed, when nothing was sent with today's credentials
         with pytest.raises(tk.ServiceError) as caught:
-            tk.Session("paper", "fund", cassette="x", settings=settings, transport=service).accounts()
+            tk.Session("paper", "fund", **options).accounts()
     assert caught.value.what.startswith("Replayed from x.yaml")
     assert "profile" not in caught.value.next_step
 
