@@ -63,17 +63,15 @@ def as_response(interaction: Interaction, request: Any = None, *, source: str) -
         extensions["http_version"] = recorded.http_version.encode("ascii", "replace")
     headers = _raw_headers(recorded.headers)
     if not all(_NAME.fullmatch(name) for name, _ in headers):
-        call = f"{interaction.request.method} {urlsplit(interaction.request.uri).path}"
         raise CassetteCorrupt(
-            f"The recorded response to {excerpt(call)} has a header whose name is not valid.",
+            f"The recorded response to {excerpt(_call_of(interaction))} has a header whose name is not valid.",
             "Correct the name of the header in the cassette, or record the call again.",
             about="cassette",
         )
     content_type = header_value(recorded.headers, "content-type")
     if has_no_end(content_type):
-        path = urlsplit(interaction.request.uri).path
-        call = f"{interaction.request.method} {path}"
-        stream = EventStream(recorded.body, content_type, ended_early=interaction.ended_early, call=call)
+        ended_early, call = interaction.ended_early, _call_of(interaction)
+        stream = EventStream(recorded.body, content_type, ended_early=ended_early, call=call)
         return httpx.Response(recorded.status, headers=headers, stream=stream, extensions=extensions)
     family = family_of(request, "Request") or httpx
     body = family.ByteStream(recorded.body)
@@ -87,6 +85,10 @@ def _with_advice(error: httpx.TransportError, interaction: Interaction, source: 
     advice = f'It was replayed from {source}{on}. To send the call again, record anew with mode="all".'
     error.add_note(ReplayAdvice(advice))
     return error
+
+
+def _call_of(interaction: Interaction) -> str:
+    return f"{interaction.request.method} {urlsplit(interaction.request.uri).path}"
 
 
 def _raw_headers(headers: HeaderList) -> list[tuple[bytes, bytes]]:
