@@ -81,6 +81,6 @@ def _check_recorded(session: Session) -> None:
     if cassette and recorded and session.environment not in recorded:
         raise ConfigurationError(
             f"The cassette {cassette.path.name} has no calls of the environment {session.environment}.",
-            f"Choose {' or '.join(recorded)}.",
+            f"Choose the environment {' or '.join(recorded)}.",
             about="environment",
         )
