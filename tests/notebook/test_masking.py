@@ -206,7 +206,7 @@ def test_text_in_pieces_is_masked(before, after, cuts, repeats):
     seen = "".join(shown)
     assert not any(secret[at : at + 4] in seen for at in range(len(secret) - 3))
     assert seen.startswith(before[:-3])
-    assert seen.endswith(after)
+    assert seen.endswith(after.lstrip("="))  # padding of base64 goes with the secret
     assert seen.count(MARK) == repeats
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from importlib.metadata import version
 
 import pytest
 
@@ -95,12 +96,27 @@ def test_a_repository_is_named_without_local_paths_and_credentials(url, expected
     assert companions.reference_of("") == ""
 
 
-def test_requirements_of_a_toolkit_from_a_repository(tmp_path, monkeypatch):
-    """The first requirement is a direct reference, and no scan takes its commit for a secret."""
-    reference = f"git+https://git.example/a/b.git@{'0123456789abcdef' * 2}01234567"
-    monkeypatch.setattr(companions, "repository", lambda: reference)
+REFERENCE = f"git+https://git.example/a/b.git@{'0123456789abcdef' * 2}01234567"
+FROM_GIT = {"url": REFERENCE[4:-41], "vcs_info": {"vcs": "git", "commit_id": REFERENCE[-40:]}}
+
+
+@pytest.mark.parametrize(
+    ("record", "first", "in_readme"),
+    [
+        (json.dumps(FROM_GIT), f"service-access-toolkit[lab] @ {REFERENCE}", False),
+        (None, f"service-access-toolkit[lab]=={version('service-access-toolkit')}", False),
+        (json.dumps({"url": "file:///home/me/a", "dir_info": {}}), "# Install service-access-toolkit[lab] ", True),
+    ],
+    ids=["repository", "index", "folder"],
+)
+def test_requirements_name_the_toolkit_where_readers_get_it(tmp_path, monkeypatch, record, first, in_readme):
+    """The toolkit is never left to an index that it did not come from, and no scan takes a commit for a secret."""
+    monkeypatch.setattr(companions, "_direct_url", lambda: record)
     text = companions.requirements([], {"httpx": "1"})
-    assert text == f"service-access-toolkit[lab] @ {reference}\nhttpx==1\n"
+    assert text.startswith(first)
+    assert text.endswith("\nhttpx==1\n")
+    contents = companions.CopiedContents("notebooks/a.ipynb", (), (), 0)
+    assert ("from where the author of this copy has it" in companions.readme_text(contents)) is in_readme
     (tmp_path / "requirements.txt").write_text(text)
     checking.check_with_scan(tmp_path)
 
@@ -118,13 +134,13 @@ def test_requirements_name_what_the_notebook_imports():
     """What its code imports is pinned with the toolkit; the standard library is not, magics do no harm."""
     text = companions.requirements(["%matplotlib inline\nimport os, pytest\nfrom hypothesis.strategies import text"])
     lines = text.splitlines()
-    assert lines[0].startswith("service-access-toolkit[lab]==")
+    assert "service-access-toolkit[lab]" in lines[0]
     assert [line.partition("==")[0] for line in lines if line.startswith(("hyp", "py", "os"))] == [
         "hypothesis",
         "pyarrow",
         "pytest",
     ]
-    assert all(line.partition("==")[2] for line in lines)
+    assert all(line.partition("==")[2] for line in lines[1:])
 
 
 def test_readme_has_one_command():

@@ -69,17 +69,42 @@ def requirements(sources: Iterable[str], pinned: Mapping[str, str] | None = None
     names = {*_PINNED, *_distributions_of(_imports_of(sources))} - {_TOOLKIT}
     versions = {name: _version(name) for name in names} if pinned is None else pinned
     lines = [f"{name}=={text}" for name, text in sorted(versions.items()) if text]
-    place = repository()
-    toolkit = f"{_TOOLKIT}[lab] @ {place}" if place else f"{_TOOLKIT}[lab]=={_version(_TOOLKIT)}"
+    toolkit = toolkit_requirement() or f"# {_unavailable_toolkit()}"
     return "\n".join([toolkit, *lines]) + "\n"
 
 
-def repository() -> str:
-    """Return the place that the toolkit was installed from if that is a commit of a git repository, else ""."""
+def toolkit_requirement() -> str:
+    """Return the requirement that installs the toolkit from where it was installed here, or "" if readers cannot.
+
+    They cannot use a folder of this machine, or an address with credentials. The name alone would then install
+    whatever a package index has under it, which may be somebody else's package.
+    """
+    record = _direct_url()
+    if record is None:
+        return f"{_TOOLKIT}[lab]=={_version(_TOOLKIT)}"
+    reference = reference_of(record)
+    return f"{_TOOLKIT}[lab] @ {reference}" if reference else ""
+
+
+def note_for_author() -> str:
+    """Return what the author of a copy must know about its requirements, or ""."""
+    requirement = toolkit_requirement()
+    if not requirement:
+        return "requirements.txt does not install the toolkit: tell your readers where to get it."
+    place = requirement.partition(" @ ")[2]
+    return f"requirements.txt installs the toolkit from {place}; the reader needs access to it." if place else ""
+
+
+def _direct_url() -> str | None:
+    """Return the record that pip leaves of where the toolkit came from (PEP 610), or None for a package index."""
     try:
-        return reference_of(distribution(_TOOLKIT).read_text("direct_url.json") or "")
+        return distribution(_TOOLKIT).read_text("direct_url.json")
     except PackageNotFoundError:
         return ""
+
+
+def _unavailable_toolkit() -> str:
+    return f"Install {_TOOLKIT}[lab] {_version(_TOOLKIT)} first, from where the author of this copy has it."
 
 
 def reference_of(direct_url: str) -> str:
@@ -107,19 +132,19 @@ def readme_text(contents: CopiedContents) -> str:
         if contents.replaced
         else "No values were replaced besides credentials, which no recording holds."
     )
+    before = "" if toolkit_requirement() else f"{_unavailable_toolkit()} Then, in this folder"
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     recorded_in = f" from {' and '.join(contents.environments)}" if contents.environments else ""
     return f"""# {name}
 
 A notebook with the recordings that it replays. It runs without a network, credentials and configuration, and sends
-nothing. In this folder:
+nothing. {before or "In this folder"}:
 
 ```
 {run_command(contents.notebook)}
 ```
 
 This installs what `{REQUIREMENTS}` lists (better in a new virtual environment), and opens the notebook in JupyterLab.
-If pip does not find `{_TOOLKIT}`, install that first, as its own README says.
 Its outputs were made with Python {python}; `toolkit verify "{contents.notebook}"` checks that they are the same here.
 
 Recorded answers{recorded_in}:

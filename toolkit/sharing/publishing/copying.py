@@ -97,8 +97,6 @@ class Copier:
             companions.README: companions.readme_text(contents).encode(),
         }
         notes += _unplayed_notes(cassettes)
-        if repository := companions.repository():
-            notes.append(f"requirements.txt installs the toolkit from {repository}; the reader needs access to it.")
         if self._settings.scrubbing.get("pseudonyms") and not replaced and not self._stand_ins(scrubbed):
             notes.append("No field of the recordings has a name for which toolkit.toml has a rule.")
         return Copy(files, contents.notebook, environments, replacements, len(replaced), tuple(notes))

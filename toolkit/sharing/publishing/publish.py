@@ -137,9 +137,12 @@ class _Publishing:
                 targets.archive_of(files, target.stem) if shape is TargetShape.ARCHIVE else next(iter(files.values()))
             )
             targets.write_file(target, data)
-        command = "" if shape is TargetShape.PAGE else companions.run_command(copy.notebook)
+        command, notes = "", copy.notes
+        if shape is not TargetShape.PAGE:
+            command = companions.run_command(copy.notebook)
+            notes += tuple(filter(None, [companions.note_for_author()]))
         sizes = {name: len(files[name]) for name in sorted(files)}
-        return PublishedCopy(target, sizes, copy.environments, copy.replaced, copy.notes, command)
+        return PublishedCopy(target, sizes, copy.environments, copy.replaced, notes, command)
 
     def _played(self) -> list[PlayedCassette]:
         """Run the notebook, and return the cassettes that it plays.
