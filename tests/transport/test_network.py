@@ -12,6 +12,8 @@ from fractions import Fraction
 import pytest
 
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.core.register import REGISTER
+from toolkit.core.secret import Secret
 from toolkit.transport.family import httpx
 from toolkit.transport.network import Network, as_timeout
 
@@ -274,13 +276,21 @@ def test_certificate_file_unreadable(transports, tmp_path, content):
 
 @pytest.mark.parametrize(
     "proxy",
-    ["ftp://user:QXZ-password@proxy.example.com", "http://user:QXZ-password@proxy.example.com:port", "nonsense"],
+    ["ftp://user:QXZ-password@proxy.example.com", "http://user:QXZ-password@proxy.example.com:port", "nonsense", 5],
 )
 def test_bad_proxy(proxy):
     """A proxy that httpx cannot use is refused without quoting it: it may hold a password."""
     with pytest.raises(ConfigurationError, match="proxy") as caught:
         get(Network(is_async=False, proxy=proxy), "https://one.example.com/")
     assert "QXZ" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [str, httpx.URL, httpx.Proxy])
+def test_the_password_of_a_proxy_is_a_known_secret(transports, kind):
+    """A proxy that repeats its password does not bring it into a log or recording."""
+    url = f"http://me:QXZ-password%21{kind.__name__}@proxy.example.com:3128"
+    get(Network(is_async=False, proxy=kind(url)), "https://one.example.com/")
+    assert Secret(f"QXZ-password!{kind.__name__}") in REGISTER
 
 
 def test_socks_proxy(monkeypatch):

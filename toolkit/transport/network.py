@@ -9,12 +9,15 @@ from __future__ import annotations
 import ssl
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from numbers import Real
 from typing import Any, Final
 
 from toolkit.core.addresses import is_loopback
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.escaping import excerpt
+from toolkit.core.register import REGISTER
+from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.tracebacks import frameless
 from toolkit.transport.certificates import (
     Verify,
@@ -110,13 +113,15 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
                     'Leave verify out, or pass verify="system" or the path of a file with the certificate authority.',
                     about="verify",
                 )
+            make = self._maker(url)
             with self._lock:
-                route = self._routes.setdefault(place, Connections(self._maker(url)))
+                route = self._routes.setdefault(place, Connections(make))
         return route
 
     def _maker(self, url: httpx.URL) -> Callable[[], Any]:
         """Return a function that makes a transport for the host of a URL; its repr does not show the proxy."""
         proxy, scheme = self._proxy_for(url), url.scheme
+        _note_password(proxy)
 
         @frameless
         def make_transport() -> Any:
@@ -145,7 +150,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
                 proxy=self._trusted(proxy),
                 limits=ONE_CONNECTION,
             )
-        except (ValueError, httpx.InvalidURL):
+        except (AttributeError, TypeError, ValueError, httpx.InvalidURL):  # of another type, or malformed
             raise ConfigurationError(
                 "The proxy is not a URL that httpx can use.",
                 "Write it like http://proxy.example:3128.",
@@ -172,6 +177,20 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
                 if can_be_shared(context) or context is self.verify:
                     self._contexts[is_plain] = context
             return context
+
+
+def _note_password(proxy: ProxyTypes | None) -> None:
+    """Make the password of a proxy a known secret: a proxy may repeat it."""
+    if proxy is None:
+        return
+    with suppress(httpx.InvalidURL):  # which the transport refuses
+        password = (
+            httpx.URL(proxy).password
+            if isinstance(proxy, str | httpx.URL)
+            else (getattr(proxy, "auth", None) or ("", ""))[1]
+        )
+        if len(password) >= SHORTEST_SECRET:
+            REGISTER.add("PASSWORD", Secret(password))
 
 
 def as_timeout(timeout: object) -> httpx.Timeout | None:
