@@ -320,9 +320,10 @@ ARROW = {
 }
 
 
-@given(
-    st.lists(st.fixed_dictionaries({kind: st.tuples(*[st.none() | values] * 2) for kind, (_, values) in ARROW.items()}))
-)
+pairs = st.fixed_dictionaries({kind: st.tuples(*[st.none() | values] * 2) for kind, (_, values) in ARROW.items()})
+
+
+@given(st.lists(pairs, max_size=4))
 def test_columns_of_arrow(rows):
     """Cells of Arrow columns are equal by value, also to cells of object columns, and two missing values are equal."""
     sides = [[{kind: pair[side] for kind, pair in row.items()} for row in rows] for side in (0, 1)]

@@ -57,7 +57,10 @@ def test_pages_joined_are_the_table_of_all_records(pages, numbers):
     same(lambda: table_of(pages, numbers=numbers), lambda: tabulate(json.dumps(whole), numbers=numbers))
 
 
-@given(st.lists(st.lists(st.fixed_dictionaries({}, optional={"id": scalars, "lots": st.lists(records)})), max_size=4))
+holders = st.fixed_dictionaries({}, optional={"id": scalars, "lots": st.lists(records, max_size=3)})
+
+
+@given(st.lists(st.lists(holders, max_size=3), max_size=4))
 def test_identities_of_the_records_around(pages):
     """Rows of lists inside records carry the same identities, whichever pages they come from."""
     pages = [page for page in pages if any("lots" in record for record in page)]
