@@ -82,7 +82,7 @@ def write(path, *interactions):
 
 def test_none(path, counting):
     """Mode none replays; it sends and writes nothing."""
-    with pytest.raises(CassetteMiss, match="There is no cassette"):
+    with pytest.raises(CassetteMiss, match=r"The cassette .* does not exist"):
         Cassette(path, "none")
     get(Cassette(path), counting, "/a")
     before = path.read_bytes()

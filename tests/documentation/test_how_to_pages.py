@@ -13,7 +13,7 @@ from documented_blocks import ROOT, links_of, page_files
 import toolkit
 
 PAGES = {file.relative_to(ROOT).as_posix(): file for file in page_files() if file.parent.name == "how-to"}
-# What an item quotes at its beginning, perhaps after the name of an error: "- *There is no cassette ...*: ...".
+# What an item quotes at its beginning, perhaps after the name of an error: "- *The cassette ... does not exist*: ...".
 QUOTED = re.compile(r"^- (?:`\w+` )?(\*[^*]+\*(?:(?:, | and )\*[^*]+\*)*)", re.MULTILINE)
 
 

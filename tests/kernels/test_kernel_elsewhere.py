@@ -78,7 +78,7 @@ def test_papermill(place):
 def test_papermill_without_a_hint(place):
     """papermill does not tell the kernel where the notebook lies: the error says where it looked and what to do."""
     said = papermill(place)
-    for text in ("There is no cassette", str(place / "elsewhere"), "TOOLKIT_PROJECT", "papermill --cwd"):
+    for text in ("does not exist", str(place / "elsewhere"), "TOOLKIT_PROJECT", "papermill --cwd"):
         assert text in said
 
 

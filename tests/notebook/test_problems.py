@@ -155,7 +155,7 @@ def test_a_name_close_to_an_existing_cassette_is_pointed_out(tmp_path):
     (settings.cassettes_folder / "tour.yaml").write_text("version: 1", encoding="utf-8")
     problem = nearly_called("toor", settings)
     assert problem.place == "cassette"
-    assert problem.what == "There is no cassette toor.yaml yet; similar names: tour.yaml."
+    assert problem.what == "The cassette toor.yaml does not exist yet; similar names: tour.yaml."
     assert nearly_called("tour", settings) is None
     assert nearly_called("accounts", settings) is None
 
@@ -169,8 +169,8 @@ def test_a_name_close_to_an_existing_cassette_is_pointed_out(tmp_path):
             True,
         ),
         ("The address auth is not set.", 'Set auth = "https://..." in the settings.', True),
-        ("There is no cassette /home/desk/merger.yaml.", "Check the name.", False),
-        (r"There is no cassette C:\desk\merger.yaml.", "Check the name.", False),
+        ("The cassette /home/desk/merger.yaml does not exist.", "Check the name.", False),
+        (r"The cassette C:\desk\merger.yaml does not exist.", "Check the name.", False),
         ("The address auth is not set.", "Set it under [addresses] (looked at ~/desk/toolkit.toml).", False),
     ],
 )

@@ -283,7 +283,7 @@ except tk.CassetteBusy as error:
 
 def test_missing_and_unreadable(folder, own):
     """A cassette that is missing, empty or no cassette is an error, and left as it is."""
-    with pytest.raises(CassetteMiss, match="no cassette"):
+    with pytest.raises(CassetteMiss, match="does not exist"):
         frames.scrub_cassette("missing", settings=own)
     (folder / "x.yaml").write_text("nothing")
     with pytest.raises(CassetteCorrupt):

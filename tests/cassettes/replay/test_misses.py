@@ -23,7 +23,7 @@ def test_missing(tmp_path):
     for name in names:
         (tmp_path / name).touch()
     error = missing(tmp_path / "accounts.yaml")
-    assert error.what.startswith(f"There is no cassette {tmp_path / 'accounts.yaml'}.")
+    assert error.what.startswith(f"The cassette {tmp_path / 'accounts.yaml'} does not exist.")
     assert error.what.endswith("In that folder are accounts.yml, acounts.json, Accounts-2026.yaml.")
     assert similar_names(tmp_path / "other.yml") == ["other.yaml"]
     assert similar_names(tmp_path / "nothing-like-it.yaml") == []
@@ -35,7 +35,7 @@ def test_missing_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     error = missing((tmp_path / "gone" / "a.yaml").relative_to(tmp_path))
     assert str(tmp_path / "gone" / "a.yaml") in error.what
-    assert "no such folder" in error.what
+    assert "folder does not exist" in error.what
 
 
 def test_cassette_in_the_project(tmp_path):
@@ -46,7 +46,7 @@ def test_cassette_in_the_project(tmp_path):
     error = missing(tmp_path / "tour.yaml", elsewhere=existing)
     assert str(existing.parent) in error.next_step
     assert 'the name "tour"' in error.next_step
-    assert "There is one" not in missing(existing, elsewhere=existing).next_step
+    assert "One of that name" not in missing(existing, elsewhere=existing).next_step
 
 
 def test_empty_file(tmp_path):

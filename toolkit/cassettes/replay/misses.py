@@ -40,15 +40,15 @@ def missing(
         to_record: advice on how to record it.
     """
     path = path.absolute()
-    what = f"{path} is empty: it has no recordings." if path.is_file() else f"There is no cassette {path}."
+    what = f"{path} is empty: it has no recordings." if path.is_file() else f"The cassette {path} does not exist."
     if not path.parent.is_dir():
-        what += " There is no such folder either."
+        what += " Its folder does not exist either."
     alike = similar_names(path)
     if alike:
         what += f" In that folder {'is' if len(alike) == 1 else 'are'} {', '.join(alike)}."
     advice = f"Check the name, or {to_record}."
     if elsewhere is not None and elsewhere.absolute() != path and elsewhere.is_file():
-        advice = f'There is one in {elsewhere.parent}: to open that, give the name "{excerpt(elsewhere.stem)}".'
+        advice = f'One of that name is in {elsewhere.parent}: to open it, give the name "{excerpt(elsewhere.stem)}".'
     elif not path.parent.is_dir() and path.is_relative_to(Path.cwd()):
         advice = f"{advice} {how_to_name_project()}".rstrip()
     if is_offline:

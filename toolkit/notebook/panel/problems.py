@@ -147,7 +147,7 @@ def nearly_called(named: str | Path, settings: Settings) -> PanelProblem | None:
     similar = [] if path.exists() else similar_names(path)
     if not similar:
         return None
-    what = f"There is no cassette {excerpt(path.name)} yet; similar names: {', '.join(similar)}."
+    what = f"The cassette {excerpt(path.name)} does not exist yet; similar names: {', '.join(similar)}."
     return PanelProblem("cassette", what, "Check the name: connecting starts a new cassette.")
 
 
@@ -172,7 +172,7 @@ def missing_cassette(named: str | Path, settings: Settings) -> PanelProblem | No
         return None
     similar = similar_names(path)
     others = f"; similar names: {', '.join(similar)}" if similar else ""
-    what = f"There is no cassette {excerpt(path.name)} in the folder {excerpt(path.parent.name)}{others}."
+    what = f"The cassette {excerpt(path.name)} does not exist in the folder {excerpt(path.parent.name)}{others}."
     next_step = "Check the name, or record it while online." if is_offline() else "Check the name, or record it first."
     return PanelProblem("cassette", what, next_step)
 
