@@ -28,7 +28,7 @@ from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import FAILURES, HEADER, encode
 from toolkit.cassettes.through import CassetteTransport
 from toolkit.core.clock import ManualClock
-from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, SecretLeak
+from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, SecretLeak, UnsafeAddress
 from toolkit.transport.family import httpx
 
 URL = "https://h.example/a"
@@ -156,6 +156,46 @@ def test_redirects(path):
             response = client.get(URL)
             assert (response.content, len(response.history)) == (b"there", 1)
         answers.clear()
+
+
+def test_replayed_redirect_to_another_origin(path):
+    """What follows a replayed redirect to another origin is not sent, unless the caller asks there without it."""
+    answers = {"h.example": "https://i.example/b", "i.example": "/c"}
+    seen = []
+
+    def service(request):
+        seen.append(str(request.url))
+        target = answers.get(request.url.host)
+        return httpx.Response(302, headers={"Location": target}) if target else httpx.Response(200)
+
+    def client(mode, **options):
+        transport = tk.Cassette(path, mode).transport(httpx.MockTransport(service))
+        return httpx.Client(transport=transport, headers={"X-Api-Key": "of-h.example"}, **options)
+
+    client("once").get(URL)
+    other = client("new_episodes")
+    other.get("https://i.example/b")
+    answers.clear()
+    seen.clear()
+    following = client("new_episodes", follow_redirects=True)
+    with pytest.raises(UnsafeAddress, match=r"tour\.yaml replayed leads from https://h\.example to https://i\.example"):
+        following.get(URL)  # is redirected twice, from https://i.example/b to /c
+    assert not seen
+    assert following.get("https://i.example/b").url == "https://i.example/c"
+    assert seen == ["https://i.example/c"]
+
+
+def test_live_redirect_after_a_replayed_one(path):
+    """A replayed redirect within an origin is followed, and so is where the live service leads from there."""
+    answers = {"/a": "/b", "/b": "https://i.example/c"}
+
+    def service(request):
+        target = answers.get(request.url.path)
+        return httpx.Response(302, headers={"Location": target}) if target else httpx.Response(200)
+
+    record(path, lambda: reply(b"", [("Location", "/b")], 302))
+    transport = tk.Cassette(path, "new_episodes").transport(httpx.MockTransport(service))
+    assert httpx.Client(transport=transport, follow_redirects=True).get(URL).url == "https://i.example/c"
 
 
 def test_what_is_noted(path):

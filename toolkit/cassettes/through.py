@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from sys import intern
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from toolkit.cassettes.conversion import (
     RECORDABLE,
@@ -22,7 +22,8 @@ from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
 from toolkit.cassettes.streams import LARGE_BODY, Record, observe, size_of
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
-from toolkit.core.errors import CassetteError
+from toolkit.core.errors import CassetteError, UnsafeAddress
+from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Authorization, Call, Ledger
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
@@ -32,11 +33,14 @@ from toolkit.transport.flow import Apart, Enter, Flow, Read, run, run_async
 from toolkit.transport.network import Network
 from toolkit.transport.places import Places, pool_timeout, with_release
 from toolkit.transport.provenance import note_recording, note_replay
+from toolkit.transport.unreachable import origin
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from toolkit.scrubbing.scrubber import Scrubber
+
+_REPLAYED: Final = "toolkit.replayed"  # extension of a request that was replayed: its URI; redirects inherit it
 
 
 class Tape(Protocol):
@@ -113,7 +117,8 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
 
     Raises:
         CassetteMiss: if nothing matches and the cassette does not record.
-        AccessError: if the request would be sent with a placeholder or pseudonym of the recording as a value.
+        AccessError: if the request would be sent with a placeholder or pseudonym of the recording as a value, or to
+            another origin because a replayed redirect leads there.
         httpx.TransportError: if the service does not answer, or did not answer when this was recorded.
     """
     request = outgoing.request
@@ -132,12 +137,14 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         match = tape.find(scrubbed, outgoing.identity)
         if match is not None:
             _note_replay(tape, outgoing, match)
+            request.extensions.setdefault(_REPLAYED, uri)
             file_name = tape.path.name
             replayed = as_response(match, request, source=file_name)
             note_replay(replayed, file_name)
             return replayed
         recorded = recorded or RecordedRequest(request.method, uri, header_list(request.headers), body)
         tape.refuse_recorded_values(recorded)
+        _refuse_replayed_redirect(request.extensions.pop(_REPLAYED, uri), uri, tape)
     TRAFFIC.sent += 1
     clock, ledger = outgoing.clock, outgoing.ledger
     method = intern(request.method)  # a text of its own for each of many calls takes memory
@@ -206,6 +213,23 @@ def _replayed(interaction: Interaction, interface: str, path: str) -> Call:
         interaction.authorized_by,
         interaction.tries,
     )
+
+
+def _refuse_replayed_redirect(first: str, uri: str, tape: Tape) -> None:
+    """Refuse to send a request to another origin than the first of its replayed redirects was asked at.
+
+    A client keeps its own headers, cookies and query on the way, so the file would choose who gets them.
+    """
+    if first == uri:
+        return
+    asked, target = origin(httpx.URL(first)), origin(httpx.URL(uri))
+    if asked != target:
+        raise UnsafeAddress(
+            f"A redirect that {tape.path.name} replayed leads from {excerpt(asked)} to {excerpt(target)}, where nothing "
+            "that is recorded answers this request.",
+            "Nothing was sent there: a recording does not choose where live requests go. If the address is right, send "
+            'it a request of its own, or record everything again with mode="all".',
+        )
 
 
 def _as_sent(recorded: RecordedRequest, outgoing: Outgoing) -> RecordedRequest:
