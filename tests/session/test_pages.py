@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import warnings
+from itertools import islice
 
 import pytest
 from session_calls import BOTH, finished
@@ -117,6 +118,24 @@ def test_tokens_and_named_cursors(service):
     asked.clear()
     assert len(tk.tabulate(tk.pages(plain(service), "/x", cursor=("meta.n", "from")))) == 3
     assert asked == ["", "from=c%2F1%3D", "from=c%2F2%3D"]
+
+
+@pytest.mark.parametrize("at_end", [{"meta": {"n": None}}, {"meta": {}}, {}])
+def test_no_warning_after_the_last_page(service, at_end):
+    """After all pages of a named cursor neither reading nor a table warns, whatever the answers say about a total."""
+
+    def answer(request):
+        number = int(request.url.params.get("from", 1))
+        following = {"meta": {"n": number + 1}} if number < 4 else at_end
+        return service.reply({"items": rows(number), "total": 4} | following)
+
+    service.answer = answer
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(tk.tabulate(tk.pages(plain(service), "/x", cursor=("meta.n", "from")))) == 4
+        assert len(tk.tabulate(list(tk.pages(plain(service), "/x", cursor=("meta.n", "from"))))) == 4
+    with pytest.warns(UserWarning, match="lacks pages of a list"):
+        tk.tabulate(list(islice(tk.pages(plain(service), "/x", cursor=("meta.n", "from")), 2)))
 
 
 @pytest.mark.parametrize("status", [301, 404, 429, 500])

@@ -225,8 +225,8 @@ def _refuse_replayed_redirect(first: str, uri: str, tape: Tape) -> None:
     asked, target = origin(httpx.URL(first)), origin(httpx.URL(uri))
     if asked != target:
         raise UnsafeAddress(
-            f"A redirect that {tape.path.name} replayed leads from {excerpt(asked)} to {excerpt(target)}, where nothing "
-            "that is recorded answers this request.",
+            f"A redirect that {tape.path.name} replayed leads from {excerpt(asked)} to {excerpt(target)}, "
+            "and the request that follows it is not recorded.",
             "Nothing was sent there: a recording does not choose where live requests go. If the address is right, send "
             'it a request of its own, or record everything again with mode="all".',
         )

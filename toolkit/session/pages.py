@@ -205,7 +205,7 @@ class Walk:
             ServiceError: if it was asked for earlier.
         """
         self.request = None
-        following = next_page(response, cursor=self._cursor)
+        following = next_page(response, cursor=self._cursor, is_first=self.number == 1)
         response.extensions[IS_FOLLOWED] = True
         if following is None:
             return

@@ -21,6 +21,7 @@ class UnreadPages:
 
     def __init__(self) -> None:
         self._answers = 0
+        self._last: Any = None
         self._read: set[str] = set()
         self._named: list[NextPage] = []
 
@@ -30,14 +31,19 @@ class UnreadPages:
             return
         self._answers += 1
         self._read.add(str(url_of(data)))
-        if IS_FOLLOWED in getattr(data, "extensions", ()):
+        self._look_at_last()
+        self._last = data  # `tk.pages` marks it when the page after it is asked for
+
+    def _look_at_last(self) -> None:
+        if self._last is None or IS_FOLLOWED in getattr(self._last, "extensions", ()):
             return
-        following = next_page(data, content=without_records(bytes(data.content)))
+        following = next_page(self._last, content=without_records(bytes(self._last.content)))
         if following is not None:
             self._named.append(following)
 
     def warn(self) -> None:
         """Warn if there are any, and say how to get them."""
+        self._look_at_last()
         unread = next((page for page in self._named if page.url is None or str(page.url) not in self._read), None)
         if unread is None:
             return

@@ -58,13 +58,14 @@ class NextPage:
 
 
 def next_page(
-    response: httpx.Response, *, cursor: Cursor | None = None, content: bytes | None = None
+    response: httpx.Response, *, cursor: Cursor | None = None, is_first: bool = True, content: bytes | None = None
 ) -> NextPage | None:
     """Return what an answer says about the page after it, or None if it does not say that there is one.
 
     Args:
         response: an answer with its request, and with its body read.
         cursor: dotted path of the member that holds the cursor, and the name of the parameter to send it as.
+        is_first: False for a later page of a list, where a total does not tell how many records came before.
         content: the body; by default that of the response.
     """
     body = _parsed(response.content if content is None else content)
@@ -73,7 +74,7 @@ def next_page(
         is_there, text = _text_at(body, cursor[0])
         if text and not members.ends:
             return _with_parameter(response, cursor[1], text, _quoted(cursor[0]))
-        return None if is_there else _not_followed(response, members)
+        return None if is_there else _not_followed(response, members, is_first)
     target = link_target(response.headers.get("link", ""), "next")
     if target is not None:
         return _at(response, target, "its Link header")
@@ -82,7 +83,7 @@ def next_page(
             return _at(response, text, _quoted(path))
         for path, parameter, text in members.tokens:
             return _with_parameter(response, parameter, text, _quoted(path))
-    return _not_followed(response, members)
+    return _not_followed(response, members, is_first)
 
 
 def check_origin(url: httpx.URL, first: httpx.URL) -> None:
@@ -155,7 +156,7 @@ def url_of(response: Any) -> httpx.URL:
         return httpx.URL()
 
 
-def _not_followed(response: httpx.Response, members: PagingMembers) -> NextPage | None:
+def _not_followed(response: httpx.Response, members: PagingMembers, is_first: bool) -> NextPage | None:
     """Return that there is more, if any member says so, in a way that is not followed."""
     if members.ends:
         return None
@@ -165,7 +166,7 @@ def _not_followed(response: httpx.Response, members: PagingMembers) -> NextPage 
         return NextPage(None, f"{_quoted(path)} says that there is more", _BY_HAND)
     if response.headers.get("x-next-page", "").strip():
         return NextPage(None, _names("its header X-Next-Page"), _BY_HAND)
-    part = "" if members.has_empty_cursor else members.part_of_all()
+    part = "" if members.has_empty_cursor else members.part_of_all(is_first=is_first)
     return NextPage(None, f"it is {part}", _BY_HAND) if part else None
 
 

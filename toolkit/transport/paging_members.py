@@ -78,14 +78,17 @@ class PagingMembers:
     counts: dict[str, int] = field(default_factory=dict)
     records: int | None = None
 
-    def part_of_all(self) -> str:
-        """Return words such as "page 1 of 5" if the counts tell that this is not the last page, or ""."""
+    def part_of_all(self, *, is_first: bool = True) -> str:
+        """Return words such as "page 1 of 5" if the counts tell that this is not the last page, or "".
+
+        A total alone tells that of the first page only: how many records came before a later one is not known.
+        """
         if self.records is None:
             return ""
         page, pages, total = (self.counts.get(name) for name in ("page", "pages", "total"))
         if page is not None and pages is not None:
             return f"page {page} of {pages}" if page < pages else ""
-        if total is None:
+        if total is None or not (is_first or page is not None or "offset" in self.counts):
             return ""
         before = self.counts.get("offset", 0)
         if page is not None:
