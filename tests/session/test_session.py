@@ -469,6 +469,26 @@ def test_closing_a_client(open_session, service):
 
 
 @BOTH
+def test_close_when_a_connection_cannot_be_closed(open_session, replayed, service, monkeypatch, is_async):
+    """The recording ends, and the session is closed, also if the transport fails; the caller gets its error."""
+
+    def fail():
+        raise RuntimeError("Event loop is closed")
+
+    async def fail_awaited():
+        fail()
+
+    monkeypatch.setattr(service, "close", fail)
+    monkeypatch.setattr(service, "aclose", fail_awaited)
+    session = open_session("paper", cassette="c", mode="all", is_async=is_async)
+    call(session)
+    with pytest.raises(RuntimeError, match="Event loop is closed"):
+        finished(session.close())
+    assert session.is_closed
+    assert call(replayed()).status_code == 200
+
+
+@BOTH
 def test_close_ends_a_recording(open_session, replayed, service, is_async):
     """With mode `all` the old recording is replaced if the session ends well, and kept if it ends with an error."""
 

@@ -300,9 +300,9 @@ class BaseSession(Generic[ClientType]):
         return Pages(self._client(interface), path, params=params, only_first=bool(own) or not pages), own
 
     def _transports(self) -> Iterator[Any]:
-        """Yield what this session closes, the clients first."""
-        yield from self._clients.values()
+        """Yield what this session closes, the clients last."""
         yield self._below
+        yield from self._clients.values()
 
     def _finish(self, *, well: bool) -> None:
         self._is_closed = True

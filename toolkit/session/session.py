@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack, ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -45,13 +46,14 @@ class Session(BaseSession[httpx.Client]):
         return self._history.tabulated(read, own_parameter=own)
 
     def close(self) -> None:
-        """Close the connections and finish the recording."""
+        """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
         self._close(well=True)
 
     def _close(self, *, well: bool) -> None:
-        for transport in self._transports():
-            transport.close()
-        self._finish(well=well)
+        with ExitStack() as stack:  # calls all of them, the last first, and raises what fails then
+            stack.callback(self._finish, well=well)
+            for transport in self._transports():
+                stack.callback(transport.close)
 
     def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.Client:
         return httpx.Client(base_url=base_url, transport=transport, timeout=self._timeout)
@@ -79,13 +81,14 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
         return self._history.tabulated(read, own_parameter=own)
 
     async def close(self) -> None:
-        """Close the connections and finish the recording."""
+        """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
         await self._close(well=True)
 
     async def _close(self, *, well: bool) -> None:
-        for transport in self._transports():
-            await transport.aclose()
-        self._finish(well=well)
+        async with AsyncExitStack() as stack:
+            stack.callback(self._finish, well=well)
+            for transport in self._transports():
+                stack.push_async_callback(transport.aclose)
 
     def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.AsyncClient:
         return httpx.AsyncClient(base_url=base_url, transport=transport, timeout=self._timeout)
