@@ -149,17 +149,19 @@ def test_a_url_whose_parts_are_kept_otherwise(monkeypatch):
 @BOTH_WAYS
 @pytest.mark.parametrize("name", sorted(FAILURES))
 def test_failures_of_the_network(path, name, is_async):
-    """A failure below is recorded and replayed, and each client gets it as an error of its own library."""
-    kind = getattr(THEIRS, name)
+    """A failure below is recorded and replayed, and each client gets it as an error, or the one, of its own."""
+    kind, raised = getattr(THEIRS, name), []
 
     def fail(request):
-        raise kind("it broke", request=request)
+        raised.append(kind("it broke", request=request))
+        raise raised[-1]
 
     for library, mode in ((httpx, "all"), (THEIRS, "all"), (httpx, "none"), (THEIRS, "none")):
         below = None if mode == "none" else service_of(THEIRS, fail)
         with tk.Cassette(path, mode) as cassette, pytest.raises(getattr(library, name), match="it broke") as caught:
             send(library, cassette.transport(below), is_async=is_async)
         assert type(caught.value.request) is library.Request
+        assert (caught.value is raised[-1]) == (library is THEIRS and mode == "all")
 
 
 def test_an_error_keeps_what_it_says(path):
@@ -358,6 +360,41 @@ def test_extensions(path, library):
             response = send(library, transport, extensions={"trace": lambda event, _info: traced.append(event)})
         assert (response.http_version, response.reason_phrase) == ("HTTP/2", "Fine")
     assert traced == ["sent"]
+
+
+def test_a_transport_that_reads_the_request(path):
+    """A transport of the other library finds the body of a request read, as its own clients leave it."""
+
+    class Reading(THEIRS.BaseTransport):
+        def handle_request(self, request):
+            return THEIRS.Response(200, content=request.content)
+
+    with tk.Cassette(path) as cassette:
+        assert send(httpx, cassette.transport(Reading()), "POST", content=b"body").content == b"body"
+
+
+@BOTH_WAYS
+@EITHER
+def test_the_transport_is_entered(path, library, is_async):
+    """A client that enters the cassette's transport enters and leaves the one below."""
+    seen = []
+
+    class Below(library.MockTransport):
+        def __enter__(self):
+            seen.append("enter")
+            return self
+
+        def __exit__(self, *error):
+            seen.append(error)
+
+        async def __aenter__(self):
+            return self.__enter__()
+
+        async def __aexit__(self, *error):
+            self.__exit__(*error)
+
+    send(httpx, tk.Cassette(path).transport(Below(lambda _: library.Response(200))), is_async=is_async)
+    assert seen == ["enter", (None, None, None)]
 
 
 def test_the_transport_is_closed():

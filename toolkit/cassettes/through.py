@@ -27,7 +27,7 @@ from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Authorization, Call, Ledger
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
-from toolkit.transport.adapter import answering, as_own_transport, in_family
+from toolkit.transport.adapter import UpperTransport, answering, as_own_transport, in_family
 from toolkit.transport.family import httpx
 from toolkit.transport.flow import Apart, Enter, Flow, Read, run, run_async
 from toolkit.transport.network import Network
@@ -275,7 +275,7 @@ def _record_failure(tape: Tape, request: RecordedRequest, call: Call, error: htt
         warn(f"The failed {request.method} is not recorded. {unrecorded.what}")
 
 
-class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+class CassetteTransport(UpperTransport):
     """Replays from and records to a cassette; for a Client and an AsyncClient of httpx and of httpx2 alike.
 
     Args:
@@ -296,6 +296,7 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         # A Network opens nothing until a request is sent, which a replay never does.
         self._inner: Any = Network(is_async=False) if inner is None else as_own_transport(inner)
         self._inner_async: Any = Network(is_async=True) if inner is None else self._inner
+        super().__init__(self._inner, self._inner_async)
         self._places = Places() if inner is None else None
         self._clock = clock or SystemClock()
 
@@ -308,11 +309,3 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def _through(self, request: httpx.Request) -> Flow[httpx.Response]:
         return through(self._tape, Outgoing(request, self._clock, self._places))
-
-    def close(self) -> None:
-        if isinstance(self._inner, httpx.BaseTransport):
-            self._inner.close()
-
-    async def aclose(self) -> None:
-        if isinstance(self._inner_async, httpx.AsyncBaseTransport):
-            await self._inner_async.aclose()

@@ -16,12 +16,12 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from toolkit.core.arguments import has_methods, wrong_type
 from toolkit.core.errors import CassetteError
 from toolkit.transport.chunks import chunks_of
-from toolkit.transport.family import FAMILIES, httpx, other_family
+from toolkit.transport.family import FAMILIES, httpx, of_either, other_family
 from toolkit.transport.flow import Flow, Read, Send, run, run_async
 
 _BODY_HEADERS: Final = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
@@ -54,7 +54,43 @@ def _answering(request: Any, flow: Callable[[Any], Flow[Any]], theirs: Any) -> F
     return in_family(theirs, response, request)
 
 
-class AdaptedTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+class UpperTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """A transport over another one, which a client enters and closes with it.
+
+    Args:
+        below: the transport for synchronous calls, of either family.
+        below_async: the transport for asynchronous calls; by default the same.
+    """
+
+    def __init__(self, below: Any, below_async: Any = None) -> None:
+        below_async = below if below_async is None else below_async
+        # One for the other kind of calls is neither entered nor closed.
+        self._held = below if isinstance(below, of_either("BaseTransport")) else httpx.BaseTransport()
+        is_async = isinstance(below_async, of_either("AsyncBaseTransport"))
+        self._held_async = below_async if is_async else httpx.AsyncBaseTransport()
+
+    def __enter__(self) -> Self:
+        self._held.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._held.__exit__(*error)  # type: ignore[arg-type]
+
+    def close(self) -> None:
+        self._held.close()
+
+    async def __aenter__(self) -> Self:
+        await self._held_async.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._held_async.__aexit__(*error)  # type: ignore[arg-type]
+
+    async def aclose(self) -> None:
+        await self._held_async.aclose()
+
+
+class AdaptedTransport(UpperTransport):
     """A transport of the other family, for requests of the process's own.
 
     Args:
@@ -63,6 +99,7 @@ class AdaptedTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """
 
     def __init__(self, transport: Any, theirs: Any) -> None:
+        super().__init__(transport)
         self._transport = transport
         self._theirs = theirs
 
@@ -77,14 +114,6 @@ class AdaptedTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
             response = yield Send(in_family(self._theirs, request))
         converted: httpx.Response = in_family(httpx, response)
         return converted
-
-    def close(self) -> None:
-        if isinstance(self._transport, self._theirs.BaseTransport):
-            self._transport.close()
-
-    async def aclose(self) -> None:
-        if isinstance(self._transport, self._theirs.AsyncBaseTransport):
-            await self._transport.aclose()
 
 
 def as_own_transport(transport: Any, *, is_async: bool | None = None) -> Any:
@@ -130,6 +159,8 @@ def in_family(family: Any, message: Any, request: Any = None) -> Any:
         _, stream = _body_of(family, message, None)
         url = _url_of(family, message.url)
         converted = family.Request(message.method, url, headers=message.headers.raw, stream=stream)
+        if isinstance(stream, family.ByteStream):
+            converted.read()  # as for a client's own request
     converted.extensions = message.extensions
     return converted
 
@@ -216,6 +247,8 @@ def _stream_class(family: Any) -> Any:
 def _errors_of(family: Any, request: Any = None) -> Iterator[None]:
     """Raise errors of the other family as those of this one; the original is the cause.
 
+    An error that was converted below from one of this family is raised as that one again.
+
     Args:
         family: the library whose errors the caller knows.
         request: the request of that family which they are about; without it they have none, and a client sets its own.
@@ -230,7 +263,11 @@ def _errors_of(family: Any, request: Any = None) -> Iterator[None]:
         name = _name_in_family(family, error)
         if name is None:
             raise
-        raise _converted(getattr(family, name), error, request) from error
+        kind, original = getattr(family, name), error.__cause__
+        if isinstance(original, kind) and original.args == error.args and not hasattr(original, "response"):
+            vars(original)["_request"] = request
+            raise original from original.__cause__
+        raise _converted(kind, error, request) from error
 
 
 def _converted(kind: type[Any], error: Any, request: Any) -> Any:

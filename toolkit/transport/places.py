@@ -9,6 +9,7 @@ garbage collector in the midst of another method of this class.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
@@ -57,13 +58,15 @@ class Places:
             raise
 
     async def wait_async(self, seconds: float | None) -> None:
-        """Suspend this task until it has a place; otherwise as `wait`."""
-        import asyncio
+        """Suspend this task of asyncio or trio until it has a place; otherwise as `wait`."""
+        from anyio import Event, fail_after
 
+        is_over, soon = Event(), _from_any_thread()
         turn = self._queue()
+        turn.add_done_callback(lambda _: soon(is_over.set))
         try:
-            async with asyncio.timeout(seconds):
-                await asyncio.wrap_future(turn)
+            with fail_after(seconds):
+                await is_over.wait()
         except BaseException as error:
             self._give_up(turn)
             if isinstance(error, TimeoutError):
@@ -104,6 +107,17 @@ class Places:
                         self._free.append(None)
             finally:
                 self._handing_over.release()
+
+
+def _from_any_thread() -> Callable[[Callable[[], None]], object]:
+    """Return what any thread may call to have the running event loop, of asyncio or trio, call a function."""
+    import asyncio
+
+    try:
+        return asyncio.get_running_loop().call_soon_threadsafe
+    except RuntimeError:
+        call_soon: Callable[..., object] = sys.modules["trio"].lowlevel.current_trio_token().run_sync_soon
+        return call_soon
 
 
 def with_release(response: httpx.Response, on_close: Callable[[], None], on_drop: Callable[[], None]) -> httpx.Response:
