@@ -142,7 +142,7 @@ class Calls:
             pair = self.credentials.key_id, self.credentials.secret_key
             self.credentials = tk.KeyPair(*pair, environment="paper", scheme="basic")
         self.count = 2 if kind in TOKEN_KINDS else 1  # accounts
-        options = {"settings": served.settings, "clock": self.clock, "token_store": MemoryTokenStore(), "timeout": 10}
+        options = {"settings": served.settings, "clock": self.clock, "token_store": MemoryTokenStore(), "timeout": 30}
         self.session = (tk.AsyncSession if is_async else tk.Session)(credentials=self.credentials, **options)
         self.runner = asyncio.Runner() if is_async else None
 

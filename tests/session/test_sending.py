@@ -15,7 +15,7 @@ from session_calls import BOTH, bearer
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.core.errors import AccessError, CredentialsMismatch, TokenRefused, UnsafeAddress
 from toolkit.transport.family import httpx
-from toolkit.transport.flow import Discard, Read, WhichLoop
+from toolkit.transport.flow import Discard, WhichLoop
 
 
 def end_of(flow, outcome):
@@ -48,13 +48,8 @@ def test_token_by_hand(way, service):
     """Without a token the token request is sent first and its reply read; the reply to the call is not read."""
     flow = way.flow()
     assert isinstance(next(flow), WhichLoop)
-    token_request = next(flow)
-    assert str(token_request.url) == "https://auth.example.com/v1/oauth2/token"
-    reply = service.token_reply()
-    read = flow.send(reply)
-    assert isinstance(read, Read)
-    assert read.message is reply
-    call = flow.send(reply.read())
+    assert str(next(flow).request.url) == "https://auth.example.com/v1/oauth2/token"
+    call = flow.send((service.token_reply(), _last_token_reply(service)))
     assert bearer(call) == service.issued[0]
     response = service.reply({"id": "1"})
     assert not end_of(flow, response).is_stream_consumed
@@ -79,14 +74,12 @@ def test_retry_by_hand(way, service):
     flow = way.flow()
     assert isinstance(next(flow), WhichLoop)
     next(flow)
-    flow.send(service.token_reply())
-    call = flow.send(_last_token_reply(service))
+    call = flow.send((service.token_reply(), _last_token_reply(service)))
     refused = service.reply({}, 401)
     assert flow.send(refused) == Discard(refused)
     assert isinstance(next(flow), WhichLoop)
-    assert next(flow).method == "POST"
-    flow.send(service.token_reply())
-    again = flow.send(_last_token_reply(service))
+    assert next(flow).request.method == "POST"
+    again = flow.send((service.token_reply(), _last_token_reply(service)))
     assert (again.url, again.method) == (call.url, call.method)
     assert bearer(again) == service.issued[1] != bearer(call)
     response = service.reply({})
@@ -362,8 +355,7 @@ def test_streamed_upload(way, service, is_async):
     flow = way.flow(request)
     assert isinstance(next(flow), WhichLoop)
     next(flow)
-    flow.send(service.token_reply())
-    sent = flow.send(_last_token_reply(service))
+    sent = flow.send((service.token_reply(), _last_token_reply(service)))
     assert taken == []
     assert sent.stream is request.stream
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from bodies import body_class
 from hypothesis import given
 from hypothesis import strategies as st
-from session_calls import bearer, call, in_threads
+from session_calls import BOTH, bearer, call, in_threads
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
@@ -155,6 +157,61 @@ def test_timeout(open_session, service, timeout, seconds):
     """The session's timeout holds for token requests too, which are never without one."""
     call(open_session(timeout=timeout))
     assert service.token_requests[0].extensions["timeout"]["read"] == seconds
+
+
+class Dripping(httpx.SyncByteStream):
+    """A body without an end, a byte every now and then."""
+
+    def __init__(self):
+        self.closed = threading.Event()
+
+    def __iter__(self):
+        while not self.closed.wait(0.005):
+            yield b" "
+
+    def close(self):
+        self.closed.set()
+
+
+@pytest.mark.parametrize("late", ["header", "body", "awaited"])
+def test_a_reply_that_does_not_end(open_session, service, late):
+    """The timeout limits a token request in all, whatever part of the reply comes in drips; the reply is closed."""
+    body = Dripping()
+    answers = {
+        "header": lambda request: body.closed.wait(30),
+        "body": lambda request: httpx.Response(200, stream=body),
+        "awaited": lambda request: asyncio.sleep(30),
+    }
+    service.answer_token = answers[late]
+    with pytest.raises(tk.Unreachable, match="no complete response in time") as caught:
+        call(open_session(is_async=late == "awaited", timeout=0.05))
+    assert "longer timeout" in caught.value.next_step
+    assert len(service.token_requests) == 1
+    if late == "body":
+        assert body.closed.wait(30)
+    body.close()
+
+
+def test_tries_within_the_timeout(open_session, service):
+    """The tries for a token end within the timeout as well."""
+    clock = ManualClock()
+    service.answer_token = lambda request: service.reply({}, 503, {"Retry-After": "3"})
+    with pytest.raises(tk.TokenRefused, match="2 tries"):
+        call(open_session(timeout=5, clock=clock))
+    assert 3 <= clock.monotonic() <= 5
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+@BOTH
+def test_a_reply_that_is_too_large(open_session, service, is_async, coding):
+    """Of a long reply little more than 1 MiB is read, and a small one is not decompressed to a large one."""
+    pieces = [b" " * (1 << 16)] * 1000 if coding == "identity" else [gzip.compress(b" " * (8 << 20))]
+    body = body_class(httpx)(pieces)
+    service.answer_token = lambda request: httpx.Response(200, headers={"Content-Encoding": coding}, stream=body)
+    with pytest.raises(tk.TokenResponseInvalid, match="more than 1 MiB"):
+        call(open_session(is_async=is_async))
+    assert body.taken == min(len(pieces), 17)
+    assert body.closed == 1
 
 
 def test_loop_that_ends_during_a_token_request(open_session, service):

@@ -83,7 +83,7 @@ def test_untrusted_service(untrusted):
     [
         (httpx.ConnectError("x"), "no connection", True),
         (httpx.ConnectTimeout("x"), "no connection in time", True),
-        (httpx.ReadTimeout("x"), "no response in time", True),
+        (httpx.ReadTimeout("x"), "no complete response in time", True),
         (httpx.RemoteProtocolError("x"), "the connection was dropped", True),
         (httpx.ProxyError("x"), "ProxyError", False),
         (httpx.LocalProtocolError("x"), "LocalProtocolError", False),

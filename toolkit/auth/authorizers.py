@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
@@ -39,12 +40,14 @@ class TokenRequest(NamedTuple):
         recorded_form: the form as a recording shows it.
         secrets: further secrets in this request besides the credentials, with the names of their placeholders.
         tries: how many requests for this token have been sent, this one included.
+        seconds: the time in all until the answer is complete.
     """
 
     request: httpx.Request
     recorded_form: bytes
     secrets: tuple[tuple[str, Secret], ...] = ()
     tries: int = 1
+    seconds: float = TOKEN_REQUEST_TIMEOUT
 
 
 # Sends a token request below the cassette, which records it beside the calls.
@@ -157,7 +160,8 @@ class TokenAuthorizer(BearerAuthorizer):
         number: returns the number of a token in its session.
         new_jti: returns a new identifier for an assertion.
         retry: how often and for how long a failed token request is repeated.
-        timeout: timeout of each token request in seconds, or an httpx.Timeout; 30 seconds by default.
+        timeout: seconds for a token in all, tries and pauses included; of an httpx.Timeout that is the longest part.
+            None, also for a part, means 30 seconds.
     """
 
     _credentials: ClientSecret | ClientKey
@@ -185,6 +189,8 @@ class TokenAuthorizer(BearerAuthorizer):
         # A request that no client builds has no timeout unless it is given one.
         timeout = httpx.Timeout(TOKEN_REQUEST_TIMEOUT, pool=None) if timeout is None else httpx.Timeout(timeout)
         self._timeout = timeout.as_dict()
+        parts = (timeout.connect, timeout.read, timeout.write)
+        self._seconds = max(TOKEN_REQUEST_TIMEOUT if part is None else part for part in parts)
 
     def reject(self, token: Token, *, was_accepted: bool) -> bool:
         """Note that the service refused a token to somebody who borrowed it. Return True if a new one is worth a try.
@@ -198,10 +204,14 @@ class TokenAuthorizer(BearerAuthorizer):
         return self._source.reject(token)
 
     def _fetch(self, *, patiently: bool) -> Flow[Token]:
+        clock, end = self._clock, self._clock.monotonic() + self._seconds
         retry = self._retry if patiently else Retry(tries=1)
-        return with_retries(lambda tries: self._exchange(self._token_request(tries)), self._clock, retry)
+        retry = replace(retry, within=min(retry.within, self._seconds))
+        return with_retries(
+            lambda tries: self._exchange(self._token_request(tries, end - clock.monotonic())), clock, retry
+        )
 
-    def _token_request(self, tries: int) -> TokenRequest:
+    def _token_request(self, tries: int, seconds: float) -> TokenRequest:
         """Return a token request with the credentials in its form and nowhere else (section 4.1)."""
         further = self._credentials.form_fields
         fields = {**further, "grant_type": GRANT_TYPE, "client_id": self._credentials.client_id}
@@ -222,7 +232,7 @@ class TokenAuthorizer(BearerAuthorizer):
             data=fields,
             extensions={"timeout": dict(self._timeout)},
         )
-        return TokenRequest(request, urlencode(shown, safe="<>").encode("ascii"), secrets, tries)
+        return TokenRequest(request, urlencode(shown, safe="<>").encode("ascii"), secrets, tries, seconds)
 
     def _assertion(self, credentials: ClientKey) -> Secret:
         audiences = {"token-endpoint": self._token_url, "issuer": self._issuer}

@@ -100,9 +100,10 @@ class BaseSession(Generic[ClientType]):
             token_store: where tokens are kept; by default in this process, shared by its sessions. "shared"
                 keeps them encrypted in the user's cache folder, for all processes that have the credentials
                 (but in memory if a Signer keeps the private key); or a store of your own.
-            timeout: seconds, an httpx.Timeout, or None for no limit. Also applies to token requests, for
-                which None means 30 seconds. Seconds do not count while a call waits because a hundred others of the
-                session are under way; an httpx.Timeout limits that too, with its `pool`.
+            timeout: seconds, an httpx.Timeout, or None for no limit. Seconds do not count while a call waits because a
+                hundred others of the session are under way; an httpx.Timeout limits that too, with its `pool`. For a
+                token it limits the time in all, tries and pauses included; there the longest part of an httpx.Timeout
+                counts, and None, also for a part, means 30 seconds.
             verify: whose TLS certificates are trusted: "system" for those that this machine trusts, the path of a file
                 or folder with certificate authorities, or an ssl.SSLContext. True means what the settings say, or if
                 they say nothing what httpx trusts (which SSL_CERT_FILE and SSL_CERT_DIR replace). False is allowed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import Final
 
 from toolkit.auth.authorizers import TokenRequest
@@ -13,15 +14,17 @@ from toolkit.auth.tokens.token import Token
 from toolkit.cassettes.conversion import as_recorded_response, header_list
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.core.document import TOKEN_PATH, Interface, symbolic_address
-from toolkit.core.errors import TokenError, Unreachable
+from toolkit.core.errors import SecretLeak, TokenError, TokenResponseInvalid, Unreachable
 from toolkit.core.ledger import Call
 from toolkit.core.secret import Secret
+from toolkit.scrubbing.content_encodings import decompress_body
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.session.sending import Sender
 from toolkit.transport.family import httpx
-from toolkit.transport.flow import Flow, Read
+from toolkit.transport.flow import Fetch, Flow
 from toolkit.transport.unreachable import origin, unreachable
 
+_LARGEST_REPLY: Final = 1 << 20  # bytes
 _BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 
 
@@ -51,8 +54,8 @@ class TokenExchange:
         """Send a token request, record it, and read the token in its reply.
 
         Raises:
-            Unreachable: if the token endpoint cannot be reached. httpx's own error would carry the
-                request, and with it the credentials.
+            Unreachable: if the token endpoint cannot be reached, or its reply is not complete in time. httpx's
+                own error would carry the request, and with it the credentials.
             TokenError: if the endpoint refused, or if its reply is not a token response.
         """
         known, clock, request = self._sender.known, self._sender.clock, token_request.request
@@ -62,14 +65,14 @@ class TokenExchange:
         call = Call(clock.now(), Interface.AUTH, "POST", TOKEN_PATH, tries=tries, since=clock.monotonic())
         failure: Unreachable | None = None
         try:
-            response: httpx.Response = yield request
-            body: bytes = yield Read(response)
+            response, body = yield Fetch(request, token_request.seconds, _LARGEST_REPLY)
         except (httpx.TransportError, httpx.DecodingError) as error:
             failure = unreachable(f"The token endpoint at {origin(request.url)}", error)
         if failure is not None:  # raised here, it has no context, which would hold the request
             raise failure
         call.end(clock)
         try:
+            body = _decoded(response, body)
             token = read_token_response(
                 response.status_code,
                 response.headers,
@@ -105,6 +108,23 @@ class TokenExchange:
                 tries=call.tries,
             )
         )
+
+
+def _decoded(response: httpx.Response, body: bytes) -> bytes:
+    """Return the body of a reply without its content encoding.
+
+    Raises:
+        TokenResponseInvalid: if it is too large, or not encoded as the reply says.
+    """
+    with suppress(SecretLeak):
+        is_read = response.is_stream_consumed  # by a transport, as in tests
+        body = response.content if is_read else decompress_body(header_list(response.headers), body)
+        if len(body) <= _LARGEST_REPLY:
+            return body
+    raise TokenResponseInvalid(
+        "The reply of the token endpoint has more than 1 MiB, or is not encoded as its Content-Encoding says.",
+        "Check the auth address: this may be another service, or a proxy.",
+    )
 
 
 class TokenNumbers:

@@ -6,8 +6,11 @@ connection, and under trio it cannot wait for anything any more. So each reader 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, suppress
+from contextvars import copy_context
+from threading import Thread
 from typing import Any, Final
 
 from toolkit.transport.family import httpx
@@ -28,29 +31,98 @@ async def chunks_of(stream: Any) -> AsyncIterator[AsyncIterator[bytes]]:
 
 def discard(response: httpx.Response) -> None:
     """Close a response that nobody reads; a short body is read first, so that the connection stays open."""
-    stream: Any = response.stream
-    try:
-        size = 0
-        for chunk in stream:
-            size += len(chunk)
-            if size > _SHORT_BODY:
-                break
-    except httpx.TransportError:
-        pass  # the connection broke, and is closed
-    finally:
-        response.close()
+    with suppress(httpx.TransportError):  # the connection broke, and is closed
+        _beginning(response, _SHORT_BODY, lambda: True)
 
 
 async def discard_async(response: httpx.Response) -> None:
     """Close a response that nobody reads; a short body is read first, so that the connection stays open."""
+    with suppress(httpx.TransportError):  # the connection broke, and is closed
+        await _beginning_async(response, _SHORT_BODY)
+
+
+def fetch(transport: Any, request: httpx.Request, seconds: float, most: int) -> tuple[httpx.Response, bytes]:
+    """Send a request and read the answer, within a limit in all: httpx's timeouts begin again with each byte.
+
+    It happens on a thread of its own, because nothing else ends the wait for a header that comes in drips. After the
+    limit that thread goes on until something comes, and then closes the connection.
+
+    Returns:
+        The answer, closed; and its body, undecoded. A body of more than `most` bytes is read a little further than that
+        only.
+
+    Raises:
+        httpx.ReadTimeout: if the answer is not complete after so many seconds.
+    """
+    answer: Future[tuple[httpx.Response, bytes]] = Future()
+
+    def work() -> None:
+        try:
+            response = transport.handle_request(request)
+            outcome = response, _beginning(response, most, lambda: not answer.cancelled())
+        except BaseException as error:  # noqa: BLE001 - for the thread that waits
+            if answer.set_running_or_notify_cancel():
+                answer.set_exception(error)
+        else:
+            if answer.set_running_or_notify_cancel():
+                answer.set_result(outcome)
+
+    Thread(target=copy_context().run, args=[work], name="toolkit-token-request", daemon=True).start()
     try:
-        size = 0
-        async with chunks_of(response.stream) as chunks:
-            async for chunk in chunks:
-                size += len(chunk)
-                if size > _SHORT_BODY:
-                    break
-    except httpx.TransportError:
-        pass  # the connection broke, and is closed
+        return answer.result(seconds)
+    except TimeoutError:
+        if answer.done():  # an error of the transport
+            raise
+        raise _too_late(seconds) from None
+    finally:
+        answer.cancel()
+
+
+async def fetch_async(
+    transport: Any, request: httpx.Request, seconds: float, most: int
+) -> tuple[httpx.Response, bytes]:
+    """Send a request and read the answer, within a limit in all; otherwise as `fetch`."""
+    import asyncio
+
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            response = await transport.handle_async_request(request)
+            return response, await _beginning_async(response, most)
+    except TimeoutError:
+        if not limit.expired():  # an error of the transport
+            raise
+        raise _too_late(seconds) from None
+
+
+def _beginning(response: httpx.Response, most: int, is_wanted: Callable[[], bool]) -> bytes:
+    """Read an undecoded body until it ends, exceeds so many bytes or is not wanted any more; close the response."""
+    stream: Any = () if response.is_stream_consumed else response.stream
+    body = bytearray()
+    try:
+        for chunk in stream:
+            body += chunk
+            if len(body) > most or not is_wanted():
+                break
+    finally:
+        response.close()
+    return bytes(body)
+
+
+async def _beginning_async(response: httpx.Response, most: int) -> bytes:
+    """Read an undecoded body until it ends or exceeds so many bytes; close the response."""
+    body = bytearray()
+    try:
+        if not response.is_stream_consumed:
+            async with chunks_of(response.stream) as chunks:
+                async for chunk in chunks:
+                    body += chunk
+                    if len(body) > most:
+                        break
     finally:
         await response.aclose()
+    return bytes(body)
+
+
+def _too_late(seconds: float) -> httpx.ReadTimeout:
+    return httpx.ReadTimeout(f"The answer was not complete after {seconds:.3g} seconds.")

@@ -16,7 +16,7 @@ _PASSING: Final = ("TimeoutException", "NetworkError", "RemoteProtocolError")
 _REASONS: Final = {
     "ConnectError": "no connection",
     "ConnectTimeout": "no connection in time",
-    "ReadTimeout": "no response in time",
+    "ReadTimeout": "no complete response in time",
     "RemoteProtocolError": "the connection was dropped",
     "ReadError": "the connection was dropped",
 }
@@ -27,6 +27,7 @@ _ADVICE: Final = {
     NO_TLS: "Check the address and its port: https:// may be wrong there, or the port may be another.",
     PROXY_UNKNOWN: _PROXY,
     NO_PROXY: _PROXY,
+    "ReadTimeout": "Try again later, or with a longer timeout=.",
 }
 _ADVICE_ELSE: Final = "Check the network, the proxy and the address; or replay a cassette, which needs no network."
 # OpenSSL's words for bytes that are not TLS, such as an answer in plain HTTP.
@@ -65,7 +66,7 @@ def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
     kind, reason, proxy = type(error).__name__, no_connection(error), _note(error, ProxyNote)
     return Unreachable(
         f"{what} cannot be reached: {reason or _REASONS.get(kind, kind)}." + (f" {proxy}" if proxy else ""),
-        _note(error, ReplayAdvice) or _ADVICE.get(reason, _ADVICE_ELSE),
+        _note(error, ReplayAdvice) or _ADVICE.get(reason or kind, _ADVICE_ELSE),
         is_passing=isinstance(error, of_either(*_PASSING)) and not is_lasting(error),
     )
 
