@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from sys import intern
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.cassettes.conversion import (
     RECORDABLE,
@@ -18,13 +18,12 @@ from toolkit.cassettes.conversion import (
 )
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay.matching import ANYONE, Identity
-from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
 from toolkit.cassettes.streams import LARGE_BODY, Record, observe, size_of
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import CassetteError, UnsafeAddress
 from toolkit.core.escaping import excerpt
-from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Authorization, Call, Ledger
+from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Call, Ledger
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.transport.adapter import UpperTransport, answering, as_own_transport, in_family
@@ -36,30 +35,9 @@ from toolkit.transport.provenance import note_recording, note_replay
 from toolkit.transport.unreachable import origin
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from toolkit.scrubbing.scrubber import Scrubber
+    from toolkit.cassettes.cassette import Cassette
 
 _REPLAYED: Final = "toolkit.replayed"  # extension of a request that was replayed: its URI; redirects inherit it
-
-
-class Tape(Protocol):
-    """The part of a cassette that a call needs; see `Cassette`."""
-
-    path: Path
-    scrubber: Scrubber
-    scrubbed: ScrubbedRequests
-
-    @property
-    def mode(self) -> str: ...
-
-    def find(self, request: RecordedRequest, identity: Identity = ..., /) -> Interaction | None: ...
-
-    def refuse_recorded_values(self, request: RecordedRequest, /) -> None: ...
-
-    def record(self, interaction: Interaction, /) -> None: ...
-
-    def token_request_of(self, authorization: Authorization, /) -> Interaction | None: ...
 
 
 class Outgoing:
@@ -103,7 +81,7 @@ class Outgoing:
         return ()
 
 
-def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
+def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     """Replay a request from a cassette, or send it and record the answer.
 
     1. Look up the request as it would be recorded: scrubbed, and without credentials.
@@ -190,7 +168,7 @@ def _in_place(outgoing: Outgoing, call: Call) -> Flow[httpx.Response]:
     return with_release(response, places.leave, places.leave)
 
 
-def _note_replay(tape: Tape, outgoing: Outgoing, match: Interaction) -> None:
+def _note_replay(tape: Cassette, outgoing: Outgoing, match: Interaction) -> None:
     """Add a replayed call to the ledger, preceded by the token request that counts as played with it."""
     outgoing.request.extensions[TRIES] = match.tries
     by, ledger = match.authorized_by, outgoing.ledger
@@ -215,7 +193,7 @@ def _replayed(interaction: Interaction, interface: str, path: str) -> Call:
     )
 
 
-def _refuse_replayed_redirect(first: str, uri: str, tape: Tape) -> None:
+def _refuse_replayed_redirect(first: str, uri: str, tape: Cassette) -> None:
     """Refuse to send a request to another origin than the first of its replayed redirects was asked at.
 
     A client keeps its own headers, cookies and query on the way, so the file would choose who gets them.
@@ -238,7 +216,7 @@ def _as_sent(recorded: RecordedRequest, outgoing: Outgoing) -> RecordedRequest:
     return recorded._replace(headers=(*recorded.headers, *placeholders)) if placeholders else recorded
 
 
-def _recorder(tape: Tape, request: RecordedRequest, response: httpx.Response, call: Call) -> Record:
+def _recorder(tape: Cassette, request: RecordedRequest, response: httpx.Response, call: Call) -> Record:
     """Return a function that records the call, given the body of the response."""
 
     def record(body: bytes, headers: HeaderList | None = None) -> None:
@@ -258,7 +236,7 @@ def _recorder(tape: Tape, request: RecordedRequest, response: httpx.Response, ca
     return record
 
 
-def _record_failure(tape: Tape, request: RecordedRequest, call: Call, error: httpx.TransportError) -> None:
+def _record_failure(tape: Cassette, request: RecordedRequest, call: Call, error: httpx.TransportError) -> None:
     """Record that a request got no answer. If that fails too, only warn: the caller is about to get `error`."""
     interaction = Interaction(
         request=request,
@@ -287,7 +265,7 @@ class CassetteTransport(UpperTransport):
 
     def __init__(
         self,
-        tape: Tape,
+        tape: Cassette,
         inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
         *,
         clock: Clock | None = None,

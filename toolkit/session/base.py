@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -299,11 +299,6 @@ class BaseSession(Generic[ClientType]):
         refuse_arguments_of_tabulate(params, f"tk.pages(session.{interface}, {path!r})")
         own = one_page_only(params)
         return Pages(self._client(interface), path, params=params, only_first=bool(own) or not pages), own
-
-    def _transports(self) -> Iterator[Any]:
-        """Yield what this session closes, the clients last."""
-        yield self._below
-        yield from self._clients.values()
 
     def _finish(self, *, well: bool) -> None:
         self._is_closed = True

@@ -61,15 +61,11 @@ def pages(
             "Pass an interface of a session, such as session.broker, or an httpx.Client.",
             about="client",
         )
-    return Pages(client, _path(path), params=_params(params), cursor=checked_cursor(cursor))
-
-
-def _path(path: object) -> str | httpx.URL:
-    return path if isinstance(path, httpx.URL) else as_text(path, about="path", example='"/v1/accounts"')
-
-
-def _params(params: object) -> Mapping[str, Any] | None:
-    return None if params is None else as_mapping(params, about="params", example='{"limit": 100}')
+    if not isinstance(path, httpx.URL):
+        path = as_text(path, about="path", example='"/v1/accounts"')
+    if params is not None:
+        params = as_mapping(params, about="params", example='{"limit": 100}')
+    return Pages(client, path, params=params, cursor=checked_cursor(cursor))
 
 
 class Pages:

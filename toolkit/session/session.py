@@ -52,7 +52,7 @@ class Session(BaseSession[httpx.Client]):
     def _close(self, *, well: bool) -> None:
         with ExitStack() as stack:  # calls all of them, the last first, and raises what fails then
             stack.callback(self._finish, well=well)
-            for transport in self._transports():
+            for transport in (self._below, *self._clients.values()):
                 stack.callback(transport.close)
 
     def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.Client:
@@ -87,7 +87,7 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
     async def _close(self, *, well: bool) -> None:
         async with AsyncExitStack() as stack:
             stack.callback(self._finish, well=well)
-            for transport in self._transports():
+            for transport in (self._below, *self._clients.values()):
                 stack.push_async_callback(transport.aclose)
 
     def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.AsyncClient:

@@ -21,7 +21,7 @@ from toolkit.scrubbing.content_encodings import decompress_body
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.session.sending import Sender
 from toolkit.transport.family import httpx
-from toolkit.transport.flow import Fetch, Flow
+from toolkit.transport.flow import Flow, SendAndRead
 from toolkit.transport.unreachable import origin, unreachable
 
 _LARGEST_REPLY: Final = 1 << 20  # bytes
@@ -65,7 +65,7 @@ class TokenExchange:
         call = Call(clock.now(), Interface.AUTH, "POST", TOKEN_PATH, tries=tries, since=clock.monotonic())
         failure: Unreachable | None = None
         try:
-            response, body = yield Fetch(request, token_request.seconds, _LARGEST_REPLY)
+            response, body = yield SendAndRead(request, token_request.seconds, _LARGEST_REPLY)
         except (httpx.TransportError, httpx.DecodingError) as error:
             failure = unreachable(f"The token endpoint at {origin(request.url)}", error)
         if failure is not None:  # raised here, it has no context, which would hold the request

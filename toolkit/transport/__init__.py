@@ -5,7 +5,8 @@
   `session.sending`.
 - `family` is the HTTP library of the process, httpx or httpx2, by the variable TOOLKIT_HTTPX; `adapter` converts the
   requests, answers and errors of one to those of the other, so that clients and transports of either work.
-- `chunks` reads bodies and closes their generators; `discard` closes a response that nobody reads.
+- `chunks` reads bodies and closes their generators; `discard` closes a response that nobody reads, and `send_and_read`
+  limits the time and the size of an answer.
 - `network` sends requests: httpx transports, direct or through a proxy, chosen for each host; `unreachable` puts errors
   of the network into words.
 - `certificates` says whose TLS certificates are trusted, and what to do about one that is refused.

@@ -189,7 +189,7 @@ def _url_parts(family: Any) -> Any | None:
 def _body_of(family: Any, message: Any, request: Any) -> tuple[list[tuple[bytes, bytes]], Any]:
     """Return the headers and the body of a message for a family, the body as it is sent: encoded, and unread."""
     headers = message.headers.raw
-    if isinstance(message.stream, httpx.ByteStream) or _is_other_byte_stream(message.stream):
+    if isinstance(message.stream, of_either("ByteStream")):
         return headers, family.ByteStream(b"".join(message.stream))
     content = getattr(message, "_content", None)
     if content is None or not getattr(message, "is_stream_consumed", False):
@@ -197,11 +197,6 @@ def _body_of(family: Any, message: Any, request: Any) -> tuple[list[tuple[bytes,
     # A transport read the body, so only the decoded form is left.
     kept = [(name, value) for name, value in headers if name.lower() not in _BODY_HEADERS]
     return [*kept, (b"Content-Length", b"%d" % len(content))], family.ByteStream(content)
-
-
-def _is_other_byte_stream(stream: object) -> bool:
-    other = other_family()
-    return other is not None and isinstance(stream, other.ByteStream)
 
 
 class _Body:

@@ -7,7 +7,7 @@ connection, and under trio it cannot wait for anything any more. So each reader 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextlib import asynccontextmanager, suppress
 from contextvars import copy_context
 from threading import Thread
@@ -32,7 +32,7 @@ async def chunks_of(stream: Any) -> AsyncIterator[AsyncIterator[bytes]]:
 def discard(response: httpx.Response) -> None:
     """Close a response that nobody reads; a short body is read first, so that the connection stays open."""
     with suppress(httpx.TransportError):  # the connection broke, and is closed
-        _beginning(response, _SHORT_BODY, lambda: True)
+        _beginning(response, _SHORT_BODY)
 
 
 async def discard_async(response: httpx.Response) -> None:
@@ -41,7 +41,7 @@ async def discard_async(response: httpx.Response) -> None:
         await _beginning_async(response, _SHORT_BODY)
 
 
-def fetch(transport: Any, request: httpx.Request, seconds: float, most: int) -> tuple[httpx.Response, bytes]:
+def send_and_read(transport: Any, request: httpx.Request, seconds: float, most: int) -> tuple[httpx.Response, bytes]:
     """Send a request and read the answer, within a limit in all: httpx's timeouts begin again with each byte.
 
     It happens on a thread of its own, because nothing else ends the wait for a header that comes in drips. After the
@@ -57,52 +57,46 @@ def fetch(transport: Any, request: httpx.Request, seconds: float, most: int) -> 
     answer: Future[tuple[httpx.Response, bytes]] = Future()
 
     def work() -> None:
-        try:
-            response = transport.handle_request(request)
-            outcome = response, _beginning(response, most, lambda: not answer.cancelled())
-        except BaseException as error:  # noqa: BLE001 - for the thread that waits
-            if answer.set_running_or_notify_cancel():
+        with suppress(InvalidStateError):  # nobody waits any more
+            try:
+                response = transport.handle_request(request)
+                outcome = response, _beginning(response, most, answer.cancelled)
+            except BaseException as error:  # noqa: BLE001 - for the thread that waits
                 answer.set_exception(error)
-        else:
-            if answer.set_running_or_notify_cancel():
+            else:
                 answer.set_result(outcome)
 
     Thread(target=copy_context().run, args=[work], name="toolkit-token-request", daemon=True).start()
     try:
         return answer.result(seconds)
     except TimeoutError:
-        if answer.done():  # an error of the transport
-            raise
         raise _too_late(seconds) from None
     finally:
         answer.cancel()
 
 
-async def fetch_async(
+async def send_and_read_async(
     transport: Any, request: httpx.Request, seconds: float, most: int
 ) -> tuple[httpx.Response, bytes]:
-    """Send a request and read the answer, within a limit in all; otherwise as `fetch`."""
+    """Send a request and read the answer, within a limit in all; otherwise as `send_and_read`."""
     import asyncio
 
-    limit = asyncio.timeout(seconds)
     try:
-        async with limit:
+        async with asyncio.timeout(seconds):
             response = await transport.handle_async_request(request)
             return response, await _beginning_async(response, most)
     except TimeoutError:
-        if not limit.expired():  # an error of the transport
-            raise
         raise _too_late(seconds) from None
 
 
-def _beginning(response: httpx.Response, most: int, is_wanted: Callable[[], bool]) -> bytes:
-    """Read an undecoded body until it ends, exceeds so many bytes or is not wanted any more; close the response."""
+def _beginning(response: httpx.Response, most: int, is_over: Callable[[], bool] = lambda: False) -> bytes:
+    """Read an undecoded body until it ends, exceeds so many bytes or nobody waits any more; close the response."""
     stream: Any = () if response.is_stream_consumed else response.stream
     body = bytearray()
     try:
         for chunk in stream:
             body += chunk
-            if len(body) > most or not is_wanted():
+            if len(body) > most or is_over():
                 break
     finally:
         response.close()

@@ -6,7 +6,7 @@ the drivers `run` and `run_async` do the I/O and differ only in `await`. The eff
 - an `httpx.Request`: send it through the transport; the outcome is the `httpx.Response` with its body unread;
 - `Send(request)`: the same for a request of the other family, through a transport of that family (see `adapter`);
 - `Read(message)`: read the body of a request or response; the outcome is its bytes;
-- `Fetch(request, seconds, most)`: send a request and read the answer within so many seconds in all, and not much more
+- `SendAndRead(request, seconds, most)`: send a request and read the answer in so many seconds in all, and not much more
   than so many bytes of it; the outcome is the closed response and its undecoded body;
 - `Discard(response)`: close a response that nobody reads, its body read to the end if it is short, which keeps the
   connection open for the next request; the outcome is None;
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from toolkit.core.clock import Clock, sleep, sleep_async
 from toolkit.core.tracebacks import without_frames
-from toolkit.transport.chunks import discard, discard_async, fetch, fetch_async
+from toolkit.transport.chunks import discard, discard_async, send_and_read, send_and_read_async
 from toolkit.transport.family import httpx
 from toolkit.transport.places import Places
 
@@ -100,7 +100,7 @@ class Read(NamedTuple):
     message: Any
 
 
-class Fetch(NamedTuple):
+class SendAndRead(NamedTuple):
     """Send a request and read the answer within a limit of seconds in all and of bytes."""
 
     request: Any
@@ -157,7 +157,7 @@ class Wait(NamedTuple):
     flight: Flight
 
 
-Effect = Request | Send | Read | Fetch | Discard | Enter | Apart | Pause | WhichLoop | Shielded | Wait
+Effect = Request | Send | Read | SendAndRead | Discard | Enter | Apart | Pause | WhichLoop | Shielded | Wait
 Flow = Generator[Effect, Any, T]
 
 
@@ -184,8 +184,8 @@ def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
             elif isinstance(effect, Shielded):
                 effect.is_under_way = True
                 outcome = run(effect.flow, transport)
-            elif isinstance(effect, Fetch):
-                outcome = fetch(transport, *effect)
+            elif isinstance(effect, SendAndRead):
+                outcome = send_and_read(transport, *effect)
             else:
                 outcome = _outcome(effect)
         except BaseException as error:  # noqa: BLE001 - the flow handles every failure or passes it on
@@ -221,8 +221,8 @@ async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
                 _under_way.add(task)  # the loop only has a weak reference to it
                 task.add_done_callback(_on_end)
                 outcome = await asyncio.shield(task)
-            elif isinstance(effect, Fetch):
-                outcome = await fetch_async(transport, *effect)
+            elif isinstance(effect, SendAndRead):
+                outcome = await send_and_read_async(transport, *effect)
             else:
                 outcome = await _outcome_async(effect)
         except BaseException as error:  # noqa: BLE001 - the flow handles every failure or passes it on

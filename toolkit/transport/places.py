@@ -13,6 +13,7 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Final
 
@@ -48,30 +49,17 @@ class Places:
         Raises:
             httpx.PoolTimeout: after so many seconds; None to wait as long as it takes.
         """
-        turn = self._queue()
-        try:
+        with self._turn() as turn:
             turn.result(seconds)
-        except BaseException as error:
-            self._give_up(turn)
-            if isinstance(error, TimeoutError):
-                raise _too_late() from None
-            raise
 
     async def wait_async(self, seconds: float | None) -> None:
         """Suspend this task of asyncio or trio until it has a place; otherwise as `wait`."""
         from anyio import Event, fail_after
 
         is_over, soon = Event(), _from_any_thread()
-        turn = self._queue()
-        turn.add_done_callback(lambda _: soon(is_over.set))
-        try:
-            with fail_after(seconds):
-                await is_over.wait()
-        except BaseException as error:
-            self._give_up(turn)
-            if isinstance(error, TimeoutError):
-                raise _too_late() from None
-            raise
+        with self._turn() as turn, fail_after(seconds):
+            turn.add_done_callback(lambda _: soon(is_over.set))
+            await is_over.wait()
 
     def _take(self) -> bool:
         """Take a free place, which another thread may do at the same time; return False if there is none."""
@@ -81,16 +69,20 @@ class Places:
             return False
         return True
 
-    def _queue(self) -> Future[None]:
+    @contextmanager
+    def _turn(self) -> Iterator[Future[None]]:
+        """Queue for a place, which the future announces; leave the queue if waiting for it fails."""
         turn: Future[None] = Future()
         self._waiting.append(turn)
         self._hand_over()
-        return turn
-
-    def _give_up(self, turn: Future[None]) -> None:
-        """Leave the queue; a place that was handed over in this very moment goes to the next."""
-        if not turn.cancel():
-            self.leave()
+        try:
+            yield turn
+        except BaseException as error:
+            if not turn.cancel():  # it was handed over in this very moment, and goes to the next
+                self.leave()
+            if isinstance(error, TimeoutError):
+                raise _too_late() from None
+            raise
 
     def _hand_over(self) -> None:
         """Hand free places to those who wait.
