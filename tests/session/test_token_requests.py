@@ -160,14 +160,15 @@ def test_timeout(open_session, service, timeout, seconds):
 
 
 class Dripping(httpx.SyncByteStream):
-    """A body without an end, a byte every now and then."""
+    """A body that takes 10 seconds, a byte every now and then, unless it is closed."""
 
     def __init__(self):
         self.closed = threading.Event()
 
     def __iter__(self):
-        while not self.closed.wait(0.005):
-            yield b" "
+        for _ in range(2000):
+            if not self.closed.wait(0.005):
+                yield b" "
 
     def close(self):
         self.closed.set()
@@ -178,9 +179,9 @@ def test_a_reply_that_does_not_end(open_session, service, late):
     """The timeout limits a token request in all, whatever part of the reply comes in drips; the reply is closed."""
     body = Dripping()
     answers = {
-        "header": lambda request: body.closed.wait(30),
+        "header": lambda request: body.closed.wait(10),
         "body": lambda request: httpx.Response(200, stream=body),
-        "awaited": lambda request: asyncio.sleep(30),
+        "awaited": lambda request: asyncio.sleep(10),
     }
     service.answer_token = answers[late]
     with pytest.raises(tk.Unreachable, match="no complete response in time") as caught:

@@ -39,13 +39,13 @@ def test_a_place_that_another_thread_takes_first():
     """Whoever waits goes on waiting, and gets the next place."""
     places = Places(1)
     assert places.enter()
-    turn = places._queue()
-    places._free = TakenByAnother()
-    places.leave()
-    assert not turn.done()
-    places._free = deque()
-    places.leave()
-    assert turn.done()
+    with places._turn() as turn:
+        places._free = TakenByAnother()
+        places.leave()
+        assert not turn.done()
+        places._free = deque()
+        places.leave()
+        assert turn.done()
 
 
 def test_as_many_as_there_are():
