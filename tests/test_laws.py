@@ -66,6 +66,7 @@ HELD_BY: dict[int, dict[str, str]] = {
         "session/test_sending.py": "test_nothing_is_sent test_redirect_elsewhere",
         "cassettes/replay/test_recorded_values.py": "test_refused_before_it_is_sent test_bearer_token_of_the_recording "
         "test_cookie_of_the_recording",
+        "cassettes/test_through.py": "test_replayed_redirect_to_another_origin",
         "session/test_whose_configuration.py": "test_a_cloned_project",
     },
     6: {
