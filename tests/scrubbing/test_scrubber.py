@@ -297,6 +297,26 @@ def test_a_request_that_was_looked_up():
     assert scrubber.lookup_request(request) == recorded == Scrubber(scrubber.known).lookup_request(request)
 
 
+@pytest.mark.parametrize("size", [0, 70_000])
+@pytest.mark.parametrize("moment", range(6))
+def test_another_thread_looks_up_a_request_meanwhile(size, moment):
+    """A request is recorded as it is, at whatever moment another thread looks up another one of whatever size."""
+    waiting = []
+
+    class Interrupted(KnownSecrets):
+        def __len__(self):
+            count = super().__len__()
+            if waiting and waiting.pop() is not None:
+                shared.lookup_request(RecordedRequest("POST", "https://h.example/other", (), b"x" * size))
+            return count
+
+    shared = Scrubber(Interrupted())
+    request = RecordedRequest("POST", "https://h.example/one", (), b"x")
+    shared.lookup_request(request)
+    waiting += ["interrupt", *[None] * moment]
+    assert shared.exchange(request, RecordedResponse(200)).request == request
+
+
 def test_lookup_of_a_body_in_an_unknown_encoding():
     """A request that could not be recorded can be looked up, with its body unchanged and the rest scrubbed."""
     headers = (("Content-Encoding", "unheard-of"), ("X-Echo", TOKEN))
