@@ -222,12 +222,24 @@ BROKER, SANDBOX, AUTH = (symbolic_address(name) for name in ("broker", "broker_s
         ("https://api.example.com/sandboxes", f"{BROKER}/sandboxes"),
         ("https://auth.example.com:8443/v1", f"{AUTH}/v1"),
         ("https://api.example.com https://auth.example.com:8443", f"{BROKER} {AUTH}"),
+        ("HTTPS://API.Example.com/v1", f"{BROKER}/v1"),
+        ("https://api.example.com:443/v1", f"{BROKER}/v1"),
+        ("wss://api.example.com/sandbox/v1", f"{SANDBOX.replace('https', 'wss')}/v1"),
+        ("ws://127.0.0.1:8000/v1", f"{symbolic_address('trading_live').replace('https', 'wss')}/v1"),
+        ("<//api.example.com/v1?page=2>", f"<{BROKER.removeprefix('https:')}/v1?page=2>"),
+        ("to=https%253A%252F%252Fapi.example.com%252Fv1", f"to={quote(quote(BROKER, safe=''))}%252Fv1"),
+        (
+            '{"host": "api.example.com", "at": "127.0.0.1:8000"}',
+            '{"host": "broker.svc.invalid", "at": "trading-live.svc.invalid"}',
+        ),
+        ("at auth.example.com:8443 and auth.example.com", "at auth.svc.invalid and auth.svc.invalid"),
+        ("https://api.example.com:8443/v1", "https://other.svc.invalid:8443/v1"),
+        ("https://auth.example.com/v1", "https://other.svc.invalid/v1"),
+        ("http://api.example.com/v1", "http://other.svc.invalid/v1"),
         ("https://api.example.community/v1", None),
-        ("https://api.example.com.evil.example/v1", None),
-        ("https://api.example.com:8443/v1", None),
-        ("https://auth.example.com/v1", None),
-        ("http://127.0.0.1:80001/", None),
-        ("http://api.example.com/v1", None),
+        ("https://api.example.com.evil.example/v1 myapi.example.com api.example.com.evil", None),
+        ("http://127.0.0.1:80001/ 127.0.0.1 localhost", None),
+        ("postgres://user@api.example.com/", None),
     ],
 )
 def test_addresses(interaction, text, symbolic):
@@ -235,6 +247,16 @@ def test_addresses(interaction, text, symbolic):
     scrubbed = as_recorded(scrubber(), interaction(body=text.encode(), response={"headers": (("Location", text),)}))
     assert scrubbed.response.body.decode() == (symbolic or text)
     assert dict(scrubbed.response.headers)["Location"] == (symbolic or text)
+
+
+@pytest.mark.parametrize("domain", ["api.example.com", ".Example.com", "AUTH.example.com"])
+def test_domains_of_cookies(interaction, domain):
+    """A cookie for the domain of an address becomes one that clients at each symbolic address accept."""
+    for written, symbolic in ((f"a=b; Domain={domain}", True), (f"a=b; Domain={domain}.evil", False)):
+        scrubbed = as_recorded(scrubber(), interaction(response={"headers": (("Set-Cookie", written),)})).response
+        replaced = dict(scrubbed.headers)["Set-Cookie"]
+        assert (domain not in replaced) == symbolic
+        assert replaced.lower().endswith("svc.invalid") == symbolic
 
 
 def test_host(interaction):
