@@ -252,11 +252,13 @@ def test_addresses(interaction, text, symbolic):
 @pytest.mark.parametrize("domain", ["api.example.com", ".Example.com", "AUTH.example.com"])
 def test_domains_of_cookies(interaction, domain):
     """A cookie for the domain of an address becomes one that clients at each symbolic address accept."""
-    for written, symbolic in ((f"a=b; Domain={domain}", True), (f"a=b; Domain={domain}.evil", False)):
-        scrubbed = as_recorded(scrubber(), interaction(response={"headers": (("Set-Cookie", written),)})).response
-        replaced = dict(scrubbed.headers)["Set-Cookie"]
-        assert (domain not in replaced) == symbolic
-        assert replaced.lower().endswith("svc.invalid") == symbolic
+    headers = (("Set-Cookie", f"a=b; Domain={domain}"), ("Set-Cookie", f"a=b; Domain={domain}.evil"))
+    scrubbed = as_recorded(scrubber(), interaction(response={"headers": headers})).response.headers
+    dot = domain[: domain.startswith(".")]
+    assert [value for _, value in scrubbed][:2] == [
+        f"a=<COOKIE>; Domain={dot}svc.invalid",
+        f"a=<COOKIE>; Domain={domain}.evil",
+    ]
 
 
 def test_host(interaction):

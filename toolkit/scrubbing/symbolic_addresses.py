@@ -61,33 +61,30 @@ class SymbolicAddresses:
         self._at: dict[bytes, list[_Address]] = {}  # by host, the longest first
         for name, address in sorted(addresses.items(), key=lambda item: len(item[1]), reverse=True):
             parts = urlsplit(address)
-            scheme = parts.scheme.encode()
+            scheme, symbol = parts.scheme.encode(), _symbolic_host(name).encode()
             host = parts.netloc.removesuffix(f":{parts.port}").lower().encode()
-            path = _SLASH.join(re.escape(part.encode()) for part in parts.path.split("/"))
-            found = _Address(
-                scheme, parts.port or _DEFAULT_PORTS[scheme], re.compile(path + _END), _symbolic_host(name).encode()
-            )
-            self._at.setdefault(host, []).append(found)
-        domains = {host.split(b".", at)[at] for host in self._at if _is_telling(host) for at in range(host.count(b"."))}
-        self._domains = sorted(domain for domain in domains if not domain[-1:].isdigit())
-        self._cookie_domain = re.compile(
-            rb"(;\s{0,9}domain\s{0,9}=\s{0,9}\.?)(?:%s)(?![^\s;,])" % b"|".join(map(re.escape, self._domains)),
-            re.IGNORECASE,
-        )
+            path = re.compile(_SLASH.join(re.escape(part.encode()) for part in parts.path.split("/")) + _END)
+            self._at.setdefault(host, []).append(_Address(scheme, parts.port or _DEFAULT_PORTS[scheme], path, symbol))
+        names = [host for host in self._at if _is_telling(host) and not host[-1:].isdigit()]
+        domains = {host.split(b".", at)[at] for host in names for at in range(host.count(b"."))}
+        self._marks = {*self._at, *domains}
+        domain = b"|".join(map(re.escape, domains)) or b"(?!)"
+        self._cookie_domain = re.compile(rb"(?i)(;\s{0,9}domain\s{0,9}=\s{0,9}\.?)(?:%s)(?![^\s;,])" % domain)
 
     def are_in(self, data: bytes) -> bool:
         """Check quickly whether one of the addresses may be in `data`."""
         lowered = data.lower()
-        return any(host in lowered for host in self._at) or self._may_have_domain(lowered)
+        return any(mark in lowered for mark in self._marks)
 
     def replace_in(self, data: bytes) -> bytes:
         """Return `data` with the symbol of each address in its place, and of the host alone where that stands alone.
 
         A cookie for the domain of a host becomes one for the domain of all symbols.
         """
-        if self._may_have_domain(data.lower()):
-            data = self._cookie_domain.sub(rb"\g<1>" + _DOMAIN, data)
         lowered = data.lower()
+        if b"domain" in lowered:
+            data = self._cookie_domain.sub(rb"\g<1>" + _DOMAIN, data)
+            lowered = data.lower()
         hosts = [host for host in self._at if host in lowered]
         pieces, done = [], 0
         for start, end, symbol in sorted(span for host in hosts for span in self._spans(data, lowered, host)):
@@ -106,9 +103,6 @@ class SymbolicAddresses:
         if written not in self._hosts:
             return None
         return called if called in _SYMBOLIC_HOSTS else self._hosts[written]
-
-    def _may_have_domain(self, lowered: bytes) -> bool:
-        return b"domain" in lowered and any(domain in lowered for domain in self._domains)
 
     def _spans(self, data: bytes, lowered: bytes, host: bytes) -> Iterator[tuple[int, int, bytes]]:
         """Yield start and end of what is replaced at each place of a host, with what replaces it."""
