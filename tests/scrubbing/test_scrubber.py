@@ -239,7 +239,7 @@ BROKER, SANDBOX, AUTH = (symbolic_address(name) for name in ("broker", "broker_s
         ("https://api.example.community/v1", None),
         ("https://api.example.com.evil.example/v1 myapi.example.com api.example.com.evil", None),
         ("http://127.0.0.1:80001/ 127.0.0.1 localhost", None),
-        ("postgres://user@api.example.com/", None),
+        ("postgres://user@api.example.com/", "postgres://user@broker.svc.invalid/"),
     ],
 )
 def test_addresses(interaction, text, symbolic):
@@ -259,6 +259,13 @@ def test_domains_of_cookies(interaction, domain):
         f"a=<COOKIE>; Domain={dot}svc.invalid",
         f"a=<COOKIE>; Domain={domain}.evil",
     ]
+
+
+@pytest.mark.parametrize("text", ["https://api.example.com/hooks/a-fake-1", "host=API.example.com;pwd=a-fake-1"])
+def test_a_secret_with_an_address_in_it(interaction, text):
+    """A secret is replaced as a whole although it holds an address, which is symbolic everywhere else."""
+    body = f"{text} and https://api.example.com".encode()
+    assert as_recorded(scrubber(text), interaction(body=body)).response.body == f"<ACCESS_TOKEN> and {BROKER}".encode()
 
 
 def test_host(interaction):

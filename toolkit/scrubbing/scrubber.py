@@ -134,6 +134,7 @@ class Scrubber:
         """Replace the addresses and the header prefix of a session from now on."""
         self._addresses = SymbolicAddresses(addresses)
         self._headers = HeaderScrubber(self.known, self._weak, self._addresses, header_prefix, self._has_rule)
+        self._with_address = (0, False)  # number of secrets that were searched for an address, and whether one has it
         self._changes += 1
 
     def exchange(
@@ -278,6 +279,14 @@ class Scrubber:
         return self._headers.scrubbed(headers, host, change, is_request=is_request), body, uri
 
     def _scrub(self, data: bytes, in_url: bool = False) -> bytes:
+        count, is_found = self._with_address
+        if count != len(self.known):
+            new = self.known.since(count)
+            texts = (secret.reveal().encode("utf-8", "surrogatepass") for secret, _ in new)
+            is_found = is_found or any(map(self._addresses.are_in, texts))
+            self._with_address = count + len(new), is_found
+        if is_found:  # such as a webhook, which is not found any more when its host has become symbolic
+            data = self.known.scrub(data, in_url=in_url)
         return self.known.scrub(self._addresses.replace_in(data), in_url=in_url)
 
     def _symbolize(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - as Change takes it

@@ -17,11 +17,10 @@ _PORT: Final = re.compile(_COLON + rb"([0-9]{1,5})")
 # A host or an address must not be followed by this, or it is the beginning of another one.
 _END: Final = rb"(?![A-Za-z0-9_-]|\.[A-Za-z0-9])"
 # What stands before a host, read backwards from it, which is quicker: slashes and a scheme, or nothing that makes it
-# the end of another name. After an @ it stays, because the whole may be a secret URL with a password, which would not
-# be found any more.
+# the end of another name.
 _BEFORE: Final = re.compile(
     rb"(?P<slashes>(?:/\\{0,7}|f2(?:52){0,3}%){2})(?:(?::|a3(?:52){0,3}%)(?P<scheme>s?ptth|s?sw))?"
-    rb"|\.?(?:\Z|[^a-z0-9_.@-]|[0-9a-f]{2}(?:52){0,3}%|[bfnrt]\\)"
+    rb"|\.?(?:\Z|[^a-z0-9_.-]|[0-9a-f]{2}(?:52){0,3}%|[bfnrt]\\)"
 )
 _LONGEST_BEFORE: Final = 40  # bytes
 _DEFAULT_PORTS: Final = {b"https": 443, b"http": 80}
