@@ -78,12 +78,12 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.notebook.panel.widget import panel as panel
     from toolkit.practice_service import practice as practice
     from toolkit.scrubbing.rules.model import Rules as Rules
-    from toolkit.scrubbing.scanning.scanner import scan as scan
     from toolkit.session.pages import pages as pages
     from toolkit.session.session import AsyncSession as AsyncSession
     from toolkit.session.session import Session as Session
     from toolkit.sharing.drift import drift as drift
     from toolkit.sharing.publishing.publish import publish as publish
+    from toolkit.sharing.saved_secrets import scan as scan
     from toolkit.sweeps.sweeping import sweep as sweep
     from toolkit.tables import compare as compare
     from toolkit.tables import tabulate as tabulate
@@ -120,12 +120,12 @@ _MODULES = {
     "toolkit.notebook.panel.widget": "panel",
     "toolkit.local.progress": "progress",
     "toolkit.practice_service": "practice",
-    "toolkit.scrubbing.scanning.scanner": "scan",
     "toolkit.scrubbing.rules.model": "Rules",
     "toolkit.session.pages": "pages",
     "toolkit.session.session": "AsyncSession Session",
     "toolkit.sharing.publishing.publish": "publish",
     "toolkit.sharing.drift": "drift",
+    "toolkit.sharing.saved_secrets": "scan",
     "toolkit.sweeps.sweeping": "sweep",
     "toolkit.tables.charts": "balances call_latencies token_timeline",
     "toolkit.tables": "compare tabulate",

@@ -210,6 +210,21 @@ def test_text_in_pieces_is_masked(before, after, cuts, repeats):
     assert seen.count(MARK) == repeats
 
 
+@given(cuts=st.sets(st.integers(1, 39)))
+def test_part_of_a_secret_in_pieces_is_masked(cuts):
+    """A part from the middle of a secret is masked, however it is cut; at most its first three characters are shown."""
+    forget_everything()
+    secret = "wandering amber giraffes paint quiet lanterns by moonlight"
+    REGISTER.add("PASSWORD", Secret(secret))
+    pieces, shown = PieceByPiece(), []
+    for start, end in pairwise(sorted({0, 40, *cuts})):
+        pieces.write(secret[5:45][start:end], shown.append)
+    pieces.release(shown.append)
+    seen = "".join(shown)
+    assert seen.endswith("<PASSWORD>")
+    assert secret[5:8].startswith(seen.removesuffix("<PASSWORD>"))
+
+
 def test_ordinary_text_in_pieces_is_complete(shell, secret, capsys):
     """Text that begins like a secret and is not one is shown at the latest at the end of the cell."""
     shell.masking.stop()

@@ -6,8 +6,12 @@ import base64
 import gc
 import hashlib
 import json
+import secrets
+import sys
+import threading
 import warnings
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -127,6 +131,27 @@ def test_what_another_recording_learned():
 
 
 @pytest.mark.usefixtures("only_new_garbage")
+def test_threads_find_the_latest_secret():
+    """Threads that look for a secret the moment it becomes known all find it, under the same placeholder."""
+    several, texts = KnownSecrets(), [secrets.token_urlsafe(32) for _ in range(50)]
+    newest = iter(texts)
+    ready = threading.Barrier(8, action=lambda: REGISTER.add("ACCESS_TOKEN", Secret(next(newest))))
+
+    def scrubbed(_):
+        results = []
+        for text in texts:
+            ready.wait()
+            results.append(several.scrub_text(text))
+        return results
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(scrubbed, range(8)))
+    sys.setswitchinterval(interval)
+    assert results == [["<ACCESS_TOKEN>", *(f"<ACCESS_TOKEN-{number}>" for number in range(2, 51))]] * 8
+
+
 def test_the_process_forgets_no_secret():
     """A secret stays known when the object that learned it is gone."""
     ended = known(TOKEN)

@@ -18,8 +18,9 @@ from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.scanning import Finding, scan, scan_files
+from toolkit.scrubbing.scanning import Finding, scan_files
 from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.sharing.saved_secrets import scan
 
 TOKEN = "obviously-fake-token-1"
 

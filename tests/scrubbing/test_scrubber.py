@@ -222,12 +222,24 @@ BROKER, SANDBOX, AUTH = (symbolic_address(name) for name in ("broker", "broker_s
         ("https://api.example.com/sandboxes", f"{BROKER}/sandboxes"),
         ("https://auth.example.com:8443/v1", f"{AUTH}/v1"),
         ("https://api.example.com https://auth.example.com:8443", f"{BROKER} {AUTH}"),
+        ("HTTPS://API.Example.com/v1", f"{BROKER}/v1"),
+        ("https://api.example.com:443/v1", f"{BROKER}/v1"),
+        ("wss://api.example.com/sandbox/v1", f"{SANDBOX.replace('https', 'wss')}/v1"),
+        ("ws://127.0.0.1:8000/v1", f"{symbolic_address('trading_live').replace('https', 'wss')}/v1"),
+        ("<//api.example.com/v1?page=2>", f"<{BROKER.removeprefix('https:')}/v1?page=2>"),
+        ("to=https%253A%252F%252Fapi.example.com%252Fv1", f"to={quote(quote(BROKER, safe=''))}%252Fv1"),
+        (
+            '{"host": "api.example.com", "at": "127.0.0.1:8000"}',
+            '{"host": "broker.svc.invalid", "at": "trading-live.svc.invalid"}',
+        ),
+        ("at auth.example.com:8443 and auth.example.com", "at auth.svc.invalid and auth.svc.invalid"),
+        ("https://api.example.com:8443/v1", "https://other.svc.invalid:8443/v1"),
+        ("https://auth.example.com/v1", "https://other.svc.invalid/v1"),
+        ("http://api.example.com/v1", "http://other.svc.invalid/v1"),
         ("https://api.example.community/v1", None),
-        ("https://api.example.com.evil.example/v1", None),
-        ("https://api.example.com:8443/v1", None),
-        ("https://auth.example.com/v1", None),
-        ("http://127.0.0.1:80001/", None),
-        ("http://api.example.com/v1", None),
+        ("https://api.example.com.evil.example/v1 myapi.example.com api.example.com.evil", None),
+        ("http://127.0.0.1:80001/ 127.0.0.1 localhost", None),
+        ("postgres://user@api.example.com/", "postgres://user@broker.svc.invalid/"),
     ],
 )
 def test_addresses(interaction, text, symbolic):
@@ -235,6 +247,25 @@ def test_addresses(interaction, text, symbolic):
     scrubbed = as_recorded(scrubber(), interaction(body=text.encode(), response={"headers": (("Location", text),)}))
     assert scrubbed.response.body.decode() == (symbolic or text)
     assert dict(scrubbed.response.headers)["Location"] == (symbolic or text)
+
+
+@pytest.mark.parametrize("domain", ["api.example.com", ".Example.com", "AUTH.example.com"])
+def test_domains_of_cookies(interaction, domain):
+    """A cookie for the domain of an address becomes one that clients at each symbolic address accept."""
+    headers = (("Set-Cookie", f"a=b; Domain={domain}"), ("Set-Cookie", f"a=b; Domain={domain}.evil"))
+    scrubbed = as_recorded(scrubber(), interaction(response={"headers": headers})).response.headers
+    dot = domain[: domain.startswith(".")]
+    assert [value for _, value in scrubbed][:2] == [
+        f"a=<COOKIE>; Domain={dot}svc.invalid",
+        f"a=<COOKIE>; Domain={domain}.evil",
+    ]
+
+
+@pytest.mark.parametrize("text", ["https://api.example.com/hooks/a-fake-1", "host=API.example.com;pwd=a-fake-1"])
+def test_a_secret_with_an_address_in_it(interaction, text):
+    """A secret is replaced as a whole although it holds an address, which is symbolic everywhere else."""
+    body = f"{text} and https://api.example.com".encode()
+    assert as_recorded(scrubber(text), interaction(body=body)).response.body == f"<ACCESS_TOKEN> and {BROKER}".encode()
 
 
 def test_host(interaction):
@@ -295,6 +326,26 @@ def test_a_request_that_was_looked_up():
     recorded = scrubber.exchange(request, response).request
     canaries.assert_absent(recorded.body, value)
     assert scrubber.lookup_request(request) == recorded == Scrubber(scrubber.known).lookup_request(request)
+
+
+@pytest.mark.parametrize("size", [0, 70_000])
+@pytest.mark.parametrize("moment", range(6))
+def test_another_thread_looks_up_a_request_meanwhile(size, moment):
+    """A request is recorded as it is, at whatever moment another thread looks up another one of whatever size."""
+    waiting = []
+
+    class Interrupted(KnownSecrets):
+        def __len__(self):
+            count = super().__len__()
+            if waiting and waiting.pop() is not None:
+                shared.lookup_request(RecordedRequest("POST", "https://h.example/other", (), b"x" * size))
+            return count
+
+    shared = Scrubber(Interrupted())
+    request = RecordedRequest("POST", "https://h.example/one", (), b"x")
+    shared.lookup_request(request)
+    waiting += ["interrupt", *[None] * moment]
+    assert shared.exchange(request, RecordedResponse(200)).request == request
 
 
 def test_lookup_of_a_body_in_an_unknown_encoding():

@@ -17,8 +17,8 @@ from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.scrubbing.finding.shapes import credentials_in
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
-from toolkit.scrubbing.scanning import scan
 from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.sharing.saved_secrets import scan
 from toolkit.transport.family import httpx
 
 URL = "https://h.example"

@@ -17,6 +17,8 @@ from recordings import make_authorization, make_interaction
 from toolkit.cassettes.format import contents
 from toolkit.core.document import Environment
 from toolkit.core.errors import PublishError, SecretLeak
+from toolkit.core.register import REGISTER
+from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.rules.model import Rules
@@ -36,6 +38,9 @@ def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
     (folder / "toolkit.toml").write_text("")
     return folder
+
+
+PASSPHRASE = "wandering amber giraffes paint"
 
 
 def settings_of(project, **changes):
@@ -97,6 +102,21 @@ def test_nothing_of_what_is_replaced_is_left(project, number, name, mail):
     assert published["cells"][1]["metadata"]["tags"] == ["chart", person["account_number"]]
     assert published["metadata"] == {}
     assert quote(person["account_number"]) in interaction.request.uri
+
+
+def test_a_secret_in_the_originals_is_counted_and_told(project):
+    """A known secret in the text or in a recording counts as replaced, and a note says which original holds it."""
+    REGISTER.add("CLIENT_SECRET", Secret(PASSPHRASE))
+    body = json.dumps({"note": PASSPHRASE}).encode()
+    for source, recorded, name in (
+        (f"# It is {PASSPHRASE}", b"{}", "notebooks/report.ipynb"),
+        ("# Nothing", body, "cassettes/people.yaml"),
+    ):
+        copy = copy_of(project, notebook(source), played(make_interaction(body=recorded)))
+        assert copy.replaced == 1
+        (note,) = [note for note in copy.notes if "itself holds a secret" in note]
+        assert note.startswith(f"{name} itself holds a secret (<CLIENT_SECRET>)")
+        canaries.assert_absent(b"".join(copy.files.values()), PASSPHRASE)
 
 
 def test_the_same_copy_every_time(project):

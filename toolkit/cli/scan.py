@@ -21,6 +21,7 @@ from toolkit.local.files import write_atomically
 from toolkit.scrubbing.scanning import ScanReport, scan_files
 from toolkit.scrubbing.scanning.baseline import write_baseline as write_findings
 from toolkit.scrubbing.scanning.reports import ReportFormat, report_text
+from toolkit.sharing.saved_secrets import learn_credentials
 
 EPILOG: Final = terminal.examples(
     "toolkit scan",
@@ -70,6 +71,8 @@ def scan(
 ) -> None:
     """Look for secrets in files: notebooks, recordings, settings, logs, archives and anything else.
 
+    The secrets of your saved credentials are looked for in every form.
+
     A finding names file, place and kind, and what to do; never the secret. Findings that are harmless are allowed in
     `toolkit.toml`, each with a reason: `[scan] allow = [{path = "tests/**", reason = "..."}]`.
 
@@ -83,6 +86,7 @@ def scan(
         secrets = [*_secrets_from(secret_from or [], os.environ), *(_piped_secrets() if stdin else [])]
         _check_lengths(secrets)
         with Console(stderr=True).status("Scanning …"):  # at a terminal only
+            learn_credentials()
             before = "" if save_baseline is not None else baseline
             report = scan_files(paths or [Path()], secrets=secrets, baseline=before)
         if save_baseline is not None:

@@ -66,16 +66,19 @@ def _masked(value: Any) -> Any:
 
 
 def secret_beginning(text: str) -> int:
-    """Return the length of the longest end of a text that is the beginning of a known secret, 0 below 4 characters."""
-    _all_pieces()
+    """Return the length of the longest end of a text that a known secret, or a piece of it, may continue.
+
+    It is 0 below 4 characters. Of secrets that are masked as a whole only, the end is their beginning.
+    """
+    unfinished = _all_pieces().unfinished(text)
     start = max(0, len(text) - _longest_secret)
     for at in range(start, len(text) - _BEGINNING + 1):
         secrets = _beginnings.get(text[at : at + _BEGINNING])
         if secrets:
             end = text[at:]
             if any(len(secret) > len(end) and secret.startswith(end) for secret in secrets):
-                return len(end)
-    return 0
+                return max(len(end), unfinished)
+    return unfinished
 
 
 def _masked_text(text: str) -> str:

@@ -52,8 +52,9 @@ class KnownSecrets:
             secrets: kind and secret of each.
             from_messages: True for values in messages, as in `Register.add_all`.
         """
+        secrets = [(kind, secret) for kind, secret in secrets if is_secret(secret)]
         new = [(kind, secret) for kind, secret in secrets if self._name(secret, kind)]
-        REGISTER.add_all(new, from_messages=from_messages)
+        REGISTER.add_all(secrets, from_messages=from_messages)  # all, as another thread may have named one only
         for kind, secret in new:
             if len(secret.reveal()) < SHORTEST_SECRET:
                 warn(
@@ -95,7 +96,7 @@ class KnownSecrets:
         placeholder = self.placeholder_of(value)
         if placeholder is None:
             with self._lock:
-                placeholder = self._in_place.get(value)
+                placeholder = self._placeholders.get(value) or self._in_place.get(value)
                 if placeholder is None:
                     placeholder = self._in_place[value] = self._next_placeholder(kind)
         return placeholder
@@ -125,18 +126,20 @@ class KnownSecrets:
         if len(REGISTER) == self._registered:
             return
         with self._lock:
-            new = REGISTER.since(self._registered)
-            self._registered += len(new)
+            count = self._registered
+            new = REGISTER.since(count)
             # Personal data that turns out to be secret keeps its stand-in, which earlier interactions have.
             self._all += [(secret, kind) for kind, secret in new if is_secret(secret)]
+            self._registered = count + len(new)  # last, because others do not wait for the lock once it is right
 
     def placeholder_of(self, secret: Secret) -> str | None:
         """Return the placeholder or stand-in of a secret, or None if the secret is not known."""
         placeholder = self._placeholders.get(secret)
         if placeholder is None:
             kind = REGISTER.kind_of(secret)
-            if kind is not None and self._name(secret, kind):
-                placeholder = self._placeholders[secret]
+            if kind is not None:
+                self._name(secret, kind)  # or another thread has done it
+                placeholder = self._placeholders.get(secret)
         return placeholder
 
     def may_hold(self, data: bytes) -> bool:
@@ -217,10 +220,12 @@ class _RegisteredSecrets(Searcher):
         """Add what is new in the register."""
         if self._count != len(REGISTER):
             with self._lock:
-                for kind, secret in REGISTER.since(self._count):
-                    self._count += 1
+                count = self._count
+                new = REGISTER.since(count)
+                for kind, secret in new:
                     if is_secret(secret):
                         self.add(secret, fewer=kind in _IN_FEWER_CODES or REGISTER.is_from_message(secret))
+                self._count = count + len(new)  # last, so that no other thread searches without the new ones
         return self
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -15,9 +14,6 @@ from toolkit.scrubbing.window_index import WIDTH, WindowIndex, group_at
 
 SHORTEST_PIECE: Final = 12  # bytes; ordinary text has shorter runs in common with a secret by chance
 _MOST_PLACES: Final = 16  # for the same four bytes; tokens that begin alike differ in what follows
-# Words and names may occur in a secret, but they give nothing away: a piece has digits among letters, or cases that
-# change back and forth.
-_RANDOM: Final = re.compile(rb"[0-9].*[A-Za-z]|[A-Za-z].*[0-9]|[a-z][A-Z]+[a-z].*[A-Z]", re.DOTALL)
 
 
 class Pieces:
@@ -30,6 +26,7 @@ class Pieces:
     def __init__(self) -> None:
         self._known: set[bytes] = set()
         self._secrets: list[tuple[bytes, bytes]] = []
+        self._longest = 0  # bytes
         self._places: WindowIndex[tuple[tuple[int, int], ...]] = WindowIndex()  # numbers of secrets, and positions
 
     def add(self, secret: str, stand_in: str) -> None:
@@ -41,6 +38,7 @@ class Pieces:
         if len(data) < SHORTEST_PIECE or data in self._known:
             return
         self._known.add(data)
+        self._longest = max(self._longest, len(data))
         number = len(self._secrets)
         self._secrets.append((data, stand_in.encode()))
         for at in range(len(data) - WIDTH + 1):
@@ -62,6 +60,19 @@ class Pieces:
             done = end
         return b"".join((*parts, data[done:])).decode("utf-8", "surrogatepass") if parts else text
 
+    def unfinished(self, text: str) -> int:
+        """Return the length of the longest end of a text that may be a piece of a secret that goes on, 0 below 4."""
+        data = text[-self._longest :].encode("utf-8", "surrogatepass") if self._longest else b""
+        at = len(data) - WIDTH
+        places = (self._places.get(group_at(data, at)) if at >= 0 else None) or ()
+        runs = [
+            self._run(data, at, number, place)
+            for number, place in places
+            if place + WIDTH < len(self._secrets[number][0])
+        ]
+        start = _character_edge(data, min((start for start, _, _ in runs), default=len(data)), 1)
+        return len(data[start:].decode("utf-8", "surrogatepass"))
+
     def _spans(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
         done = 0
         for at, places in self._places.matches_in(data):
@@ -70,7 +81,7 @@ class Pieces:
             runs = [self._run(data, at, number, place) for number, place in places]
             start, end, number = max(runs, key=lambda run: run[1] - run[0])
             start, end = max(_character_edge(data, start, -1), done), _character_edge(data, end, 1)
-            if end - start >= SHORTEST_PIECE and _RANDOM.search(data, start, end):
+            if end - start >= SHORTEST_PIECE:
                 done = end
                 yield start, end, self._secrets[number][1]
 

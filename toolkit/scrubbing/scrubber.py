@@ -69,8 +69,11 @@ class Scrubber:
         self._rules: AppliedRules | None = None
         self.recorded = b""
         self._changes = 0  # of addresses
-        # The last request that was looked up, the state at that time, and the result: most requests are recorded next.
+        # The last request that was looked up, the state before that, and the result: most requests are recorded next.
+        # Here and below one tuple, read once, because another thread may replace it at any time.
         self._last_lookup: tuple[RecordedRequest, tuple[int, int] | None, RecordedRequest] | None = None
+        # The headers of the last request, the state before they were scrubbed, the host for which, and the result.
+        self._last_headers: tuple[HeaderList, tuple[int, int] | None, str, HeaderList] = ((), None, "", ())
         self._weak = WeakCredentials(known, self._has_rule)
         self.use_addresses(addresses or {}, header_prefix)
         self.add_rules(rules)
@@ -129,12 +132,10 @@ class Scrubber:
 
     def use_addresses(self, addresses: Mapping[str, str], header_prefix: str) -> None:
         """Replace the addresses and the header prefix of a session from now on."""
-        self._changes += 1
         self._addresses = SymbolicAddresses(addresses)
         self._headers = HeaderScrubber(self.known, self._weak, self._addresses, header_prefix, self._has_rule)
-        # The headers of the last request, the number of known secrets and the host for which they were scrubbed, and
-        # the result.
-        self._last_headers: tuple[HeaderList, int, str, HeaderList] = ((), -1, "", ())
+        self._with_address = (0, False)  # number of secrets that were searched for an address, and whether one has it
+        self._changes += 1
 
     def exchange(
         self, request: RecordedRequest, response: RecordedResponse, *, replaced: Collection[str] = ()
@@ -158,14 +159,16 @@ class Scrubber:
         change = self._change_for(_whole(response, response_body))
         headers, body, _ = self._message(response, response_body, change, rules, many=many, records=True)
         reason = self.known.scrub_text(response.reason)
-        if self._last_lookup is not None and self._last_lookup[:2] == (request, self.state) and self._rules is None:
-            scrubbed = self._last_lookup[2]
+        last = self._last_lookup
+        if last is not None and last[:2] == (request, self.state) and self._rules is None:
+            scrubbed = last[2]
         else:
             scrubbed = self._request(request, request_body, rules, records=True)
         return ScrubbedExchange(scrubbed, response._replace(reason=reason, headers=headers, body=body), known_count)
 
     def lookup_request(self, request: RecordedRequest) -> RecordedRequest:
         """Return the request to look up in a recording: the request as it would be recorded."""
+        state = self.state
         try:
             has_more = request.body or self._rules is not None
             result = self._lookup_request(request) if has_more else self._lookup_without_body(request)
@@ -174,19 +177,19 @@ class Scrubber:
                 raise
             return self.lookup_request(request._replace(body=b""))._replace(body=request.body)
         is_small = len(request.body) <= _MOST_REMEMBERED
-        self._last_lookup = (request, self.state, result) if is_small else None
+        self._last_lookup = (request, state, result) if is_small else None
         return result
 
     def _lookup_without_body(self, request: RecordedRequest) -> RecordedRequest:
-        seen, known, host, scrubbed = self._last_headers
-        if seen == request.headers and known == len(self.known):  # most requests of a client have equal headers
+        seen, state, host, scrubbed = self._last_headers
+        if seen == request.headers and state == self.state:  # most requests of a client have equal headers
             result = self._lookup_request(RecordedRequest(request.method, request.uri))
-            if known == len(self.known) and host == urlsplit(result.uri).netloc:
+            if state == self.state and host == urlsplit(result.uri).netloc:
                 return RecordedRequest(result.method, result.uri, scrubbed)
-        known = len(self.known)
+        state = self.state
         result = self._lookup_request(request)
-        if known == len(self.known):
-            self._last_headers = request.headers, known, urlsplit(result.uri).netloc, result.headers
+        if state == self.state:
+            self._last_headers = request.headers, state, urlsplit(result.uri).netloc, result.headers
         return result
 
     def _lookup_request(self, request: RecordedRequest) -> RecordedRequest:
@@ -209,7 +212,8 @@ class Scrubber:
     ) -> frozenset[tuple[str, str]]:
         """Learn the credentials in a message, and return those that are to be replaced in their places only."""
         in_place: frozenset[tuple[str, str]] = frozenset()
-        if self._last_lookup is None or message != self._last_lookup[0]:
+        last = self._last_lookup
+        if last is None or message != last[0]:
             new = learned(message, body, request=request)
             self.known.add_all(new.secrets, from_messages=True)
             in_place = new.in_place
@@ -275,6 +279,14 @@ class Scrubber:
         return self._headers.scrubbed(headers, host, change, is_request=is_request), body, uri
 
     def _scrub(self, data: bytes, in_url: bool = False) -> bytes:
+        count, is_found = self._with_address
+        if count != len(self.known):
+            new = self.known.since(count)
+            texts = (secret.reveal().encode("utf-8", "surrogatepass") for secret, _ in new)
+            is_found = is_found or any(map(self._addresses.are_in, texts))
+            self._with_address = count + len(new), is_found
+        if is_found:  # such as a webhook, which is not found any more when its host has become symbolic
+            data = self.known.scrub(data, in_url=in_url)
         return self.known.scrub(self._addresses.replace_in(data), in_url=in_url)
 
     def _symbolize(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - as Change takes it

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from toolkit.core.document import ADDRESS_NAMES, symbolic_address
+from toolkit.core.addresses import is_loopback
+from toolkit.core.document import ADDRESS_NAMES, SYMBOLIC_ENDING, symbolic_address
 
-# An address must not be followed by this, or it is the beginning of another address.
-_END: Final = rb"(?![A-Za-z0-9_-]|\.[A-Za-z0-9]|(?::|%3[Aa])[0-9])"
+# Written in URLs, and escaped as in JSON and in queries, also several times.
+_SLASH: Final = rb"(?:\\{0,7}/|%(?:25){0,3}2[Ff])"
+_COLON: Final = rb"(?::|%(?:25){0,3}3[Aa])"
+_PORT: Final = re.compile(_COLON + rb"([0-9]{1,5})")
+# A host or an address must not be followed by this, or it is the beginning of another one.
+_END: Final = rb"(?![A-Za-z0-9_-]|\.[A-Za-z0-9])"
+# What stands before a host, read backwards from it, which is quicker: slashes and a scheme, or nothing that makes it
+# the end of another name.
+_BEFORE: Final = re.compile(
+    rb"(?P<slashes>(?:/\\{0,7}|f2(?:52){0,3}%){2})(?:(?::|a3(?:52){0,3}%)(?P<scheme>s?ptth|s?sw))?"
+    rb"|\.?(?:\Z|[^a-z0-9_.-]|[0-9a-f]{2}(?:52){0,3}%|[bfnrt]\\)"
+)
+_LONGEST_BEFORE: Final = 40  # bytes
+_DEFAULT_PORTS: Final = {b"https": 443, b"http": 80}
+_SOCKETS: Final = {b"https": b"wss", b"http": b"ws"}
+_OTHER: Final = b"other" + SYMBOLIC_ENDING.encode()  # in URLs at the host of an address that are not below it
+_DOMAIN: Final = SYMBOLIC_ENDING[1:].encode()
 
 
 def _symbolic_host(address_name: str) -> str:
@@ -20,27 +36,61 @@ def _symbolic_host(address_name: str) -> str:
 _SYMBOLIC_HOSTS: Final = frozenset(map(_symbolic_host, ADDRESS_NAMES))
 
 
+class _Address(NamedTuple):
+    """An address: its scheme and port, the pattern of its path, and the host of its symbol."""
+
+    scheme: bytes
+    port: int
+    path: re.Pattern[bytes]
+    symbol: bytes
+
+
 class SymbolicAddresses:
-    """Addresses to replace.
+    """Addresses to replace, in URLs and as bare names of hosts, in any case and with the escapes of JSON and URLs.
+
+    The name of this machine, and one without a dot, which may be an ordinary word, stays where it is neither in a URL
+    nor followed by a port.
 
     Args:
         addresses: names of addresses with the addresses themselves, as in the settings.
     """
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
-        self._patterns = _patterns_of(addresses)
         self._hosts = {urlsplit(address).netloc: _symbolic_host(name) for name, address in addresses.items()}
+        self._at: dict[bytes, list[_Address]] = {}  # by host, the longest first
+        for name, address in sorted(addresses.items(), key=lambda item: len(item[1]), reverse=True):
+            parts = urlsplit(address)
+            scheme, symbol = parts.scheme.encode(), _symbolic_host(name).encode()
+            host = parts.netloc.removesuffix(f":{parts.port}").lower().encode()
+            path = re.compile(_SLASH.join(re.escape(part.encode()) for part in parts.path.split("/")) + _END)
+            self._at.setdefault(host, []).append(_Address(scheme, parts.port or _DEFAULT_PORTS[scheme], path, symbol))
+        names = [host for host in self._at if _is_telling(host) and not host[-1:].isdigit()]
+        domains = {host.split(b".", at)[at] for host in names for at in range(host.count(b"."))}
+        self._marks = {*self._at, *domains}
+        domain = b"|".join(map(re.escape, domains)) or b"(?!)"
+        self._cookie_domain = re.compile(rb"(?i)(;\s{0,9}domain\s{0,9}=\s{0,9}\.?)(?:%s)(?![^\s;,])" % domain)
 
     def are_in(self, data: bytes) -> bool:
-        """Check whether one of the addresses is in `data`."""
-        return any(address in data for address, _, _ in self._patterns)
+        """Check quickly whether one of the addresses may be in `data`."""
+        lowered = data.lower()
+        return any(mark in lowered for mark in self._marks)
 
     def replace_in(self, data: bytes) -> bytes:
-        """Return `data` with the symbol of each address in its place."""
-        for address, pattern, symbol in self._patterns:
-            if address in data:
-                data = pattern.sub(symbol, data)
-        return data
+        """Return `data` with the symbol of each address in its place, and of the host alone where that stands alone.
+
+        A cookie for the domain of a host becomes one for the domain of all symbols.
+        """
+        lowered = data.lower()
+        if b"domain" in lowered:
+            data = self._cookie_domain.sub(rb"\g<1>" + _DOMAIN, data)
+            lowered = data.lower()
+        hosts = [host for host in self._at if host in lowered]
+        pieces, done = [], 0
+        for start, end, symbol in sorted(span for host in hosts for span in self._spans(data, lowered, host)):
+            if start >= done:  # a path may have a host in it
+                pieces += [data[done:start], symbol]
+                done = end
+        return b"".join((*pieces, data[done:])) if pieces else data
 
     def host(self, written: str, called: str) -> str | None:
         """Return the symbol of a host, or None if no address has this host.
@@ -53,17 +103,33 @@ class SymbolicAddresses:
             return None
         return called if called in _SYMBOLIC_HOSTS else self._hosts[written]
 
+    def _spans(self, data: bytes, lowered: bytes, host: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """Yield start and end of what is replaced at each place of a host, with what replaces it."""
+        is_telling = _is_telling(host)
+        for match in re.finditer(re.escape(host) + _END, lowered):
+            start, end = match.span()
+            before = _BEFORE.match(lowered[max(0, start - _LONGEST_BEFORE) : start][::-1])
+            if before is None:
+                continue
+            port = _PORT.match(data, end)
+            is_named = port is not None or before["slashes"] is not None
+            scheme = before["scheme"] and before["scheme"][::-1]
+            for address in self._at[host] if is_named or is_telling else ():
+                path = address.path.match(data, port.end() if port else end)
+                number = int(port[1]) if port else _DEFAULT_PORTS[address.scheme]
+                is_socket = scheme == _SOCKETS[address.scheme]
+                if path and number == address.port and (is_socket or scheme in (None, address.scheme)):
+                    symbol = address.symbol
+                    if scheme is not None:
+                        between = data[start - before.start("scheme") : start]
+                        symbol = (b"wss" if is_socket else b"https") + between + symbol
+                        start -= before.end("scheme")
+                    yield start, path.end(), symbol
+                    break
+            else:
+                if is_telling:
+                    yield start, end, _OTHER if is_named else self._at[host][-1].symbol
 
-def _patterns_of(addresses: Mapping[str, str]) -> tuple[tuple[bytes, re.Pattern[bytes], bytes], ...]:
-    """Return each address as JSON and URLs write it, with its pattern and its symbol; longest first."""
-    symbols: dict[str, str] = {}
-    for name, address in addresses.items():
-        for colon, slash in ((":", "/"), (":", "\\/"), ("%3A", "%2F"), ("%3a", "%2f")):
-            written, symbol = (
-                text.replace(":", colon).replace("/", slash) for text in (address, symbolic_address(name))
-            )
-            symbols.setdefault(written, symbol)
-    return tuple(
-        (address.encode(), re.compile(re.escape(address.encode()) + _END), symbol.encode().replace(b"\\", rb"\\"))
-        for address, symbol in sorted(symbols.items(), key=lambda pair: len(pair[0]), reverse=True)
-    )
+
+def _is_telling(host: bytes) -> bool:
+    return b"." in host and not is_loopback(host.decode())

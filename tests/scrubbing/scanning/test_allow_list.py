@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
-from toolkit.scrubbing.scanning import scan, scan_files
+from toolkit.scrubbing.scanning import scan_files
 from toolkit.scrubbing.scanning.allow_list import allow_list, path_matches
+from toolkit.sharing.saved_secrets import scan
 
 
 def fake():

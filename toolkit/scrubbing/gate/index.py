@@ -108,9 +108,10 @@ def known_of(known: KnownSecrets) -> Known:
     """Return what to look for, up to date with the register and with the personal data of a recording."""
     if _REGISTERED.count != len(REGISTER):
         with _REGISTERED.lock:
-            new = REGISTER.since(_REGISTERED.count)
+            count = _REGISTERED.count
+            new = REGISTER.since(count)
             _REGISTERED.add(secret for _, secret in new if is_secret(secret))
-            _REGISTERED.count += len(new)
+            _REGISTERED.count = count + len(new)  # not +=, because a finalizer may do the same meanwhile
     personal = _PERSONAL.get(known)
     if personal is None:
         with _LOCK:

@@ -1,6 +1,6 @@
-"""`scan` looks for secrets in existing files and lists the findings.
+"""`scan_files` looks for secrets in existing files and reports the findings.
 
-1. `scanner` is where a scan begins: `scan_files` reads files, and `scan` returns only the findings (`tk.scan`).
+1. `scanner` is where a scan begins: `scan_files` reads files; `tk.scan`, two floors above, returns only its findings.
    `scanned_files` chooses the files below a folder: hidden ones and checkpoints of notebooks count, caches and hidden
    folders do not.
 2. `contents` says what a file holds: text, which `slices` reads in any encoding and size, or something to open.
@@ -16,6 +16,6 @@
 """
 
 from toolkit.scrubbing.scanning.findings import Finding, FindingList, ScanReport, Unreadable
-from toolkit.scrubbing.scanning.scanner import scan, scan_files
+from toolkit.scrubbing.scanning.scanner import scan_files
 
-__all__ = ["Finding", "FindingList", "ScanReport", "Unreadable", "scan", "scan_files"]
+__all__ = ["Finding", "FindingList", "ScanReport", "Unreadable", "scan_files"]

@@ -9,7 +9,6 @@ from typing import BinaryIO, Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.core.tracebacks import frameless
 from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.known import KnownSecrets
@@ -24,28 +23,6 @@ _MOST: Final = 10_000  # findings in one file
 Paths = str | Path | Iterable[str | Path]
 
 
-@frameless
-def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -> FindingList:
-    """Look for secrets in files: for those the user names, and for values in the places of credentials.
-
-    Findings that `[scan]` of `toolkit.toml` allows, or that are in its baseline, are left out. A `toolkit.toml` in a
-    folder of the project may allow findings below that folder.
-
-    Args:
-        paths: files, and folders with everything below them except caches, installed packages and hidden folders.
-            Hidden files, checkpoints of notebooks and folders of settings such as `.github` are read.
-        secrets: texts to look for in every form.
-
-    Returns:
-        The findings by file and line.
-
-    Raises:
-        ConfigurationError: if a path does not exist or cannot be read, or the settings are malformed. A file below a
-            folder that cannot be read is noted in `unreadable` of the list.
-    """
-    return scan_files(paths, secrets=secrets).findings
-
-
 def scan_files(
     paths: Paths,
     *,
@@ -53,7 +30,7 @@ def scan_files(
     settings: Settings | None = None,
     baseline: str | Path | None = None,
 ) -> ScanReport:
-    """Scan files as `scan` does, and return everything to report.
+    """Look for secrets in files, for those that the process knows and for values in the places of credentials.
 
     Args:
         paths: files and folders.

@@ -15,7 +15,7 @@ from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.words import count_text
 from toolkit.local.folders import SETTINGS_FILE
 from toolkit.local.settings import Settings
-from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.known import PROCESS_SECRETS, KnownSecrets
 from toolkit.scrubbing.rules.model import project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.sharing.publishing import companions, copied_cassettes, copied_notebook, values
@@ -77,6 +77,7 @@ class Copier:
         scrubbed = copied_cassettes.scrubbed(cassettes, self._scrubber)
         replaced = self._replaced(content, scrubbed)
         replacements = self._replacements(content, scrubbed, replaced)
+        met = len(self._known.replaced())
         recorded = [[copied_cassettes.with_replacements(each, replacements) for each in items] for items in scrubbed]
         notebook, notes = copied_notebook.copied(content, replacements, self._places())
 
@@ -89,17 +90,18 @@ class Copier:
             for cassette, items in zip(cassettes, recorded, strict=True)
         }
         environments = _environments(each for items in recorded for each in items)
-        contents = companions.CopiedContents(named(place), tuple(sorted(files)), environments, len(replaced))
+        count = len(replaced) + len(self._known.replaced()) - met  # with the secrets that only texts have
+        contents = companions.CopiedContents(named(place), tuple(sorted(files)), environments, count)
         files |= {
             contents.notebook: as_bytes(notebook),
             SETTINGS_FILE: companions.settings_text(named(self._cassettes_folder())).encode(),
             companions.REQUIREMENTS: companions.requirements(copied_notebook.sources_of(notebook)).encode(),
             companions.README: companions.readme_text(contents).encode(),
         }
-        notes += _unplayed_notes(cassettes)
+        notes += [*_secret_notes(content, place, cassettes), *_unplayed_notes(cassettes)]
         if self._settings.scrubbing.get("pseudonyms") and not replaced and not self._stand_ins(scrubbed):
             notes.append("No field of the recordings has a name for which toolkit.toml has a rule.")
-        return Copy(files, contents.notebook, environments, replacements, len(replaced), tuple(notes))
+        return Copy(files, contents.notebook, environments, replacements, count, tuple(notes))
 
     def _replacements(
         self, content: dict[str, Any], scrubbed: list[list[Interaction]], replaced: dict[str, str]
@@ -166,6 +168,19 @@ class Copier:
 def _environments(recorded: Iterable[Interaction]) -> tuple[str, ...]:
     callers = (interaction.authorized_by for interaction in recorded)
     return tuple(sorted({str(caller.environment) for caller in callers if caller is not None}))
+
+
+def _secret_notes(content: dict[str, Any], place: Path, cassettes: Iterable[PlayedCassette]) -> list[str]:
+    """Return what to tell about each original that holds a known secret, which its copy does not."""
+    originals = [(place, [text for _, _, text in copied_notebook.texts_of_notebook(content)])]
+    originals += [(each.place, list(copied_cassettes.texts_of(each.interactions))) for each in cassettes]
+    found = [(path, PROCESS_SECRETS.find("\n".join(texts).encode("utf-8", "replace"))) for path, texts in originals]
+    return [
+        f"{path.as_posix()} itself holds a secret ({hit[0]}), and its copy does not. Remove it there, and change the "
+        "secret if anyone else has that file."
+        for path, hit in found
+        if hit is not None
+    ]
 
 
 def _unplayed_notes(cassettes: Iterable[PlayedCassette]) -> list[str]:

@@ -7,7 +7,6 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +23,7 @@ from toolkit.sharing.publishing.copied_cassettes import PlayedCassette
 from toolkit.sharing.publishing.copying import Copier, Copy
 from toolkit.sharing.publishing.publication import PublishedCopy
 from toolkit.sharing.publishing.targets import TargetShape
+from toolkit.sharing.saved_secrets import learn_credentials
 from toolkit.verification import Verdict, verify
 from toolkit.verification.notebook_files import SUFFIX, NotANotebook, StoredNotebook, parse_notebook, read_notebook
 from toolkit.verification.run_notebook import need_kernels
@@ -108,7 +108,7 @@ class _Publishing:
         self._settings = _settings_of(self._project)
         self._known = KnownSecrets()
         self._known.add_texts(secrets)
-        _learn_credentials(self._settings)
+        learn_credentials(self._settings)
 
     def publish(self, target: Path, shape: TargetShape) -> PublishedCopy:
         self._watch("Running the notebook offline")
@@ -275,16 +275,6 @@ def _project_of(path: Path, name: str) -> Path:
 def _settings_of(project: Path) -> Settings:
     file = project / SETTINGS_FILE
     return Settings.load(file) if file.is_file() else Settings(project=project)
-
-
-def _learn_credentials(settings: Settings) -> None:
-    """Let the process know the saved credentials, which must not be in the copy either."""
-    from toolkit.auth.profiles.lookup import profiles_in_order
-
-    with suppress(Exception):
-        for profile in profiles_in_order(settings, None):
-            with suppress(Exception):
-                profile.credentials()
 
 
 def _failed(what: str, verdict: Verdict, hint: str = "") -> PublishError:

@@ -1,0 +1,58 @@
+"""`scan`: look for secrets in files before others get them, those of the saved credentials included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from toolkit.auth.profiles.lookup import profiles_in_order
+from toolkit.auth.profiles.saved import saved_profiles
+from toolkit.core.errors import ToolkitError
+from toolkit.core.secret import Secret
+from toolkit.core.tracebacks import frameless
+from toolkit.core.user_code import warn
+from toolkit.local.settings import Settings
+from toolkit.scrubbing.scanning.findings import FindingList
+from toolkit.scrubbing.scanning.scanner import Paths, scan_files
+
+
+@frameless
+def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -> FindingList:
+    """Look for secrets in files: for those that are named, saved or known, and for values in the places of credentials.
+
+    Findings that `[scan]` of `toolkit.toml` allows, or that are in its baseline, are left out. A `toolkit.toml` in a
+    folder of the project may allow findings below that folder. A warning names saved credentials that do not open, as
+    with a locked keyring: their secrets are not looked for.
+
+    Args:
+        paths: files, and folders with everything below them except caches, installed packages and hidden folders.
+            Hidden files, checkpoints of notebooks and folders of settings such as `.github` are read.
+        secrets: texts to look for in every form.
+
+    Returns:
+        The findings by file and line.
+
+    Raises:
+        ConfigurationError: if a path does not exist or cannot be read, or the settings are malformed. A file below a
+            folder that cannot be read is noted in `unreadable` of the list.
+    """
+    learn_credentials()
+    return scan_files(paths, secrets=secrets).findings
+
+
+def learn_credentials(settings: Settings | None = None) -> None:
+    """Let the process know the secrets of the saved credentials, and warn about those that do not open.
+
+    Args:
+        settings: the settings of a project, whose `.env` and the variables count as well.
+    """
+    try:
+        for profile in saved_profiles() if settings is None else profiles_in_order(settings, None):
+            try:
+                profile.credentials()
+            except ToolkitError as error:
+                name = f"{profile.environment}/{profile.name}"
+                warn(f"The credentials {name} do not open, so their secrets are not looked for: {error}")
+                if error.about == "keyring":
+                    return  # it may ask its user to unlock it, and would do so for each
+    except ToolkitError as error:
+        warn(f"The secrets of saved credentials are not looked for: {error}")
