@@ -5,6 +5,7 @@ Sessions use `through` as well; `CassetteTransport` makes it a transport for any
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from sys import intern
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,9 +23,10 @@ from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
 from toolkit.cassettes.streams import LARGE_BODY, Record, observe, size_of
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
-from toolkit.core.errors import CassetteError
+from toolkit.core.errors import CassetteError, ToolkitError
 from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Authorization, Call, Ledger
 from toolkit.core.user_code import warn
+from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.transport.adapter import answering, as_own_transport, in_family
 from toolkit.transport.family import httpx
@@ -231,7 +233,27 @@ def _recorder(tape: Tape, request: RecordedRequest, response: httpx.Response, ca
             )
         )
 
-    return record
+    return _typed(record, call)
+
+
+def _typed(record: Callable[..., None], call: Call) -> Callable[..., None]:
+    """Return the function with a CassetteError, which can carry the answer, in place of any other error."""
+
+    def recording(*args: Any) -> None:
+        try:
+            record(*args)
+        except CassetteError:
+            raise
+        except ToolkitError as error:
+            unrecorded = CassetteError(error.what, f"{AFTER_THE_CALL} {error.next_step}", about=error.about)
+        except Exception as error:  # noqa: BLE001 - its text may quote the answer, so only its type is said
+            what = f"{call.method} {call.path} could not be recorded: {type(error).__name__}."
+            unrecorded = CassetteError(what, f"{AFTER_THE_CALL} make it without a cassette.", about="cassette")
+        else:
+            return
+        raise unrecorded  # here, so that it has no context, which might hold the answer
+
+    return recording
 
 
 def _record_failure(tape: Tape, request: RecordedRequest, call: Call, error: httpx.TransportError) -> None:
@@ -246,7 +268,7 @@ def _record_failure(tape: Tape, request: RecordedRequest, call: Call, error: htt
         tries=call.tries,
     )
     try:
-        tape.record(interaction)
+        _typed(tape.record, call)(interaction)
     except CassetteError as unrecorded:
         warn(f"The failed {request.method} is not recorded. {unrecorded.what}")
 
