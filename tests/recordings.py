@@ -55,9 +55,9 @@ def writes_that_stop(monkeypatch):
 
     @contextlib.contextmanager
     def stopping(error):
-        opened = Path.open
+        opened = os.fdopen
         with monkeypatch.context() as patch:
-            patch.setattr(Path, "open", lambda *args, **options: _StoppingFile(opened(*args, **options), error))
+            patch.setattr("os.fdopen", lambda *args, **options: _StoppingFile(opened(*args, **options), error))
             yield
 
     return stopping

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import secrets
 import shutil
 import warnings
@@ -288,20 +289,70 @@ def test_strict_identities(path, interaction, authorization):
 # Links
 
 
+@pytest.mark.parametrize("target", ["missing", "empty", "recorded"])
 @pytest.mark.parametrize("mode", ["once", "new_episodes", "all"])
-def test_link(tmp_path, path, counting, interaction, mode):
-    """A symbolic link is followed: the file that it leads to is read and replaced, not the link."""
-    real = tmp_path / "elsewhere" / "real.yaml"
-    real.parent.mkdir()
-    if mode == "new_episodes":  # a file that is rewritten first
-        real.write_text(yaml.safe_dump(yaml.safe_load(HEADER + encode(interaction("/old", b"old")))), encoding="utf-8")
+def test_link(tmp_path, path, counting, interaction, mode, target):
+    """What a link leads to is replayed. Nothing is sent that would be recorded there, which the error says."""
+    real = tmp_path / "elsewhere"
+    if target != "missing":
+        write(real, interaction("/a", b"a")) if target == "recorded" else real.touch()
+    before = real.read_bytes() if real.exists() else None
     path.symlink_to(real)
-    with Cassette(path, mode) as cassette:
+    cassette = Cassette(path, mode)
+    if cassette.replays:
+        assert get(cassette, counting, "/a") == ["a"]
+    if cassette.records:
+        with pytest.raises(CassetteError, match=r"tour\.yaml: it is a link, which is not followed") as caught:
+            get(cassette, counting, "/b")
+        assert "the path of the file that it leads to" in caught.value.next_step
+    assert (counting.count, real.read_bytes() if real.exists() else None) == (0, before)
+    assert path.is_symlink()
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_first"), [("once", True), ("once", False), ("new_episodes", False), ("all", False)]
+)
+def test_link_put_in_place_during_a_recording(tmp_path, path, counting, mode, is_first):
+    """A link in place of the file, or of its part, is not written through; the error carries the answer."""
+    profile, cassette = tmp_path / ".bashrc", Cassette(path, mode)
+    profile.write_bytes(b"mine")
+    recorded = path.with_name("tour.part.yaml") if mode == "all" else path
+
+    def answer(request):
+        recorded.unlink(missing_ok=True)
+        recorded.symlink_to(profile)
+        return counting(request)
+
+    if not is_first:
         get(cassette, counting, "/a")
-    assert (path.is_symlink(), real.is_symlink()) == (True, False)
-    assert bodies_in(real) == [*(["old"] if mode == "new_episodes" else []), "/a 1"]
-    assert [file.name for file in real.parent.iterdir()] == ["real.yaml"]
-    assert get(Cassette(path, "none"), counting, "/a") == ["/a 1"]
+    with pytest.raises(CassetteError, match=f"Cannot record to .*{recorded.name}: it is a link") as caught:
+        get(cassette, answer, "/b")
+    cassette.abandon()
+    assert caught.value.response.text == f"/b {counting.count}"
+    assert profile.read_bytes() == b"mine"
+
+
+def test_link_in_place_of_the_part(tmp_path, path, counting):
+    """A link that a cloned project has where the new recording goes is replaced, and its target is left alone."""
+    profile = tmp_path / ".bashrc"
+    profile.write_bytes(b"mine")
+    (tmp_path / "tour.part.yaml").symlink_to(profile)
+    with pytest.warns(UserWarning, match="left from an interrupted"), Cassette(path, "all") as cassette:
+        get(cassette, counting, "/a")
+    assert (profile.read_bytes(), bodies_in(path)) == (b"mine", ["/a 1"])
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".bashrc", "tour.yaml"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs permissions of POSIX")
+def test_new_recording_of_a_private_file(path, counting):
+    """A recording that only its user may read is replaced by one that only its user may read."""
+    get(Cassette(path), counting, "/a")
+    path.chmod(0o600)
+    cassette = Cassette(path, "all")
+    get(cassette, counting, "/a")
+    modes = [path.with_name("tour.part.yaml").stat().st_mode & 0o777]
+    cassette.close()
+    assert [*modes, path.stat().st_mode & 0o777] == [0o600, 0o600]
 
 
 # What a session records
@@ -392,7 +443,7 @@ def test_torn_and_not_repaired(path, interaction, counting, monkeypatch, caches,
         def refuse(*_):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr("os.truncate", refuse)
+        monkeypatch.setattr("toolkit.cassettes.recording.appending.open_plain", refuse)
     for _ in range(2):
         with pytest.warns(UserWarning, match="the 1 before it"):
             assert get(Cassette(path, "none"), counting, "/a") == ["a"]
@@ -451,10 +502,11 @@ def test_directory(tmp_path):
 def test_unreadable(path, monkeypatch):
     """A file that may not be read is an error, and is not taken for a missing file."""
 
-    def refuse(_):
+    def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    path.touch()
+    monkeypatch.setattr("os.open", refuse)
     with pytest.raises(CassetteError, match=r"Cannot read .*Permission denied") as caught:
         Cassette(path)
     assert "permissions" in caught.value.next_step

@@ -10,6 +10,7 @@ import json
 import secrets
 import tempfile
 import threading
+import traceback
 import warnings
 from pathlib import Path
 from urllib.parse import quote
@@ -28,7 +29,14 @@ from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import FAILURES, HEADER, encode
 from toolkit.cassettes.through import CassetteTransport
 from toolkit.core.clock import ManualClock
-from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, SecretLeak, UnsafeAddress
+from toolkit.core.errors import (
+    CassetteCorrupt,
+    CassetteError,
+    CassetteMiss,
+    ConfigurationError,
+    SecretLeak,
+    UnsafeAddress,
+)
 from toolkit.transport.family import httpx
 
 URL = "https://h.example/a"
@@ -593,6 +601,50 @@ def test_recording_goes_on_after_a_failure(path, monkeypatch):
             client.get("/2")
         client.get("/3")
     assert [replay(path, f"https://h.example/{number}").content for number in (1, 3)] == [b"one", b"three"]
+
+
+@pytest.mark.parametrize("error", [TypeError("fake-secret"), ConfigurationError("No folder.", "Set it.")])
+def test_any_error_while_recording(path, monkeypatch, error):
+    """Whatever goes wrong while an answer is recorded, the error is typed, carries it and quotes no foreign text."""
+
+    def fail(*_):
+        raise error
+
+    transport = tk.Cassette(path).transport(served(lambda: reply(b"body")))
+    monkeypatch.setattr("toolkit.cassettes.recording.recorder.Recorder.append", fail)
+    with pytest.raises(CassetteError) as caught, httpx.Client(transport=transport) as client:
+        client.get(URL)
+    assert caught.value.response.text == "body"
+    assert caught.value.what in ("GET /a could not be recorded: TypeError.", "No folder.")
+    assert "The call was made" in caught.value.next_step
+    assert "fake-secret" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_status_of_an_enumeration(path):
+    """A transport for tests may answer with a member of `httpx.codes`."""
+    get = httpx.Client(transport=tk.Cassette(path).transport(served(lambda: httpx.Response(httpx.codes.OK)))).get
+    assert get(URL).status_code == replay(path).status_code == 200
+
+
+def test_impossible_port(path):
+    """A call that no recording could hold is not recorded, failed or not, and the rest of the recording replays."""
+    cassette, impossible = tk.Cassette(path, "new_episodes"), "http://127.0.0.1:70000/a"
+
+    def answer(request):
+        if str(request.url) == impossible:
+            raise httpx.ConnectError("no such port")
+        return httpx.Response(200)
+
+    with httpx.Client(transport=cassette.transport(httpx.MockTransport(answer))) as client:
+        client.get(URL)
+        with pytest.warns(UserWarning, match="GET is not recorded"), pytest.raises(httpx.ConnectError):
+            client.get(impossible)
+        with pytest.raises(CassetteError, match="a URI is not valid") as caught:
+            client.get("http://127.0.0.1:70000/b")
+    assert caught.value.response.status_code == 200
+    assert len(tk.Cassette(path, "none").table()) == 1
+    with pytest.raises(CassetteMiss):
+        replay(path, impossible)
 
 
 @pytest.mark.parametrize("is_async", [False, True])

@@ -56,6 +56,15 @@ def test_a_copy_is_a_project(copied_notebooks: Path) -> None:
     assert session.cassette.path == copied_notebooks.parent / "cassettes" / f"{bundled.TOUR_CASSETTE}.yaml"
 
 
+def test_a_copy_follows_no_link(tmp_path: Path) -> None:
+    """A link that dangles where a file would be copied to counts as a file that exists."""
+    (tmp_path / "mine").mkdir()
+    for name in ("README.md", "toolkit.toml"):
+        (tmp_path / "mine" / name).symlink_to(tmp_path / "victim")
+    copy_to(tmp_path / "mine")
+    assert not (tmp_path / "victim").exists()
+
+
 def test_links_of_a_copy_lead_somewhere(copied_notebooks: Path) -> None:
     """Links in the notebooks and in the README of a copy lead to files that exist, so the pages are copied too."""
     texts = [

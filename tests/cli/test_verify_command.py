@@ -138,6 +138,10 @@ def test_wrong_paths(run, tmp_path, monkeypatch):
     result = run("--save-json", str(tmp_path / "none" / "x.json"))
     assert result.exit_code == 2
     assert "does not exist" in result.stderr
+    (tmp_path / "link.json").symlink_to(tmp_path / "victim")
+    result = run("--save-json", str(tmp_path / "link.json"))
+    assert (result.exit_code, (tmp_path / "victim").exists()) == (2, False)
+    assert "link.json: it is a link, which is not followed" in " ".join(result.stderr.split())
     app = typer.Typer()
     app.command()(verify.verify)
     monkeypatch.setattr(toolkit.verification, "verify", true_verify)

@@ -14,6 +14,7 @@ import pytest
 from toolkit.core.errors import ConfigurationError
 from toolkit.local import files
 from toolkit.local.files import (
+    append_to,
     create_new,
     expanded,
     lies_in,
@@ -22,7 +23,7 @@ from toolkit.local.files import (
     shown,
     write_atomically,
 )
-from toolkit.local.private_files import UnfitFile, read_private
+from toolkit.local.private_files import LinkInTheWay, UnfitFile, read_private
 from toolkit.local.toml_text import parse_toml
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs permissions, pipes and owners of POSIX")
@@ -66,19 +67,35 @@ def test_permissions(tmp_path):
     assert (mode(private), mode(public)) == (0o600, 0o640)
 
 
+@posix
+@pytest.mark.parametrize("private", [True, False])
+def test_permissions_before_the_first_byte(tmp_path, monkeypatch, private):
+    """A temporary file has the permissions of the file that it replaces before anything is written to it."""
+    file, modes, fdopen = tmp_path / "file", [], os.fdopen
+    file.write_bytes(b"old")
+    file.chmod(0o640 if private else 0o600)
+    monkeypatch.setattr(
+        "os.fdopen",
+        lambda descriptor, *args: (modes.append(os.fstat(descriptor).st_mode & 0o777), fdopen(descriptor, *args))[1],
+    )
+    write_atomically(file, b"new", private=private)
+    assert modes == [0o600]
+
+
 def test_links(tmp_path):
-    """A private file replaces a link; any other is written where the link leads, even a dangling one."""
-    target, missing, link, dangling = (tmp_path / name for name in ("target", "missing", "link", "dangling"))
+    """A private file replaces a link; any other is not written through one, and is not written in its place."""
+    target, link, dangling = (tmp_path / name for name in ("target", "link", "dangling"))
     target.write_bytes(b"old")
     link.symlink_to(target)
-    dangling.symlink_to(missing)
-    write_atomically(link, b"new")
-    write_atomically(dangling, b"new")
-    assert link.is_symlink()
-    assert (target.read_bytes(), missing.read_bytes()) == (b"new", b"new")
+    dangling.symlink_to(tmp_path / "missing")
+    for path in (link, dangling):
+        for write in (write_atomically, append_to):
+            with pytest.raises(LinkInTheWay, match="it is a link, which is not followed"):
+                write(path, b"new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dangling", "link", "target"]
     write_atomically(link, b"private", private=True)
     assert not link.is_symlink()
-    assert (target.read_bytes(), link.read_bytes()) == (b"new", b"private")
+    assert (target.read_bytes(), link.read_bytes()) == (b"old", b"private")
 
 
 @pytest.mark.parametrize("private", [True, False])

@@ -210,6 +210,20 @@ def test_files_of_others_are_not_touched(session, tmp_path):
     assert len(list(into.glob("part-*"))) == 1
 
 
+def test_links_beside_the_parts_are_replaced(tmp_path):
+    """No file of a sweep is written through a link that a cloned project has in its place."""
+    into, beside = tmp_path / "positions", tmp_path / "positions.sweep"
+    into.mkdir()
+    beside.mkdir()
+    for link in (beside / "holder", beside / "x.parquet.part", into / "x.parquet"):
+        link.symlink_to(tmp_path / "victim")
+    place = LocalPlace(into)
+    place.lock()()
+    place.write("parts", "x.parquet", b"a part")
+    assert not (tmp_path / "victim").exists()
+    assert (into / "x.parquet").read_bytes() == b"a part"
+
+
 def test_a_new_part_takes_no_name_of_another_file(tmp_path):
     """The numbers of files that are not parts count, too."""
     (tmp_path / "part-00007.parquet").write_bytes(b"PAR1")

@@ -114,15 +114,17 @@ def test_line_ends_of_windows(tmp_path):
     assert read_notebook(file).data != plain
 
 
-def test_replace_through_a_link(tmp_path):
-    """The link and the permissions stay, and no temporary file does."""
+def test_replaced_notebook(tmp_path):
+    """The permissions stay, and no temporary file does; a link is not followed, which the error says."""
     file, link = tmp_path / "sub" / "a.ipynb", tmp_path / "link.ipynb"
     file.parent.mkdir()
     file.write_bytes(b"old")
     file.chmod(0o640)
     link.symlink_to(file)
-    replace_notebook(link, b"old", b"new")
-    assert link.is_symlink()
+    with pytest.raises(ConfigurationError, match=r"link\.ipynb cannot be written: it is a link"):
+        replace_notebook(link, b"old", b"new")
+    assert file.read_bytes() == b"old"
+    replace_notebook(file, b"old", b"new")
     assert file.read_bytes() == b"new"
     assert file.stat().st_mode & 0o777 == 0o640
     assert [path.name for path in file.parent.iterdir()] == ["a.ipynb"]

@@ -13,6 +13,7 @@ from toolkit.cassettes.recording.recorder import Recorder, part_of
 from toolkit.cassettes.replay import misses
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.user_code import warn
+from toolkit.local.files import read_file
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
 from toolkit.scrubbing.known import KnownSecrets
@@ -41,10 +42,10 @@ def read_cassette(path: Path, mode: str, scrubber: Scrubber, settings: Settings 
         CassetteCorrupt: if the file is not a cassette; it is left as it is.
         CassetteError: if the file cannot be read.
     """
-    finishing.finish_now(part_of(path))
+    finishing.finish_now(part_of(Path(os.path.realpath(path))))
     recovery.remove_late_secrets(path, scrubber)
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except FileNotFoundError:
         data = b""
     except OSError as error:
@@ -60,7 +61,8 @@ def read_cassette(path: Path, mode: str, scrubber: Scrubber, settings: Settings 
 
 def warn_of_part(path: Path) -> None:
     """Warn of a file beside a cassette that an interrupted recording with mode `all` has left."""
-    real, part = Path(os.path.realpath(path)), part_of(path)
+    real = Path(os.path.realpath(path))
+    part = part_of(real)
     if part.exists() and not writer_lock.is_held_elsewhere(real):
         warn(
             f"{part} is left from an interrupted recording with mode all. "

@@ -5,6 +5,7 @@ Sessions use `through` as well; `CassetteTransport` makes it a transport for any
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from sys import intern
 from typing import TYPE_CHECKING, Any, Final
@@ -21,10 +22,11 @@ from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.cassettes.streams import LARGE_BODY, Record, observe, size_of
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
-from toolkit.core.errors import CassetteError, UnsafeAddress
+from toolkit.core.errors import CassetteError, ToolkitError, UnsafeAddress
 from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Call, Ledger
 from toolkit.core.user_code import warn
+from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.transport.adapter import UpperTransport, answering, as_own_transport, in_family
 from toolkit.transport.family import httpx
@@ -233,7 +235,27 @@ def _recorder(tape: Cassette, request: RecordedRequest, response: httpx.Response
             )
         )
 
-    return record
+    return _typed(record, call)
+
+
+def _typed(record: Callable[..., None], call: Call) -> Callable[..., None]:
+    """Return the function with a CassetteError, which can carry the answer, in place of any other error."""
+
+    def recording(*args: Any) -> None:
+        try:
+            record(*args)
+        except CassetteError:
+            raise
+        except ToolkitError as error:
+            unrecorded = CassetteError(error.what, f"{AFTER_THE_CALL} {error.next_step}", about=error.about)
+        except Exception as error:  # noqa: BLE001 - its text may quote the answer, so only its type is said
+            what = f"{call.method} {call.path} could not be recorded: {type(error).__name__}."
+            unrecorded = CassetteError(what, f"{AFTER_THE_CALL} make it without a cassette.", about="cassette")
+        else:
+            return
+        raise unrecorded  # here, so that it has no context, which might hold the answer
+
+    return recording
 
 
 def _record_failure(tape: Cassette, request: RecordedRequest, call: Call, error: httpx.TransportError) -> None:
@@ -248,7 +270,7 @@ def _record_failure(tape: Cassette, request: RecordedRequest, call: Call, error:
         tries=call.tries,
     )
     try:
-        tape.record(interaction)
+        _typed(tape.record, call)(interaction)
     except CassetteError as unrecorded:
         warn(f"The failed {request.method} is not recorded. {unrecorded.what}")
 

@@ -6,12 +6,13 @@ records them against the practice service.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolkit.core.errors import ConfigurationError
+from toolkit.local.files import create_new
 from toolkit.local.folders import SETTINGS_FILE
 from toolkit.session.session import Session
 
@@ -48,6 +49,7 @@ FILES: Final = {
 # All of these pages are copied as well: nobody records into their folders.
 _PAGES: Final = ("index.md", "how-to/*.md", "explanation/*.md", "reference/*.md")
 _DOCUMENTS: Final = ("README.md", "CHANGELOG.md")  # notebooks link to the README, and the README to the changelog
+_SETTINGS: Final = b"# Addresses of the service go here; see the README.\n[addresses]\n"
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
@@ -84,11 +86,10 @@ def copy_to(target: Path) -> Path:
         for name in names:
             copy = target / name
             copy.parent.mkdir(parents=True, exist_ok=True)
-            if not copy.exists():
-                shutil.copyfile(source / name, copy)
-        settings = target / SETTINGS_FILE
-        if not settings.exists():
-            settings.write_text("# Addresses of the service go here; see the README.\n[addresses]\n", encoding="utf-8")
+            with suppress(FileExistsError):
+                create_new(copy, (source / name).read_bytes(), private=False)
+        with suppress(FileExistsError):
+            create_new(target / SETTINGS_FILE, _SETTINGS, private=False)
     except OSError as error:
         raise ConfigurationError(
             f"Cannot copy the notebooks to {target}: {error.strerror}.", "Choose another folder.", about="copy_to"

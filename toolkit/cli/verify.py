@@ -23,6 +23,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
 from toolkit.core.workflow_commands import fence
+from toolkit.local.files import write_atomically
 from toolkit.verification.notebook_files import find_notebooks
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ def _json_text(verdicts: list[Verdict]) -> str:
 
 def _save_json(file: Path, verdicts: list[Verdict]) -> None:
     try:
-        file.write_text(_json_text(verdicts), encoding="utf-8")
+        write_atomically(file, _json_text(verdicts).encode())
     except OSError as error:
         raise ConfigurationError(
             f"Cannot write the verdicts to {file}: {error.strerror}.", "Choose another file.", about="save_json"

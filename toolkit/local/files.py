@@ -1,7 +1,9 @@
 """Write files whole or not at all, and read text that may hold secrets.
 
-Write with `write_atomically`, which replaces an existing file, or with `create_new`, which refuses to. Read with
-`read_text`: its errors do not quote the text. For files of one user see `private_files`.
+Write with `write_atomically`, which replaces an existing file, with `create_new`, which refuses to, or with
+`append_to`. None of them follows a link in place of the file: a project that was cloned, or another user of the folder,
+may have put it there. Read with `read_text`: its errors do not quote the text. For files of one user see
+`private_files`.
 """
 
 from __future__ import annotations
@@ -9,9 +11,10 @@ from __future__ import annotations
 import errno
 import os
 import re
-import stat
+import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -19,20 +22,13 @@ from toolkit.core.arguments import wrong_type
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import printable
 from toolkit.core.secret import Secret
-from toolkit.local.private_files import UnfitFile, is_open_to_others
+from toolkit.local.private_files import UnfitFile, is_open_to_others, open_plain, refuse_link
 
 PARTIAL: Final = ".part"
 _LONGEST_NAME: Final = 255  # bytes of a name in a folder, on all usual systems
 _LARGEST_TEXT: Final = 1 << 20  # bytes; a key has a few thousand
 _ON_WINDOWS: Final = os.name == "nt"
-_NEW: Final[int] = (
-    os.O_WRONLY
-    | os.O_CREAT
-    | os.O_EXCL
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_BINARY", 0)
-    | getattr(os, "O_NOINHERIT", 0)
-)
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PAUSES: Final = (0.005, 0.01, 0.02, 0.04)  # seconds
 
 
@@ -42,28 +38,45 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False, durable:
     Args:
         path: the file. Its folder must exist.
         data: the new content.
-        private: only the user may read the file, and a link in its place is replaced. Otherwise a link is
-            followed, and the file keeps its permissions; a new file gets the usual ones.
+        private: only the user may read the file, and a link in its place is replaced. Otherwise a link is an error,
+            and the file keeps its permissions; a new file gets the usual ones.
         durable: wait until the data is on the disk, which takes milliseconds, and many more on a busy disk. Not needed
             for content that is useless after a crash.
 
     Raises:
+        LinkInTheWay: if it is a link, and not to be private.
         OSError: if the file cannot be written. The old file stays, and no temporary file is left.
     """
-    target = path if private else Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}{PARTIAL}")
-    descriptor = os.open(temporary, _NEW, 0o600 if private else 0o666)
+    if not private:
+        refuse_link(path)
+    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}{PARTIAL}")
+    with _removed_on_error(temporary, open_new(temporary, like=None if private else path)) as stream:
+        _write(stream, data, durable=durable)
+        stream.close()
+        replace_file(temporary, path)
+
+
+def open_new(file: Path, *, like: Path | None) -> int:
+    """Create a file that does not exist yet, and open it for writing.
+
+    Args:
+        file: the new file.
+        like: the file whose permissions it gets before its first byte is written; the usual ones if there is none.
+            None for a file that only the user may read.
+
+    Raises:
+        FileExistsError: if the name exists already, even as a dangling link.
+        OSError: if it cannot be created.
+    """
     try:
-        with os.fdopen(descriptor, "wb") as stream:
-            _write(stream, data, durable=durable)
-        if not private:
-            with suppress(FileNotFoundError):
-                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        replace_file(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
+        mode = None if like is None else os.lstat(like).st_mode & 0o777
+    except FileNotFoundError:
+        return open_plain(file, _NEW)
+    descriptor = open_plain(file, _NEW, 0o600)
+    if mode is not None and sys.platform != "win32":
+        with suppress(OSError):  # of a disk without permissions
+            os.fchmod(descriptor, mode)  # which the umask does not narrow
+    return descriptor
 
 
 def remove_partials(path: Path) -> None:
@@ -93,16 +106,32 @@ def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
         UnfitFile: if the file is to be private and this disk lets others read every file.
         OSError: if the file cannot be written. No error leaves a new file behind.
     """
-    descriptor = os.open(path, _NEW, 0o600 if private else 0o666)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            if private:
-                _check_private(path)
-            _write(stream, data, durable=True)
-    except BaseException:
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
-        raise
+    with _removed_on_error(path, open_new(path, like=None if private else path)) as stream:
+        if private and is_open_to_others(path):  # some disks, such as FAT, ignore the permissions of a new file
+            raise UnfitFile(errno.EPERM, "others may read every file on this disk", str(path))
+        _write(stream, data, durable=True)
+
+
+def append_to(file: Path, data: bytes) -> None:
+    """Append to a file in a single write; a new file gets the usual permissions.
+
+    Raises:
+        LinkInTheWay: if it is a link.
+        OSError: if the file cannot be written.
+    """
+    with os.fdopen(open_plain(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab", buffering=0) as stream:
+        stream.write(data)
+
+
+def read_file(file: Path, limit: int = -1) -> bytes:
+    """Return the content of a plain file, or its first bytes up to a limit, without ever waiting.
+
+    Raises:
+        UnfitFile: if it is not a plain file.
+        OSError: if it cannot be read.
+    """
+    with os.fdopen(open_plain(file, os.O_RDONLY, follows=True), "rb") as stream:
+        return stream.read(limit)
 
 
 def read_text(file: Path, what: str, next_step: str) -> str:
@@ -114,7 +143,8 @@ def read_text(file: Path, what: str, next_step: str) -> str:
         next_step: what the error tells the user to do.
 
     Raises:
-        ConfigurationError: if the file is missing, unreadable, larger than 1 MiB, or not UTF-8 text.
+        ConfigurationError: if the file is missing, unreadable, not a plain file (a pipe may never end), larger than
+            1 MiB, or not UTF-8 text.
     """
     text, reason = _read(file)
     del file  # verbose tracebacks show local variables
@@ -180,9 +210,16 @@ def _write(stream: BinaryIO, data: bytes, *, durable: bool) -> None:
         os.fsync(stream.fileno())
 
 
-def _check_private(path: Path) -> None:
-    if is_open_to_others(path):  # some file systems, such as FAT, ignore the permissions that a file is made with
-        raise UnfitFile(errno.EPERM, "others may read every file on this disk", str(path))
+@contextmanager
+def _removed_on_error(file: Path, descriptor: int) -> Iterator[BinaryIO]:
+    """Open the descriptor of a new file as a stream; an error removes the file."""
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            yield stream
+    except BaseException:
+        with suppress(OSError):
+            file.unlink(missing_ok=True)
+        raise
 
 
 def replace_file(temporary: Path, target: Path) -> None:
@@ -206,8 +243,7 @@ def replace_file(temporary: Path, target: Path) -> None:
 def _read(file: Path) -> tuple[Secret | None, str]:
     """Return the text, or None and the reason. No error or frame keeps what was read."""
     try:
-        with file.open("rb") as stream:
-            data = stream.read(_LARGEST_TEXT + 1)
+        data = read_file(file, _LARGEST_TEXT + 1)
         text = Secret(data.decode("utf-8-sig")) if len(data) <= _LARGEST_TEXT else None
     except OSError as error:
         return None, error.strerror or type(error).__name__

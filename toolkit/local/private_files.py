@@ -1,4 +1,4 @@
-"""Files and folders of one user: never opened through a link, closed to others, and opened without waiting.
+"""Plain files, opened without waiting and not through a link; and files and folders of one user, closed to others.
 
 Errors are OSErrors, which each caller puts into its own words.
 """
@@ -17,13 +17,12 @@ _JUNCTION: Final = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT, [MS-FSCC] section 2
 _NO_FOLLOW: Final[int] = getattr(os, "O_NOFOLLOW", 0)
 # Non-blocking, because opening a pipe would otherwise wait for its other end.
 _OPENING: Final[int] = (
-    _NO_FOLLOW
-    | getattr(os, "O_NONBLOCK", 0)
+    getattr(os, "O_NONBLOCK", 0)
     | getattr(os, "O_NOCTTY", 0)
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_NOINHERIT", 0)
 )
-_UNFIT_WHEN_OPENED: Final = frozenset({errno.ELOOP, errno.EMLINK, errno.EISDIR, errno.ENXIO, errno.ENOTDIR})
+_UNFIT_WHEN_OPENED: Final = frozenset({errno.EISDIR, errno.ENXIO, errno.ENOTDIR})
 _LINK_WHEN_OPENED: Final = frozenset({errno.ELOOP, errno.EMLINK})  # EMLINK on FreeBSD
 
 
@@ -54,28 +53,46 @@ def read_private(file: Path, limit: int) -> bytes | None:
 
 
 def open_own(file: Path, flags: int) -> int:
-    """Open a plain file that belongs to this user, never through a link, and without ever waiting.
+    """Open a plain file that belongs to this user, never through a link; see `open_plain`.
 
-    A file that is created gets the permissions 0600. The checks look at the opened file, so that nobody can
-    exchange it between check and use.
+    A file that is created gets the permissions 0600.
 
     Raises:
         LinkInTheWay: if the path is a link.
         UnfitFile: if it is not a plain file of this user.
         OSError: if it cannot be opened.
     """
-    if not _NO_FOLLOW:
+    descriptor = open_plain(file, flags, 0o600)
+    if not _is_own(os.fstat(descriptor)):
+        os.close(descriptor)
+        raise UnfitFile(errno.EPERM, "it belongs to another user", str(file))
+    return descriptor
+
+
+def open_plain(file: Path, flags: int, mode: int = 0o666, *, follows: bool = False) -> int:
+    """Open a plain file without ever waiting, and never through a link unless links are followed.
+
+    The checks look at the opened file, so that nobody can exchange it between check and use. Flags and mode are those
+    of `os.open`.
+
+    Raises:
+        LinkInTheWay: if the path is a link.
+        UnfitFile: if it is not a plain file.
+        OSError: if it cannot be opened.
+    """
+    follows = follows or bool(flags & os.O_EXCL)  # which fails for any link
+    if not follows and not _NO_FOLLOW:
         refuse_link(file)
     try:
-        descriptor = os.open(file, flags | _OPENING, 0o600)
+        descriptor = os.open(file, flags | _OPENING | (0 if follows else _NO_FOLLOW), mode)
     except OSError as error:
-        if error.errno in _LINK_WHEN_OPENED:
-            raise LinkInTheWay(errno.ELOOP, "it is a link", str(file)) from None
+        if error.errno in _LINK_WHEN_OPENED and not follows:
+            raise _link_in_the_way(file) from None
         if error.errno in _UNFIT_WHEN_OPENED:
             raise UnfitFile(error.errno, "it is not a plain file", str(file)) from None
         raise
     try:
-        _check_opened(descriptor, file)
+        _check_opened(descriptor, file, follows=follows)
     except BaseException:
         os.close(descriptor)
         raise
@@ -135,17 +152,19 @@ def refuse_link(path: Path) -> None:
     except (FileNotFoundError, NotADirectoryError):
         return
     if stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == _JUNCTION:
-        raise LinkInTheWay(errno.ELOOP, "it is a link", str(path))
+        raise _link_in_the_way(path)
 
 
-def _check_opened(descriptor: int, file: Path) -> None:
+def _link_in_the_way(path: Path) -> LinkInTheWay:
+    return LinkInTheWay(errno.ELOOP, "it is a link, which is not followed", str(path))
+
+
+def _check_opened(descriptor: int, file: Path, *, follows: bool) -> None:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise UnfitFile(errno.EINVAL, "it is not a plain file", str(file))
-    if not _is_own(status):
-        raise UnfitFile(errno.EPERM, "it belongs to another user", str(file))
-    if not _NO_FOLLOW and not os.path.samestat(status, os.lstat(file)):
-        raise LinkInTheWay(errno.ELOOP, "it is a link", str(file))
+    if not follows and not _NO_FOLLOW and not os.path.samestat(status, os.lstat(file)):
+        raise _link_in_the_way(file)
 
 
 def _is_own(status: os.stat_result) -> bool:

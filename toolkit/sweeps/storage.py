@@ -60,8 +60,9 @@ class Disk:
         folder.mkdir(parents=True, exist_ok=True)
 
     def create(self, file: Path, data: bytes) -> None:
-        """Write a file, in place of an old one; it may be incomplete after a crash."""
-        with file.open("wb") as stream:
+        """Write a file, in place of an old one or of a link; it may be incomplete after a crash."""
+        file.unlink(missing_ok=True)
+        with file.open("xb") as stream:
             stream.write(data)
 
     def sync(self, path: Path) -> None:

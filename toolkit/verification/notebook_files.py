@@ -190,21 +190,20 @@ def _name_cells(notebook: Any) -> None:
 
 
 def replace_notebook(path: Path, read: bytes, data: bytes) -> None:
-    """Replace a notebook in one step; a link is followed.
+    """Replace a notebook in one step.
 
     Raises:
-        ConfigurationError: if its bytes are not equal to `read` any more, or it cannot be written.
+        ConfigurationError: if it is a link, its bytes are not equal to `read` any more, or it cannot be written.
     """
-    target = path.resolve()
     try:
-        if _with_plain_line_ends(target.read_bytes()) != read:
+        if _with_plain_line_ends(path.read_bytes()) != read:
             raise ConfigurationError(
                 f"{path} changed while it was verified, so it was not updated.", "Run this again.", about="paths"
             )
-        write_atomically(target, data, durable=True)
+        write_atomically(path, data, durable=True)
     except OSError as error:
         raise ConfigurationError(
-            f"{path} cannot be written: {error.strerror}.", "Check the file and its permissions.", about="paths"
+            f"{path} cannot be written: {error.strerror}.", "Fix its permissions, or name the file.", about="paths"
         ) from None
 
 

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import toolkit as tk
 from toolkit.auth.profiles.fields import fields_of
 from toolkit.auth.profiles.variables import fields_in_dotenv, fields_in_variables, variable, variables_to_set
 from toolkit.core.document import ADDRESS_NAMES, Environment
@@ -215,14 +215,12 @@ def test_unreadable_dotenv(project, content):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of POSIX")
-def test_dotenv_pipe(project):
-    """A password manager may serve the file as a pipe."""
+def test_dotenv_pipe(project, monkeypatch):
+    """A pipe in place of the file is an error at once: nobody may ever write to it."""
     os.mkfifo(project / ".env")
-    writer = threading.Thread(target=(project / ".env").write_text, args=(PAIR,))
-    writer.start()
-    (fields,) = fields_in_dotenv(project)
-    writer.join()
-    assert fields.credentials().secret_key.reveal() == "secret-1"
+    monkeypatch.chdir(project)
+    with pytest.raises(ConfigurationError, match=r"Cannot read .*\.env: it is not a plain file"):
+        tk.saved_credentials()
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 import yaml
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import toolkit as tk
 from toolkit.cassettes.catalog import frames
+from toolkit.cassettes.catalog.checking import check_files
 from toolkit.cassettes.catalog.pruning import without
 from toolkit.cassettes.catalog.rescrubbing import rescrubbed, todays_scrubber
 from toolkit.cassettes.format import contents
@@ -291,6 +292,16 @@ def test_missing_and_unreadable(folder, own):
     assert (folder / "x.yaml").read_text() == "nothing"
 
 
+def test_one_unreadable_interaction(write, folder, own, interaction):
+    """A file of ours whose middle interaction is damaged is one problem; the other files are checked and listed."""
+    files = [write(name, *map(interaction, ("/a", "/b", "/c"))) for name in ("a.yaml", "b.yaml")]
+    files[0].write_bytes(re.sub(rb"body:\n +string: .*", b"body: {}", files[0].read_bytes(), count=2))
+    (problem,) = check_files(files, own, datetime(2026, 6, 1, tzinfo=UTC))
+    assert (problem.path, problem.kind) == (files[0], "corrupt")
+    assert "lacks 'string'" in problem.what
+    assert len(tk.list_cassettes(folder, settings=own)) == 2
+
+
 def test_compare(write, own, interaction):
     """Changes come as a table, with missing values where there is nothing."""
     write("old.yaml", interaction("/a"), interaction("/gone"))
@@ -410,11 +421,10 @@ def test_what_is_left_of_an_unscrubbed_recording_is_scrubbed(folder, own):
     assert paths_left(file) == ["a?password=%3CPASSWORD%3E"]
 
 
-def test_places_that_are_not_searched(tmp_path, monkeypatch):
+def test_places_that_are_not_searched(tmp_path):
     """A whole disk is refused, and a pipe is not read, which would wait for somebody who writes."""
     with pytest.raises(ConfigurationError, match="whole disk"):
         tk.list_cassettes(tmp_path.anchor)
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe.yaml")
-        monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail("it was read"))
         assert tk.list_cassettes(tmp_path).empty

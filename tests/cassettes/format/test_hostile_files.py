@@ -226,7 +226,7 @@ def test_hostile_addresses(tmp_path, interaction, layout, uri):
     """A request is looked up, or refused with the file's name, in a cassette with an impossible address."""
     foreign = FOREIGN.replace("http://h/", uri)
     data = {
-        "ours": HEADER + encode(interaction(request={"uri": uri})),
+        "ours": HEADER + encode(interaction(request={"uri": "http://h/"})).replace(b"http://h/", uri.encode()),
         "foreign": foreign.encode(),
         "JSON": json.dumps(yaml.safe_load(foreign)).encode(),
     }

@@ -19,8 +19,8 @@ def file(tmp_path):
 
 def test_header_is_written_once(file):
     """The header is written with the first bytes, and not again."""
-    append(file, b"one", header=b"head ")
-    append(file, b" two", header=b"head ")
+    stamp = append(file, b"one", header=b"head ", stamp=None, like=file)
+    append(file, b" two", header=b"head ", stamp=stamp, like=file)
     assert file.read_bytes() == b"head one two"
 
 
@@ -31,8 +31,8 @@ def test_partial_write_is_undone(file, writes_that_stop, old, error):
     if old is not None:
         file.write_bytes(old)
     with writes_that_stop(error), pytest.raises(OSError if error is None else type(error)):
-        append(file, b"an interaction", header=b"head ")
-    assert file.read_bytes() == (old or b"")
+        append(file, b"an interaction", header=b"head ", stamp=stamp_of(file), like=file)
+    assert (file.read_bytes() if file.exists() else None) == old
 
 
 @given(st.binary(max_size=20), st.binary(max_size=20), st.booleans())
@@ -60,5 +60,23 @@ def test_stamp_shows_changes(file):
     file.write_bytes(b"one")
     stamp = stamp_of(file)
     assert stamp == stamp_of(file)
-    append(file, b"!", header=b"")
-    assert stamp_of(file) != stamp
+    after = append(file, b"!", header=b"", stamp=stamp, like=file)
+    assert stamp_of(file) == after != stamp
+
+
+@pytest.mark.parametrize("old", [None, b"old"])
+@pytest.mark.parametrize("kind", ["symlink_to", "hardlink_to"])
+def test_only_the_checked_file_is_written(file, tmp_path, kind, old):
+    """A link, or another file, that takes the place of the checked one or of none is not written to."""
+    other, stamp = tmp_path / "other", None
+    other.write_bytes(b"another")
+    if old is not None:
+        file.write_bytes(old)
+        stamp = stamp_of(file)
+        file.unlink()
+    getattr(file, kind)(other)
+    with pytest.raises(OSError, match=r"link|exists|another program"):
+        append(file, b" new", header=b"", stamp=stamp, like=file)
+    with pytest.raises(OSError, match=r"link|another program"):
+        change_to(b"", b"old", file)
+    assert other.read_bytes() == b"another"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from pathlib import Path
 
 import canaries
 import pytest
@@ -20,6 +19,7 @@ from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.cassettes.recording.repair import PendingCheck, encode_scrubbed, holds_secret, repaired
 from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
 from toolkit.core.secret import Secret
+from toolkit.local.files import read_file
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
 
@@ -171,8 +171,12 @@ def test_secret_found_by_its_place(path, scrubber, interaction):
 def test_cost_of_a_new_secret(path, scrubber, interaction, monkeypatch):
     """The file is read once for each new secret, and not at all before something is written."""
     read = []
-    read_bytes = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda file: (read.append(file.name), read_bytes(file))[1])
+
+    def counting(file, **options):
+        read.append(file.name)
+        return read_file(file, **options)
+
+    monkeypatch.setattr("toolkit.cassettes.recording.repair.read_file", counting)
     recorder = Recorder(path, scrubber)
     scrubber.known.add("SECRET", Secret("the-first-fake-secret"))
     assert read == []

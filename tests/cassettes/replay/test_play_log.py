@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
 
@@ -87,6 +88,11 @@ def test_folders_that_cannot_be_used(cassette, folder):
     with pytest.raises(ConfigurationError, match=r"Cannot read .*run") as caught:
         read_play_log(folder)
     assert caught.value.about == play_log.VARIABLE
+    folder.mkdir(parents=True)
+    (folder / f"{os.getpid()}.plays").symlink_to(cassette)
+    with pytest.raises(ConfigurationError, match=r"Cannot write .*run: it is a link"):
+        get(cassette)
+    shutil.rmtree(folder.parent)
     folder.parent.write_text("a file")
     with pytest.raises(ConfigurationError, match=r"Cannot write .*run"):
         get(cassette)

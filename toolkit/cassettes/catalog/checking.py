@@ -88,7 +88,10 @@ def check_files(
             if not data.strip():
                 own.append(Problem(path, CORRUPT, "It is empty.", "Delete it, or record it again."))
                 continue
-            opened[path] = data, contents.read(data, source=str(path))
+            content = contents.read(data, source=str(path))
+            for number in range(len(content)):  # or one unreadable interaction would end the check of all files
+                content.interaction(number)
+            opened[path] = data, content
         except CassetteCorrupt as error:
             own.append(Problem(path, CORRUPT, error.what, error.next_step))
     for finding in scan_files(list(problems), settings=settings).findings:
@@ -110,7 +113,7 @@ def _incomplete(path: Path) -> Iterator[Problem]:
     real = path.resolve()
     if writer_lock.is_held_elsewhere(real):
         return  # it is not interrupted
-    part = part_of(path)
+    part = part_of(real)
     if part.exists():
         yield Problem(
             path,

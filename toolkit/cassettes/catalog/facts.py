@@ -15,7 +15,8 @@ from toolkit.cassettes.format import contents, layout
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import EPOCH
-from toolkit.local.files import expanded
+from toolkit.local.files import expanded, read_file
+from toolkit.local.private_files import UnfitFile
 from toolkit.local.settings import Settings, as_settings
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -144,10 +145,10 @@ def cassettes_at(place: str | Path | None, settings: Settings | None = None) -> 
 def _may_be_cassette(path: Path) -> bool:
     if path.stem.endswith(_PART) and path.with_stem(path.stem.removesuffix(_PART)).exists():
         return False  # it is listed with the cassette that it was to replace
-    if path.is_fifo():
-        return False  # reading it would wait for somebody who writes
     try:
-        data = path.read_bytes()
+        data = read_file(path)
+    except UnfitFile:
+        return False
     except OSError:
         return True  # whoever reads it says why not
     return not data.strip() or layout.is_ours(data) or _SIGN.search(data) is not None

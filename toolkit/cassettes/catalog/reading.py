@@ -9,6 +9,7 @@ from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.paths import find_cassette, same_name_in_project
 from toolkit.cassettes.replay import misses
+from toolkit.local.files import read_file
 from toolkit.local.settings import Settings
 
 
@@ -50,7 +51,7 @@ def read_bytes(path: Path) -> bytes:
         CassetteError: if it cannot be read.
     """
     try:
-        return path.read_bytes()
+        return read_file(path)
     except FileNotFoundError:
         return b""
     except OSError as error:

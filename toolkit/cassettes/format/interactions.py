@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from toolkit.cassettes.format.grouped_headers import flattened, grouped, order_of
-from toolkit.core.errors import CassetteCorrupt
+from toolkit.core.errors import CassetteCorrupt, CassetteError
 from toolkit.core.ledger import EPOCH, Authorization, checked_count, instant_text, parse_instant
 from toolkit.core.words import NO_CONNECTION
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
@@ -89,17 +89,26 @@ class Interaction(NamedTuple):
 
 
 def encode(interaction: Interaction) -> bytes:
-    """Return an interaction as a complete block item, ready to be appended to a cassette."""
+    """Return an interaction as a complete block item, ready to be appended to a cassette.
+
+    Raises:
+        CassetteError: if it could not be read again, because of its URI or status.
+    """
     request, response = interaction.request, interaction.response
+    try:
+        uri, status = checked_uri(request.uri), checked_status(response.status)
+    except ValueError as error:
+        what = f"{request.method} cannot be recorded, because it could not be replayed: {error}."
+        raise CassetteError(what, "Correct the request, or make it without a cassette.", about="cassette") from None
     item: dict[str, Any] = {
         "request": {
             "method": request.method,
-            "uri": request.uri,
+            "uri": uri,
             "headers": grouped(request.headers),
             "body": _text_or_bytes(request.body),
         },
         "response": {
-            "status": {"code": response.status, "message": response.reason},
+            "status": {"code": status, "message": response.reason},
             "headers": grouped(response.headers),
             "body": {"string": _text_or_bytes(response.body)},
         },

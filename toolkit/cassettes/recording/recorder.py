@@ -16,23 +16,24 @@ from toolkit.cassettes.recording.repair import PendingCheck
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import CassetteBusy, CassetteError, SecretLeak
 from toolkit.core.user_code import warn
-from toolkit.local.files import remove_partials, replace_file
+from toolkit.local.files import read_file, remove_partials, replace_file
+from toolkit.local.private_files import LinkInTheWay, refuse_link
 from toolkit.scrubbing import gate
 from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.scrubber import Scrubber
 
 
 def part_of(path: Path) -> Path:
-    """Return the file beside a cassette to which its replacement is recorded, links resolved."""
-    real = Path(os.path.realpath(path))
-    return real.with_name(f"{real.stem}.part{real.suffix}")
+    """Return the file beside a cassette to which its replacement is recorded, links to its folder resolved."""
+    return Path(os.path.realpath(path.parent)) / f"{path.stem}.part{path.suffix}"
 
 
 class Recorder:
     """Appends interactions to a file, together with all other recorders of that file in this process.
 
     Args:
-        path: the cassette. The file and its folder are made with the first interaction; a link is followed.
+        path: the cassette. The file and its folder are made with the first interaction. Its folder may be a link, but
+            nothing is written through a link in place of the file.
         scrubber: removes secrets from what is written.
         anew: record to `part`, beside the file, until `finish` replaces the file with it. Otherwise interactions are
             added to the file. Before the first append, an incomplete last interaction is cut off, and a file that has
@@ -43,8 +44,8 @@ class Recorder:
     """
 
     def __init__(self, path: Path, scrubber: Scrubber, *, anew: bool = False) -> None:
-        self.path = Path(os.path.realpath(path))
         self.part = part_of(path)
+        self.path = self.part.with_name(path.name)
         self.count = 0
         self._scrubber = scrubber
         self._anew = anew
@@ -90,6 +91,7 @@ class Recorder:
         return claim
 
     def _check_writable(self) -> None:
+        refuse_link(self.path)
         folder = next((parent for parent in self.path.parents if parent.exists()), self.path.parent)
         for place in (folder,) if self._anew else (folder, self.path):
             if place.exists() and not (os.access(place, os.W_OK) and place.is_dir() == (place is folder)):
@@ -212,26 +214,27 @@ class Recorder:
             file.parent.mkdir(parents=True, exist_ok=True)
             remove_partials(file)
         known_count, others = len(self._scrubber.known), [other for other in claim.prepared if other != file]
-        data = b"" if appending.stamp_of(file) is None else file.read_bytes()
-        # A part that an interrupted recording left is overwritten; what we recorded ourselves is kept.
-        is_kept = file == self.path or file in claim.prepared or self.count > 0
-        appending.change_to(repair.repaired(data, self._scrubber, source=str(file)) if is_kept else b"", data, file)
+        # What we recorded ourselves is kept; a part that an interrupted recording left, or a link there, is removed.
+        if file == self.path or file in claim.prepared or self.count > 0:
+            refuse_link(file)
+            data = b"" if appending.stamp_of(file) is None else read_file(file)
+            appending.change_to(repair.repaired(data, self._scrubber, source=str(file)), data, file)
+        else:
+            file.unlink(missing_ok=True)
         claim.prepared[file] = appending.stamp_of(file)
         # Secrets that became known in the meantime are noted only for files that are prepared.
         self._pending.is_due = bool(others) or len(self._scrubber.known) != known_count
         return file
 
     def _write(self, claim: Claim, file: Path, item: bytes) -> None:
-        is_new = claim.prepared[file] is None
+        stamp = claim.prepared[file]
+        is_new = stamp is None
         try:
-            appending.append(file, item, header=HEADER)
+            claim.prepared[file] = appending.append(file, item, header=HEADER, stamp=stamp, like=self.path)
         except BaseException:
             if is_new:
                 self._clean_up(claim, file)
             raise
-        finally:
-            if file in claim.prepared:
-                claim.prepared[file] = appending.stamp_of(file)
         self._new_folders.clear()
         if is_new and self.count:
             lost = "interaction that was" if self.count == 1 else f"{self.count} interactions that were"
@@ -239,9 +242,8 @@ class Recorder:
             warn(f"{file} vanished during the recording; it starts again without the {lost} in it.")
 
     def _clean_up(self, claim: Claim, file: Path) -> None:
-        """Remove the empty file and the folders that were made for it."""
+        """Remove the folders that were made for a file which could not be written."""
         with suppress(OSError):
-            file.unlink(missing_ok=True)
             for folder in self._new_folders:
                 folder.rmdir()
         if self._new_folders:
@@ -253,7 +255,7 @@ class Recorder:
             yield
         except OSError as error:
             why = error.strerror or str(error)
-            what = f"Cannot record to {self.path}: {why}."
+            what = f"Cannot record to {error.filename if isinstance(error, LinkInTheWay) else self.path}: {why}."
             raise CassetteError(what, self._next_step(error), about="cassette") from None
 
     def _next_step(self, error: OSError) -> str:
@@ -261,6 +263,8 @@ class Recorder:
         answer = "The response, if there was one, is this error's `response`."
         if isinstance(error, FileNotFoundError) and not self.path.parent.exists():
             return f"The folder is gone with all recordings in it; create it. {answer}"
+        if isinstance(error, LinkInTheWay):
+            return f"Remove the link, or give the path of the file that it leads to. {answer}"
         return f"Everything recorded earlier is intact. Free some disk space or fix the folder. {answer}"
 
     def _on_new_secrets(self) -> None:

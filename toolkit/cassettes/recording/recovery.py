@@ -16,7 +16,7 @@ from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import CassetteBusy, CassetteError
 from toolkit.core.user_code import warn
-from toolkit.local.files import partials, remove_partials
+from toolkit.local.files import partials, read_file, remove_partials
 from toolkit.scrubbing.scrubber import Scrubber
 
 
@@ -57,7 +57,7 @@ def _learn(entries: Iterable[PendingSecret], scrubber: Scrubber) -> None:
 
 
 def _is_changed_by_repair(file: Path, scrubber: Scrubber) -> bool:
-    before = file.read_bytes()
+    before = read_file(file)
     after = repair.repaired(before, scrubber, source=str(file))
     appending.change_to(after, before, file)
     return after != before
@@ -78,7 +78,7 @@ def cut_torn_tail(path: Path, scrubber: Scrubber) -> bool:
 
 
 def _is_torn(file: Path, *, cuts: bool) -> bool:
-    data = file.read_bytes()
+    data = read_file(file)
     file_layout = layout.lay_out(data)
     if file_layout is None or not file_layout.is_torn:
         return False

@@ -16,7 +16,7 @@ from toolkit.cassettes.recording import appending
 from toolkit.cassettes.recording.journal import PendingSecret
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import SecretLeak
-from toolkit.local.files import write_atomically
+from toolkit.local.files import read_file, write_atomically
 from toolkit.scrubbing import gate
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
@@ -186,7 +186,7 @@ class PendingCheck:
 
     def _check(self, file: Path, claim: Claim) -> None:
         try:
-            data = file.read_bytes()
+            data = read_file(file)
         except FileNotFoundError:
             return
         if holds_secret(data, self._scrubber.known):

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from toolkit.cassettes.format.interactions import Interaction
+from toolkit.cassettes.format.interactions import Interaction, is_uri
 from toolkit.cassettes.replay.bodies import canonical_body, typed_requests
 from toolkit.core.arguments import as_choice
 from toolkit.scrubbing.messages import RecordedRequest
@@ -55,6 +55,8 @@ def query_fields(query: str) -> list[tuple[str, str]]:
 
 def _port(request: RecordedRequest) -> Hashable:
     parts = urlsplit(request.uri)
+    if not is_uri(request.uri):  # a port that no recording has
+        return parts.netloc
     return parts.port or _DEFAULT_PORTS.get(parts.scheme)
 
 

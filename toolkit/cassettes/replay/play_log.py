@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.files import expanded
+from toolkit.local.files import append_to, expanded
 
 VARIABLE: Final = "TOOLKIT_PLAY_LOG"
 _SUFFIX: Final = ".plays"
@@ -43,8 +43,7 @@ class PlayLog:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             # The name is made for each line, because a forked process has another id than its parent.
-            with (self._folder / f"{os.getpid()}{_SUFFIX}").open("ab", buffering=0) as stream:
-                stream.write(line)
+            append_to(self._folder / f"{os.getpid()}{_SUFFIX}", line)
         except OSError as error:
             raise ConfigurationError(
                 f"Cannot write the log of what is played to {self._folder}: {error.strerror}.",

@@ -166,7 +166,8 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     for name, data in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        with path.open("xb") as stream:  # never through a link
+            stream.write(data)
 
 
 def _cannot_write(target: Path, error: OSError) -> ConfigurationError:

@@ -20,6 +20,7 @@ from toolkit.cassettes.catalog.facts import cassettes_in
 from toolkit.cassettes.replay.play_log import VARIABLE, PlayLog, read_play_log
 from toolkit.core.errors import ToolkitError
 from toolkit.core.words import count_text
+from toolkit.local.files import append_to
 from toolkit.sharing.pytest_plugin.notes import Notes
 from toolkit.sharing.pytest_plugin.places import FAILED, FOLDER, project_settings
 
@@ -185,8 +186,7 @@ def hand_on(log: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for file in log.iterdir():
         if file.is_file():
-            with (folder / file.name).open("ab") as stream:
-                stream.write(file.read_bytes())
+            append_to(folder / file.name, file.read_bytes())
 
 
 def shown(file: Path, folder: Path) -> str:
