@@ -13,10 +13,10 @@ from toolkit.core.tracebacks import frameless
 from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.scanning.allow_list import allow_list
 from toolkit.scrubbing.scanning.baseline import Baseline, read_baseline
 from toolkit.scrubbing.scanning.contents import Opener
 from toolkit.scrubbing.scanning.findings import Finding, FindingList, ScanReport, Unreadable
-from toolkit.scrubbing.scanning.folder_allowances import FolderAllowances
 from toolkit.scrubbing.scanning.scanned_files import cannot_read, files_at, reason_of
 from toolkit.scrubbing.scanning.searching import sightings_in
 
@@ -28,8 +28,8 @@ Paths = str | Path | Iterable[str | Path]
 def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -> FindingList:
     """Look for secrets in files: for those the user names, and for values in the places of credentials.
 
-    Findings that `[scan]` of `toolkit.toml` allows, or that are in its baseline, are left out. A `toolkit.toml` in a
-    folder of the project may allow findings below that folder.
+    Findings that `[scan]` of the project's `toolkit.toml` allows, or that are in its baseline, are left out. A
+    `toolkit.toml` in a folder of the project allows nothing: it may have come with somebody else's code.
 
     Args:
         paths: files, and folders with everything below them except caches, installed packages and hidden folders.
@@ -67,7 +67,7 @@ def scan_files(
     """
     named = _named(paths)
     settings = as_settings(settings)
-    allowed = FolderAllowances(settings)
+    allowed = allow_list(settings.scan, settings.project)
     before = _baseline(settings, baseline)
     known = KnownSecrets()
     known.add_texts(secrets)
