@@ -16,7 +16,7 @@ from typing import Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.files import shown
-from toolkit.local.folders import current_project, folders_upward, notebook_folder
+from toolkit.local.folders import PROJECT_VARIABLE, folders_upward, notebook_folder
 
 FILE_NAME: Final = ".env"
 PREFIX: Final = "TOOLKIT_"
@@ -37,8 +37,8 @@ def exported_by(project: Path, *, beside: bool = False) -> dict[str, Path]:
     """Return the names of variables that the `.env` files around a project and a working folder set, with the files.
 
     The files lie in these folders and in all above them, below the home folder: the project, the working directory,
-    the folder that the shell was in, and that of the running notebook, each under its own name and without links. No
-    settings are taken from these files.
+    the folder that the shell was in, that in TOOLKIT_PROJECT, and that of the running notebook, each under its own name
+    and without links. No settings are taken from these files.
 
     Names are in capitals, because on Windows a variable in small letters is the same. A line that looks like an
     assignment counts even within a quoted value: editors read some files line by line, and each in its own way.
@@ -69,14 +69,15 @@ def own_variable(name: str) -> str | None:
     if not value:
         return None
     try:
-        exported = exported_by(current_project(), beside=name.startswith(PREFIX))
+        exported = exported_by(Path.cwd(), beside=name.startswith(PREFIX))
     except (ConfigurationError, OSError):
         return None
     return None if name in exported else value
 
 
 def _files_around(project: Path, *, beside: bool) -> Iterator[Path]:
-    named = [project, Path.cwd(), Path(os.environ.get("PWD", "")), notebook_folder(os.environ)]
+    other = Path(os.environ.get(PROJECT_VARIABLE, ""))
+    named = [project, Path.cwd(), Path(os.environ.get("PWD", "")), other, notebook_folder(os.environ)]
     starts = [Path(os.path.abspath(folder)) for folder in named if folder is not None]  # noqa: PTH100 - keeps links
     starts = list(dict.fromkeys([*starts, *(Path(os.path.realpath(folder)) for folder in starts)]))
     folders = dict.fromkeys(folder for start in starts for folder in folders_upward(start))
