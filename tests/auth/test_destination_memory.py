@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import canaries
@@ -55,18 +54,36 @@ def from_variables(secret="not-a-real-secret", environment="broker-live"):
     return credentials
 
 
-def test_first_use_is_remembered(in_project):
-    """The first use is allowed and remembered: the same destination stays allowed, another is refused."""
-    credentials = from_variables()
+def allow(credentials, settings):
+    """Allow credentials to go where the settings say, as the command and the panel do."""
+    DestinationMemory().add(credentials, destinations_of(credentials.environment, credentials.kind, settings))
+
+
+def test_first_use_is_refused(in_project):
+    """Credentials from variables go to no address that only a file names; the error names it and the command."""
     for _ in range(2):
-        check_destinations(credentials, in_project("a.example"))
+        with pytest.raises(UnsafeAddress) as caught:
+            check_destinations(from_variables(), in_project("a.example"))
+    for text in ("not been allowed to go to the address broker, https://a.example/broker", "~/project/toolkit.toml"):
+        assert text in caught.value.what
+    assert "toolkit credentials allow default --environment broker-live` in that project" in caught.value.next_step
+    assert "set TOOLKIT_BROKER_URL and TOOLKIT_AUTH_URL instead" in caught.value.next_step
+    assert not config_folder().exists()
+
+
+def test_what_was_allowed(in_project):
+    """What was allowed stays allowed, and another destination is refused."""
+    credentials = from_variables()
+    allow(credentials, in_project("a.example"))
+    check_destinations(credentials, in_project("a.example"))
     with pytest.raises(UnsafeAddress) as caught:
         check_destinations(credentials, in_project("evil.example", "clone"))
     for text in ("https://a.example/auth (~/project/toolkit.toml)", "https://evil.example/auth (~/clone/toolkit.toml)"):
         assert text in caught.value.what
     with pytest.raises(UnsafeAddress):  # the refusal did not allow it
         check_destinations(from_variables(), in_project("evil.example", "clone"))
-    check_destinations(from_variables("another-secret"), in_project("evil.example", "clone"))
+    with pytest.raises(UnsafeAddress):
+        check_destinations(from_variables("another-secret"), in_project("a.example"))
 
 
 @pytest.mark.parametrize("change", ["path", "added", "prefix"])
@@ -74,7 +91,7 @@ def test_every_part_counts(in_project, home, change):
     """A path prefix, an address that was not set, and the header prefix of a key pair count too."""
     credentials = KeyPair("a-key-id", "not-a-real-secret", environment="paper")
     credentials.note_source("environment variables")
-    check_destinations(credentials, in_project("a.example"))
+    allow(credentials, in_project("a.example"))
     other = {"path": ("trading_paper", "/v9"), "added": ("market_data", "/m"), "prefix": ("trading_paper", "")}[change]
     name, path = other
     text = "https://a.example/trading_paper" if name == "trading_paper" else "https://a.example"
@@ -84,31 +101,41 @@ def test_every_part_counts(in_project, home, change):
     with pytest.raises(UnsafeAddress) as caught:
         check_destinations(credentials, Settings.load(file, environ={}))
     assert caught.value.about == (name if change != "prefix" else "header_prefix")
-    assert ("have not been used with the address market_data" in caught.value.what) is (change == "added")
-    assert ("If you added this yourself, run `toolkit" in caught.value.next_step) is (change == "added")
+    assert ("have not been allowed to go to the address market_data" in caught.value.what) is (change == "added")
 
 
-def test_the_users_word(in_project):
-    """Addresses in code and in variables are not questioned, and are remembered like a first use."""
+@pytest.mark.parametrize("is_known", [False, True])
+def test_the_users_word(in_project, is_known):
+    """Addresses in code and in the user's variables are neither questioned nor remembered."""
     credentials = from_variables()
-    check_destinations(credentials, in_project("a.example"))
+    if is_known:
+        allow(credentials, in_project("a.example"))
+    before = uses_of(credentials)
     check_destinations(credentials, Settings({"auth": "https://b.example/auth"}))
     environ = {f"TOOLKIT_{name}_URL": "https://c.example/auth" for name in ("AUTH", "BROKER")}
     check_destinations(credentials, in_project("evil.example", **environ))
-    assert uses_of(credentials)["auth"] == {
-        "https://a.example/auth": "~/project/toolkit.toml",
-        "https://b.example/auth": "code",
-        "https://c.example/auth": "the variable TOOLKIT_AUTH_URL",
-    }
-    check_destinations(credentials, in_project("a.example"))
-    with pytest.raises(UnsafeAddress):
-        check_destinations(credentials, in_project("d.example"))
+    assert uses_of(credentials) == before
+    assert config_folder().exists() is is_known
+    with pytest.raises(UnsafeAddress, match="address auth"):  # one of two is not enough
+        check_destinations(credentials, in_project("evil.example", TOOLKIT_BROKER_URL="https://c.example"))
+
+
+def test_prefix_beside_ones_own_address(in_project, home):
+    """A header prefix alone needs no permission: the user's variables say where the secret goes."""
+    credentials = KeyPair("a-key-id", "not-a-real-secret", environment="paper")
+    credentials.note_source("environment variables")
+    (home / "toolkit.toml").write_text('header_prefix = "ACME"\n')
+    environ = {"TOOLKIT_TRADING_PAPER_URL": "https://own.example"}
+    check_destinations(credentials, Settings.load(home / "toolkit.toml", environ=environ))
+    allow(credentials, in_project("a.example"))
+    with pytest.raises(UnsafeAddress, match="ACME"):
+        check_destinations(credentials, Settings.load(home / "toolkit.toml", environ=environ))
 
 
 def test_a_variable_of_the_project_is_questioned(in_project, home):
     """A variable that the project's .env brings along is questioned like toolkit.toml."""
     credentials = from_variables()
-    check_destinations(credentials, in_project("a.example"))
+    allow(credentials, in_project("a.example"))
     environ = {"TOOLKIT_AUTH_URL": "https://evil.example"}
     (home / "project" / ".env").write_text("TOOLKIT_AUTH_URL=https://evil.example/\n")
     with pytest.raises(UnsafeAddress, match=r"~/project/\.env"):
@@ -116,8 +143,8 @@ def test_a_variable_of_the_project_is_questioned(in_project, home):
 
 
 def test_options_do_not_make_another_secret(in_project):
-    """The same secret under another ID, option or environment is not at its first use."""
-    check_destinations(from_variables(), in_project("a.example"))
+    """What was allowed holds for the secret, under whatever ID, option or environment."""
+    allow(from_variables(), in_project("a.example"))
     others = [
         ClientSecret("another", "not-a-real-secret", environment="broker-live"),
         ClientSecret("client", "not-a-real-secret", environment="broker-live", form_fields={"scope": "x"}),
@@ -135,7 +162,7 @@ def test_credentials_in_code(in_project):
     in_code = ClientSecret("client", "not-a-real-secret", environment="broker-live")
     check_destinations(in_code, in_project("a.example"))
     assert not config_folder().exists()
-    check_destinations(from_variables(), in_project("b.example"))
+    allow(from_variables(), in_project("b.example"))
     with pytest.raises(UnsafeAddress, match="made in code"):
         check_destinations(in_code, in_project("a.example"))
 
@@ -147,10 +174,10 @@ def test_loopback_is_not_remembered():
 
 
 def test_loopback_in_a_clone(in_project):
-    """Credentials that went elsewhere do not go to this machine because a file says so: anybody may listen there."""
+    """Credentials that may go elsewhere do not go to this machine because a file says so: anybody may listen there."""
     clone = in_project("127.0.0.1:8000", "clone")
     check_destinations(from_variables(), clone)
-    check_destinations(from_variables(), in_project("a.example"))
+    allow(from_variables(), in_project("a.example"))
     with pytest.raises(UnsafeAddress, match=r"127\.0\.0\.1.*a\.example"):
         check_destinations(from_variables(), clone)
     check_destinations(from_variables(), Settings({"auth": "http://127.0.0.1:8000", "broker": "http://localhost:1"}))
@@ -172,16 +199,19 @@ def test_saved_credentials(in_project):
 
 
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(st.sampled_from(["s-1" * 4, "s-2" * 4]), st.sampled_from(HOSTS)), max_size=8))
-def test_only_the_first_destination(tmp_path_factory, in_project, uses):
-    """Whatever the order, credentials go where they went first and nowhere else; others do not change that."""
-    first = {}
+@given(st.lists(st.tuples(st.sampled_from(["s-1" * 4, "s-2" * 4]), st.sampled_from(HOSTS), st.booleans()), max_size=8))
+def test_only_what_was_allowed(tmp_path_factory, in_project, uses):
+    """Whatever the order, credentials go where they were allowed to and nowhere else; others do not change that."""
+    allowed = set()
     folder = tmp_path_factory.mktemp("config") / APPLICATION
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(folder.parent))
-        for secret, host in uses:
+        for secret, host, is_allowed in uses:
             settings = in_project(host)
-            if first.setdefault(secret, host) == host:
+            if is_allowed:
+                allow(from_variables(secret), settings)
+                allowed.add((secret, host))
+            if (secret, host) in allowed:
                 check_destinations(from_variables(secret), settings)
             else:
                 with pytest.raises(UnsafeAddress):
@@ -203,7 +233,7 @@ def test_no_secret_in_the_file(tmp_path_factory, in_project, key_id, secret):
     credentials.note_source(".env")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(folder.parent))
-        check_destinations(credentials, in_project("a.example"))
+        allow(credentials, in_project("a.example"))
     written = "".join(file.read_text() for file in folder.iterdir())
     assert "https://a.example" in written
     for _, value in credentials.secrets():
@@ -216,7 +246,7 @@ def test_files_are_private(in_project):
     """The folder is 0700 and the files are 0600, whatever the umask."""
     before = os.umask(0)
     try:
-        check_destinations(from_variables(), in_project("a.example"))
+        allow(from_variables(), in_project("a.example"))
     finally:
         os.umask(before)
     files = {file.name: file.stat().st_mode & 0o777 for file in config_folder().iterdir()}
@@ -226,8 +256,8 @@ def test_files_are_private(in_project):
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 2, "uses": {}}', '{"version": 1, "uses": {"x": 1}}'])
 def test_malformed_file(in_project, content):
-    """A file that was changed is an error that names it: nobody knows where the credentials went."""
-    check_destinations(from_variables(), in_project("a.example"))
+    """A file that was changed is an error that names it: nobody knows where the credentials may go."""
+    allow(from_variables(), in_project("a.example"))
     DestinationMemory().file.write_text(content)
     with pytest.raises(ConfigurationError, match=r"destinations\.json"):
         check_destinations(from_variables(), in_project("a.example"))
@@ -235,7 +265,7 @@ def test_malformed_file(in_project, content):
 
 @pytest.mark.parametrize("place", ["a file in the way", "a folder in the way", "a link"])
 def test_unwritable_folder(in_project, tmp_path, monkeypatch, place):
-    """A folder that cannot be written does not break a call: the use is allowed, and not remembered."""
+    """In a folder that cannot be written nothing can be allowed, and the error says what to do; own addresses work."""
     folder = tmp_path / "x" / APPLICATION
     folder.parent.mkdir()
     if place == "a file in the way":
@@ -246,32 +276,34 @@ def test_unwritable_folder(in_project, tmp_path, monkeypatch, place):
     else:
         (folder / "destinations.json").mkdir(parents=True)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder.parent))
-    for host in HOSTS:
-        check_destinations(from_variables(), in_project(host))
+    with pytest.raises(ConfigurationError, match=r"(?s)destinations\.json.*in your own variables"):
+        allow(from_variables(), in_project("a.example"))
+    with pytest.raises(UnsafeAddress):
+        check_destinations(from_variables(), in_project("a.example"))
+    check_destinations(from_variables(), Settings({"auth": "https://b.example"}))
 
 
 def test_read_only_folder_still_protects(in_project, monkeypatch):
-    """What is remembered counts in a folder that has become read-only; what is new is not remembered."""
-    check_destinations(from_variables(), in_project("a.example"))
+    """What is remembered counts in a folder that has become read-only."""
+    allow(from_variables(), in_project("a.example"))
 
     def refuse(*_, **__):
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr("toolkit.auth.destination_memory.try_lock", refuse)
     check_destinations(from_variables(), in_project("a.example"))
-    check_destinations(from_variables(), Settings({"auth": "https://b.example"}))
-    check_destinations(from_variables("another-secret"), in_project("b.example"))
     with pytest.raises(UnsafeAddress):
         check_destinations(from_variables(), in_project("b.example"))
 
 
 def test_disk_without_locks(in_project, monkeypatch):
-    """On a disk without locks the first use is remembered all the same."""
+    """On a disk without locks what was allowed is remembered all the same."""
 
     def refuse(_):
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr("toolkit.auth.destination_memory.try_lock", refuse)
+    allow(from_variables(), in_project("a.example"))
     check_destinations(from_variables(), in_project("a.example"))
     with pytest.raises(UnsafeAddress):
         check_destinations(from_variables(), in_project("b.example"))
@@ -281,38 +313,20 @@ def test_many_entries(in_project, monkeypatch):
     """The file does not grow for ever: what was not changed for longest is forgotten."""
     monkeypatch.setattr("toolkit.auth.destination_memory._MOST_ENTRIES", 4)
     for number in range(6):
-        check_destinations(from_variables(f"not-a-real-secret-{number}"), in_project("a.example"))
+        allow(from_variables(f"not-a-real-secret-{number}"), in_project("a.example"))
     kept = [number for number in range(6) if uses_of(from_variables(f"not-a-real-secret-{number}"))]
     assert kept == [3, 4, 5]
-
-
-def test_threads_at_once(in_project):
-    """Of many first uses at once, one wins, and the others are refused unless they agree."""
-    settings = [in_project(host, host) for host in HOSTS]
-
-    def use(number):
-        try:
-            check_destinations(from_variables(), settings[number % 3])
-        except UnsafeAddress:
-            return None
-        return HOSTS[number % 3]
-
-    with ThreadPoolExecutor(8) as pool:
-        winners = set(pool.map(use, range(24))) - {None}
-    assert len(winners) == 1
-    (text,) = uses_of(from_variables())["auth"]
-    assert text == f"https://{winners.pop()}/auth"
 
 
 USE = """
 import sys
 from toolkit.auth.credentials import ClientSecret
-from toolkit.auth.destination_memory import check_destinations
-from toolkit.local.settings import Settings
+from toolkit.auth.destination_memory import DestinationMemory
+from toolkit.auth.destinations import Destination
 for number in range(10):
     credentials = ClientSecret("client", f"not-a-real-secret-{sys.argv[1]}-{number}", environment="broker-live")
     credentials.note_source("environment variables")
-    check_destinations(credentials, Settings({"auth": "https://a.example"}))
+    DestinationMemory().add(credentials, [Destination("auth", "https://a.example")])
 """
 
 
@@ -327,12 +341,10 @@ def test_processes_at_once(in_project):
 
 
 def test_new_in_environment(in_project):
-    """Before a secret is typed, a project's destination is new if no credentials of the environment went there."""
+    """Before a secret is typed, a project's destination is new if no credentials of the environment may go there."""
     arguments = Environment.BROKER_LIVE, CredentialKind.CLIENT_SECRET
-    clone = in_project("evil.example", "clone")
-    assert new_in_environment(*arguments, clone) == []  # nothing is remembered
     note_destinations(arguments[0], destinations_of(*arguments, in_project("a.example")))
     assert new_in_environment(*arguments, in_project("a.example")) == []
-    assert [change.destination.name for change in new_in_environment(*arguments, clone)] == ["broker", "auth"]
-    assert new_in_environment(Environment.PAPER, CredentialKind.KEY_PAIR, clone) == []
+    new = new_in_environment(*arguments, in_project("evil.example", "clone"))
+    assert [change.destination.name for change in new] == ["broker", "auth"]
     assert new_in_environment(*arguments, Settings({"auth": "https://b.example"})) == []

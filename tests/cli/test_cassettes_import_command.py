@@ -91,6 +91,8 @@ def test_drift(folder, service, make_credentials, monkeypatch):
     live = functools.partial(tk.Session, transport=service, token_store=None)
     monkeypatch.setenv("TOOLKIT_BROKER_SANDBOX_CLIENT_ID", "client-1")
     monkeypatch.setenv("TOOLKIT_BROKER_SANDBOX_CLIENT_SECRET", canaries.new())
+    for name, host in {"BROKER": "b", "AUTH": "a"}.items():
+        monkeypatch.setenv(f"TOOLKIT_{name}_SANDBOX_URL", f"https://{host}.example.com")
     monkeypatch.setattr(cassettes_drift, "Session", live)
     assert "Nothing changed" in run("drift", "story")
     for name in ("CLIENT_ID", "CLIENT_SECRET"):

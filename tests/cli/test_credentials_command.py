@@ -575,7 +575,7 @@ def test_test_command_says_once_what_is_new(project, monkeypatch):
     monkeypatch.setenv("TOOLKIT_PAPER_KEY_ID", "a-key-id-1")
     monkeypatch.setenv("TOOLKIT_PAPER_SECRET_KEY", "not-a-real-secret")
     (project / "toolkit.toml").write_text('[addresses]\ntrading_paper = "https://trading.example"\n')
-    check_destinations(load_credentials("paper"), tk.Settings.load())
+    run("allow", "default", "-e", "paper", "--yes")
     with (project / "toolkit.toml").open("a") as file:
         file.write('market_data = "https://added.example"\n')
     output = run("test", "-e", "paper", status=1)
@@ -618,7 +618,7 @@ def test_allow(person, project, monkeypatch, place):
             monkeypatch.setenv(name, text)
         if place == "dotenv":
             (project / ".env").write_text("".join(f"{name}={text}\n" for name, text in variables.items()))
-        check_destinations(load_credentials("paper", "mine"), tk.Settings.load())
+        run("allow", "mine", "-e", "paper", "--yes")
     (project / "toolkit.toml").write_text(CLONE)
     credentials = find_credentials("paper", "mine", settings=tk.Settings.load())
     with pytest.raises(UnsafeAddress, match="toolkit credentials allow mine --environment paper"):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import toolkit as tk
-from toolkit.auth.destination_memory import DestinationMemory, note_destinations
+from toolkit.auth.destination_memory import DestinationMemory, check_destinations, note_destinations
 from toolkit.auth.destinations import destinations_of
+from toolkit.auth.profiles.saving import load_credentials
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
@@ -39,24 +40,43 @@ def fields(user):
 
 
 def test_first_use(open_panel, project_of):
-    """The panel says where typed texts go, and asks nothing if no credentials of the environment were used before."""
+    """The first destination of all is asked about, too, and shown where texts are typed; then it is known."""
     user = open_panel("paper", settings=project_of("a.example"))
     user.choose("credentials", "new key pair")
+    assert fields(user) == []
+    user.controls._credentials.trust.value = True
     assert fields(user) == ["key_id", "secret_key"]
     assert "https://a.example/v1" in user.words("credentials")
     assert ", from toolkit.toml (folder “a.example”):" in user.words("credentials")
+    assert fields(open_panel("paper", settings=project_of("a.example"))) == ["key_id", "secret_key"]
 
 
-def test_typed_credentials_are_a_first_use(open_panel, project_of, monkeypatch):
-    """Where typed credentials were accepted is known from then on, so that another project is asked about."""
-    monkeypatch.setattr("toolkit.session.session.Session.accounts", lambda _: [])
-    user = open_panel("paper", settings=project_of("a.example"))
-    user.choose("credentials", "new key pair")
-    user.connect("fake-key-id-1", "fake-Canary-41aB8Qx9")
+@pytest.mark.parametrize("place", ["variables", ".env"])
+def test_credentials_from_variables(open_panel, project_of, monkeypatch, place):
+    """The panel shows where credentials from variables would go, and sends them there once the user ticks the box."""
+    sent = []
+    monkeypatch.setattr("toolkit.session.session.Session.accounts", lambda session: sent.append(session) or [])
+    settings = project_of("a.example")
+    for name, text in {"KEY_ID": "fake-key-id-1", "SECRET_KEY": "fake-Canary-41aB8Qx9"}.items():
+        if place == "variables":
+            monkeypatch.setenv(f"TOOLKIT_PAPER_{name}", text)
+        else:
+            with (settings.project / ".env").open("a") as file:
+                file.write(f"TOOLKIT_PAPER_{name}={text}\n")
+    user = open_panel("paper", settings=settings)
+    user.choose("credentials", "default")
+    for text in ("https://a.example/v1", "toolkit.toml (folder “a.example”)", TRUST):
+        assert text in user.words("credentials")
+    user.press()
+    assert TRUST in user.words("connect")
+    assert not sent
+    user.controls._credentials.trust.value = True
+    user.press()
+    assert sent
     assert user.panel.connected_session is not None
-    other = open_panel("paper", settings=project_of("evil.example"))
-    other.choose("credentials", "new key pair")
-    assert fields(other) == []
+    check_destinations(load_credentials("paper", settings=settings), settings)
+    again = open_panel("paper", settings=settings)
+    assert TRUST not in again.words("credentials")
 
 
 def test_code_is_not_questioned(open_panel, settings):
@@ -108,7 +128,7 @@ def test_read_only_folder(open_panel, project_of, monkeypatch):
 def test_unreadable_dotenv(open_panel, project_of):
     """If nobody knows whether the project set a variable, the panel opens, and connecting says why nothing is sent."""
     file = project_of("a.example").file
-    (file.parent / ".env").write_bytes(b"\xff")
+    (file.parent / ".env").write_bytes(b"#" * (2 << 20))
     variables = {"TOOLKIT_TRADING_PAPER_URL": "https://b.example"}
     user = open_panel("paper", settings=Settings.load(file, environ=variables))
     user.choose("credentials", "new key pair")
@@ -158,8 +178,8 @@ def test_nobody_to_ask(project_of, monkeypatch):
         is_trusted(new_in_environment(*HERE, project_of("evil.example")))
 
 
-def test_refused_credentials(open_panel, project_of, monkeypatch):
-    """Credentials from variables that went elsewhere are refused on the panel, with the command that allows it."""
+def test_credentials_that_were_allowed_elsewhere(open_panel, project_of, monkeypatch):
+    """For credentials from variables both destinations are shown; if no answer can be kept, so is the command."""
     monkeypatch.setenv("TOOLKIT_PAPER_KEY_ID", "fake-key-id-1")
     monkeypatch.setenv("TOOLKIT_PAPER_SECRET_KEY", "fake-Canary-41aB8Qx9")
     here = project_of("a.example")
@@ -167,7 +187,10 @@ def test_refused_credentials(open_panel, project_of, monkeypatch):
     DestinationMemory().add(credentials, destinations_of(*HERE, here))
     user = open_panel("paper", settings=project_of("evil.example"))
     user.choose("credentials", "default")
+    for text in ("https://a.example/v1", "https://evil.example/v1"):
+        assert text in user.words("credentials")
+    monkeypatch.setattr(DestinationMemory, "_wait_for_lock", lambda _: (_ for _ in ()).throw(OSError(30, "Read-only")))
+    user.controls._credentials.trust.value = True
     user.press()
-    words = user.words("environment")
     for text in ("https://a.example/v1", "https://evil.example/v1", "toolkit credentials allow default"):
-        assert text in words
+        assert text in user.words("environment")

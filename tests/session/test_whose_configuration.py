@@ -8,14 +8,14 @@ import pytest
 from typer.testing import CliRunner
 
 import toolkit as tk
+from toolkit.auth.tokens.file_store import FileTokenStore
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cli.credentials_command import app
 from toolkit.local.dotenv import exported_by
-from toolkit.local.user_folders import config_folder
+from toolkit.local.user_folders import cache_folder, config_folder
 
 PAPER = ("TOOLKIT_PAPER_KEY_ID", "TOOLKIT_PAPER_SECRET_KEY")
 BROKER = ("TOOLKIT_BROKER_SANDBOX_CLIENT_ID", "TOOLKIT_BROKER_SANDBOX_CLIENT_SECRET")
-FILES = ["destinations.json", "destinations.key", "destinations.lock"]
 
 
 @pytest.fixture
@@ -55,14 +55,24 @@ def remembered():
     return sorted(file.name for file in config_folder().glob("destinations*"))
 
 
+def allow(environment):
+    """Allow credentials what the project of the working folder says, with the command that the error names."""
+    return CliRunner().invoke(app, ["allow", "default", "--environment", environment, "--yes"])
+
+
 def opened(service, environment, **options):
     return tk.Session(environment, transport=service, token_store=MemoryTokenStore(), **options)
 
 
 @pytest.mark.parametrize(("environment", "names"), [("paper", PAPER), ("broker-sandbox", BROKER)])
 def test_a_cloned_project(clone_of, hold, service, environment, names):
-    """The first use is remembered; a clone with other addresses is refused, token requests included, until allowed."""
+    """A project's addresses are refused, token requests included, until allowed; and those of a clone again."""
     hold(names, clone_of("mine", "service.example"))
+    with pytest.raises(tk.UnsafeAddress, match=r"https://service\.example/.*~/mine/toolkit\.toml"):
+        opened(service, environment).accounts()
+    assert service.requests == []
+    assert remembered() == []
+    allow(environment)
     for _ in range(2):
         opened(service, environment).accounts()
     before = len(service.requests)
@@ -74,9 +84,8 @@ def test_a_cloned_project(clone_of, hold, service, environment, names):
     assert len(service.requests) == before
     for text in ("https://evil.example/", "~/clone/toolkit.toml", "https://service.example/", "~/mine/toolkit.toml"):
         assert text in caught.value.what
-    command = f"toolkit credentials allow default --environment {environment}"
-    assert f"`{command}`" in caught.value.next_step
-    result = CliRunner().invoke(app, [*command.split()[2:], "--yes"])
+    assert f"`toolkit credentials allow default --environment {environment}`" in caught.value.next_step
+    result = allow(environment)
     assert result.exit_code == 0, result.output
     session.accounts()
     assert service.requests[-1].url.host == "evil.example"
@@ -84,30 +93,27 @@ def test_a_cloned_project(clone_of, hold, service, environment, names):
 
 def test_async_session(clone_of, hold, service):
     """An async session refuses in the same way."""
-    hold(BROKER, clone_of("mine", "service.example"))
-    opened(service, "broker-sandbox").accounts()
     hold(BROKER, clone_of("clone", "evil.example"))
 
     async def call():
         async with tk.AsyncSession("broker-sandbox", transport=service, token_store=MemoryTokenStore()) as session:
             await session.accounts()
 
-    before = len(service.requests)
-    with pytest.raises(tk.UnsafeAddress):
+    with pytest.raises(tk.UnsafeAddress, match="toolkit credentials allow"):
         asyncio.run(call())
-    assert len(service.requests) == before
+    assert service.requests == []
+    allow("broker-sandbox")
+    asyncio.run(call())
+    assert service.calls
 
 
 def test_replay_neither_asks_nor_writes(clone_of, hold, service):
-    """A replay in a clone is not refused, and opening sessions writes nothing."""
+    """A replay in a clone is not refused, and neither sessions nor calls write anything."""
     hold(PAPER, clone_of("mine", "service.example"))
-    with opened(service, "paper", cassette="tour") as session:
-        assert remembered() == []
+    mine = tk.Settings({"trading_paper": "https://service.example"})
+    with opened(service, "paper", cassette="tour", settings=mine) as session:
         session.accounts()
-    assert remembered() == FILES
     recording = session.cassette.path
-    for name in FILES:
-        (config_folder() / name).unlink()
     hold(PAPER, clone_of("clone", "evil.example"))
     for mode in ("none", "once", "new_episodes"):
         with opened(service, "paper", cassette=recording, mode=mode) as session:
@@ -145,7 +151,7 @@ def test_project_of_ones_choice(clone_of, service, monkeypatch):
     for name, text in zip(PAPER, ("fake-client-id-1", "fake-Canary-41aB8Qx9"), strict=True):
         monkeypatch.setenv(name, text)
     mine = clone_of("mine", "service.example")
-    opened(service, "paper").accounts()
+    allow("paper")
     clone = clone_of("clone", "service.example")
     (clone / ".env").write_text(f"TOOLKIT_TRADING_PAPER_URL=https://evil.example\nTOOLKIT_PROJECT={mine}\n")
     monkeypatch.setenv("TOOLKIT_TRADING_PAPER_URL", "https://evil.example")
@@ -224,27 +230,46 @@ def test_who_listens(clone_of, monkeypatch, name):
 
 
 @pytest.mark.parametrize("name", ["XDG_CONFIG_HOME", "xdg_config_home"])
-def test_memory_of_ones_own(clone_of, hold, service, monkeypatch, name):
-    """A .env does not replace what is remembered: with an empty folder in its place, every use would be a first use."""
-    hold(PAPER, clone_of("mine", "service.example"))
-    opened(service, "paper").accounts()
-    clone = clone_of("clone", "evil.example")
+def test_folders_of_ones_own(clone_of, home, monkeypatch, name):
+    """A .env chooses neither the folder of what is remembered, nor those of shared tokens and of the play log."""
+    clone = clone_of("clone", "service.example")
+    chosen = {name.upper(): clone / "config", "XDG_CACHE_HOME": clone / "cache", "TOOLKIT_PLAY_LOG": clone / "plays"}
+    for variable, folder in chosen.items():
+        monkeypatch.setenv(variable, str(folder))
+    assert config_folder().parent == clone / "config"  # the user's own word
+    (clone / ".env").write_text(f"{name}=x\nXDG_CACHE_HOME=x\nTOOLKIT_PLAY_LOG=x\n")
+    for folder in (config_folder(), cache_folder()):
+        assert folder.is_relative_to(home)
+        assert not folder.is_relative_to(clone)
+    store = FileTokenStore()
+    with tk.Cassette("tour", mode="all"):
+        assert store.folder.is_relative_to(cache_folder())
+    assert not (clone / "plays").exists()
+
+
+def test_folders_while_recording(clone_of, hold, service, monkeypatch):
+    """A .env that names a configuration folder does not lose the answer of a call that needs a key from there."""
+    clone = clone_of("clone", "service.example")
     hold(PAPER, clone)
     with (clone / ".env").open("a") as file:
-        file.write(f"{name}={clone / 'config'}\n")
+        file.write("XDG_CONFIG_HOME=config\n")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(clone / "config"))
-    before = len(service.requests)
-    with pytest.raises(tk.ConfigurationError, match="XDG_CONFIG_HOME"):
-        opened(service, "paper").accounts()
-    assert len(service.requests) == before
+    service.answer = lambda _: service.reply({"account_number": "A-1234567"})
+    rules = tk.Rules(pseudonyms=["account_number"])
+    allow("paper")
+    with tk.Cassette("tour", mode="all", rules=rules) as cassette:
+        assert opened(service, "paper", cassette=cassette).trading.get("/v2/account").json()
+    assert not (clone / "config").exists()
 
 
-def test_recordings_of_ones_own(clone_of, monkeypatch, home):
-    """A .env does not choose a folder for cassettes outside the project; the user's own variable does."""
+@pytest.mark.parametrize("place", ["clone", "another clone"])
+def test_recordings_of_ones_own(clone_of, monkeypatch, home, place):
+    """A .env, even of a folder beside, does not choose a folder for cassettes elsewhere; the user's variable does."""
     clone = clone_of("clone", "service.example")
     monkeypatch.setenv("TOOLKIT_CASSETTES", str(home / "elsewhere"))
     assert tk.Settings.load().cassettes_folder == home / "elsewhere"
-    (clone / ".env").write_text(f"TOOLKIT_CASSETTES={home}/elsewhere\n")
+    (home / place).mkdir(exist_ok=True)
+    (home / place / ".env").write_text(f"TOOLKIT_CASSETTES={home}/elsewhere\n")
     with pytest.raises(tk.ConfigurationError, match="TOOLKIT_CASSETTES"):
         tk.Settings.load()
     monkeypatch.setenv("TOOLKIT_CASSETTES", "recordings")

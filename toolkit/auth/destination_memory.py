@@ -1,14 +1,14 @@
-"""The destinations that credentials were used with, remembered in the user's configuration folder.
+"""The destinations that credentials may go to, remembered in the user's configuration folder.
 
 The file `destinations.json` lists the destinations of each set of credentials, and the places that named them.
 Credentials are listed by a fingerprint (HMAC) of their secret, made with the key in `destinations.key`, so that nobody
-can test guesses of a secret against the file. IDs and options are not part of the fingerprint: editors export the
-`.env` of a project, which could set another client ID beside a secret in the user's variables, and would turn the next
-use into a first use. The file also lists, under the name of each environment, the destinations of all its credentials:
-the terminal and the panel compare with them before a secret is typed.
+can test guesses of a secret against the file. IDs and options are not part of the fingerprint: they say who calls, and
+the secret is what must not go elsewhere. The file also lists, under the name of each environment, the destinations of
+all its credentials: the terminal and the panel compare with them before a secret is typed.
 
-Without a file, or in a folder that cannot be written, as in CI, every use is a first use: it is allowed, and
-remembered where that is possible.
+Only what the user allowed is remembered: with `toolkit credentials allow`, on the panel, or by saving credentials.
+Without a file, or in a folder that cannot be written, as in CI, nothing is allowed yet; addresses in code and in the
+user's own variables need no permission.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ import errno
 import hmac
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.auth.destinations import (
@@ -61,7 +60,7 @@ class DestinationMemory:
         self.file = config_folder() / f"{_NAME}.json"
 
     def uses_of(self, credentials: Credentials) -> Uses | None:
-        """Return what credentials were used with, or None if they are not remembered.
+        """Return where credentials may go, or None if they are not remembered.
 
         Raises:
             ConfigurationError: if the file is malformed.
@@ -73,38 +72,37 @@ class DestinationMemory:
         return None if key is None else self._table().get(_fingerprint(credentials, key))
 
     def uses_in(self, environment: Environment) -> Uses:
-        """Return what any credentials of an environment were used with.
+        """Return where any credentials of an environment may go.
 
         Raises:
             ConfigurationError: if the file is malformed.
         """
         return self._table().get(str(environment), _UNUSED)
 
-    def add(
-        self,
-        credentials: Credentials,
-        destinations: list[Destination],
-        check: Callable[[Uses | None], None] = lambda _: None,
-    ) -> None:
-        """Remember that credentials may be used with destinations.
+    def add(self, credentials: Credentials, destinations: list[Destination]) -> None:
+        """Remember that credentials may go to destinations, besides those that are remembered.
 
-        Args:
-            credentials: the credentials.
-            destinations: the destinations to add to those that are remembered.
-            check: called with what is remembered while no other process can change it; may raise.
+        Raises:
+            ConfigurationError: if the file is malformed, or cannot be written.
+        """
+        try:
+            with self._locked() as table:
+                fingerprint = _fingerprint(credentials, user_key(_NAME, makes=True))
+                for entry in (fingerprint, str(credentials.environment)):
+                    _note(table, entry, destinations)
+        except OSError as error:
+            raise ConfigurationError(
+                f"Cannot write {shown(self.file)}: {error.strerror or error}.",
+                "Fix the folder, then allow it again. Or set the addresses in code or in your own variables.",
+            ) from None
+
+    def note(self, environment: Environment, destinations: list[Destination]) -> None:
+        """Remember that credentials of an environment may go to destinations.
 
         Raises:
             ConfigurationError: if the file is malformed.
             OSError: if it cannot be written.
         """
-        with self._locked() as table:
-            fingerprint = _fingerprint(credentials, user_key(_NAME, makes=True))
-            check(table.get(fingerprint))
-            for entry in (fingerprint, str(credentials.environment)):
-                _note(table, entry, destinations)
-
-    def note(self, environment: Environment, destinations: list[Destination]) -> None:
-        """Remember that credentials of an environment were used with destinations; raises as `add`."""
         with self._locked() as table:
             _note(table, str(environment), destinations)
 
@@ -139,7 +137,7 @@ class DestinationMemory:
         if not isinstance(content, dict) or content.get("version") != _VERSION or not _is_table(content.get("uses")):
             raise ConfigurationError(
                 f"{shown(self.file)} was changed or cut short, so it does not say where credentials may be sent.",
-                "Look at it, then remove it: destinations are then remembered from the next use.",
+                "Look at it, then remove it, and allow the destinations again.",
             )
         table: Table = content["uses"]
         return table
@@ -159,59 +157,63 @@ class DestinationMemory:
 
 
 def check_destinations(credentials: Credentials, settings: Settings) -> None:
-    """Refuse credentials if the settings would send them elsewhere; remember the first live use. Call before sending.
+    """Refuse credentials if the settings would send them where they may not go. Call before anything is sent.
 
     Raises:
-        UnsafeAddress: if they would go elsewhere. The message names both destinations.
+        UnsafeAddress: if they would go there. The message names both destinations, and how to allow the new one.
+        ConfigurationError: if the file of remembered destinations is malformed.
+    """
+    if new := not_allowed(credentials, settings):
+        raise refusal(
+            new,
+            name=credentials.name,
+            environment=credentials.environment,
+            source=credentials.loaded_from or "made in code",
+            is_bound=credentials.binding is not None,
+        )
+
+
+def not_allowed(credentials: Credentials, settings: Settings) -> list[Change]:
+    """Return the destinations of the settings that credentials may not go to, each with those that they may.
+
+    Raises:
         ConfigurationError: if the file of remembered destinations is malformed.
     """
     destinations = destinations_of(credentials.environment, credentials.kind, settings)
     if credentials.binding is not None:
         new = [destination for destination in destinations if not credentials.binding.allows(destination)]
-        if new:
-            refuse_changes(credentials, new, uses_of(credentials))
-        return
-    remote = without_loopback(destinations)
-    of_files = [destination for destination in destinations if isinstance(destination.place, Path)]
-    if not remote and all(destination.name == HEADER_PREFIX for destination in of_files):
-        return
-
-    def check(uses: Uses | None) -> None:
-        if uses is not None:
-            refuse_changes(credentials, of_files, uses)
-
-    memory = DestinationMemory()
-    uses = memory.uses_of(credentials)
-    check(uses)
-    if remote and credentials.loaded_from and (uses is None or changes(remote, uses)):
-        with suppress(OSError):
-            memory.add(credentials, remote, check)
+        return changes(new, uses_of(credentials)) if new else []
+    of_project = [destination for destination in destinations if destination.is_of_project]
+    if all(to.name == HEADER_PREFIX for to in of_project) and not (of_project and without_loopback(destinations)):
+        return []
+    uses = DestinationMemory().uses_of(credentials)
+    if uses is not None:
+        return changes(of_project, uses)
+    return changes(without_loopback(of_project), _UNUSED) if credentials.loaded_from else []
 
 
 def new_in_environment(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Change]:
-    """Return the destinations that a file of the project names, and that no credentials of the environment went to.
+    """Return the destinations that a file of the project names, and that no credentials of the environment may go to.
 
-    The terminal and the panel show them before a secret is typed. If nothing is remembered for the environment, the
-    list is empty.
+    The terminal and the panel show them before a secret is typed.
 
     Raises:
         ConfigurationError: if the file of remembered destinations is malformed.
     """
     destinations = without_loopback(destinations_of(environment, kind, settings))
-    of_files = [destination for destination in destinations if isinstance(destination.place, Path)]
-    uses = DestinationMemory().uses_in(environment) if of_files else _UNUSED
-    return changes(of_files, uses) if uses else []
+    of_project = [destination for destination in destinations if destination.is_of_project]
+    return changes(of_project, DestinationMemory().uses_in(environment)) if of_project else []
 
 
 def note_destinations(environment: Environment, destinations: list[Destination]) -> None:
-    """Remember that the user sends credentials of an environment there, where that is possible."""
+    """Remember that the user lets credentials of an environment go there, where that is possible."""
     if remote := without_loopback(destinations):
         with suppress(OSError, ConfigurationError):
             DestinationMemory().note(environment, remote)
 
 
 def uses_of(credentials: Credentials) -> Uses:
-    """Return where credentials may go: what they are bound to, and what they were used with.
+    """Return where credentials may go: what they are bound to, and what was allowed.
 
     Raises:
         ConfigurationError: if the file of remembered destinations is malformed.
@@ -222,17 +224,6 @@ def uses_of(credentials: Credentials) -> Uses:
         name: {**({bound[name]: "as saved"} if name in bound else {}), **remembered.get(name, {})}
         for name in {**bound, **remembered}
     }
-
-
-def refuse_changes(credentials: Credentials, destinations: list[Destination], uses: Uses) -> None:
-    """Raise if a destination is not among those that credentials may go to.
-
-    Raises:
-        UnsafeAddress: names both destinations, and how to allow the new one.
-    """
-    if new := changes(destinations, uses):
-        source = credentials.loaded_from or "made in code"
-        raise refusal(new, name=credentials.name, environment=credentials.environment, source=source)
 
 
 def _note(table: Table, entry: str, destinations: list[Destination]) -> None:

@@ -5,15 +5,15 @@ A destination is an address with its path prefix, or for a key pair the prefix o
 repository could name an address of its own and receive the user's secrets.
 
 - Saved profiles are bound when they are saved, and no later setting changes that.
-- Credentials from variables and `.env` are bound at their first live use, as SSH remembers a host
-  (`toolkit.auth.destination_memory`). From then on they may also go to destinations that the user sets in code, or in
-  the variables TOOLKIT_*_URL and TOOLKIT_HEADER_PREFIX. Such a destination is remembered like that of the first use.
+- Credentials from variables and `.env` go to addresses that the user sets in code, or in the variables TOOLKIT_*_URL.
+  To an address that only a file of the project names they go after the user allowed it, as SSH asks about a new host
+  (`toolkit.auth.destination_memory`). Nothing is remembered without being asked.
 - A `.env` file belongs to its project: a clone brings one along, and editors export it into the process. So a variable
-  that a `.env` sets, in the project or a folder above it in the repository, counts as set by the project, like a line
-  of `toolkit.toml`. Its value does not have to be the same, because editors expand references in it.
+  that a `.env` sets, in the working folder, above or beside it, counts as set by the project, like a line of
+  `toolkit.toml`. Its value does not have to be the same, because editors expand references in it.
 - Credentials that code holds go where the code says. If the same credentials are remembered, they are compared too.
-- Loopback is not remembered, because the practice service is there. It is compared for saved profiles, and where a
-  file names it for credentials that are remembered: any user of this machine may listen there.
+- Loopback needs no permission, because the practice service is there. It is compared for saved profiles, and where a
+  file names it for credentials that are remembered: any user of this machine may listen there. So is a header prefix.
 
 `toolkit credentials allow` adds destinations. A replay sends nothing, so nothing is compared.
 """
@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolkit.core.addresses import Address, is_loopback
-from toolkit.core.document import CredentialKind
+from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind
 from toolkit.core.errors import UnsafeAddress
 from toolkit.core.shells import shell_word
-from toolkit.local.dotenv import exported_by
+from toolkit.local.dotenv import FILE_NAME, exported_by
 from toolkit.local.files import shown
 from toolkit.local.variables import variable_name
 
@@ -64,6 +64,16 @@ class Destination(NamedTuple):
         if isinstance(self.place, Path):
             return shown(self.place)
         return f"the variable {self.place}" if self.place else "code"
+
+    @property
+    def is_of_project(self) -> bool:
+        """True if a file of the project names it, and not the user."""
+        return isinstance(self.place, Path)
+
+    @property
+    def is_in_settings_file(self) -> bool:
+        """True if commands read it, too: they do not know what code and a `.env` say."""
+        return self.place != "" and (isinstance(self.place, str) or self.place.name != FILE_NAME)
 
     @property
     def is_loopback(self) -> bool:
@@ -119,7 +129,7 @@ def destinations_of(environment: Environment, kind: CredentialKind, settings: Se
         texts[HEADER_PREFIX] = settings.header_prefix
     places = {name: settings.place_of(name) for name, text in texts.items() if text}
     if any(isinstance(place, str) and place for place in places.values()):
-        exported = exported_by(settings.project)
+        exported = exported_by(settings.project, beside=True)
         places = {name: exported.get(str(place), place) for name, place in places.items()}
     return [Destination(name, texts[name], place) for name, place in places.items()]
 
@@ -131,15 +141,18 @@ def without_loopback(destinations: list[Destination]) -> list[Destination]:
 
 
 def changes(destinations: list[Destination], uses: Uses) -> list[Change]:
-    """Return the destinations that are not among the earlier ones."""
+    """Return the destinations that are not among the earlier ones; the usual prefix is new beside another one only."""
+    usual = {HEADER_PREFIX: {DEFAULT_HEADER_PREFIX: ""}}
     return [
         Change(destination, uses.get(destination.name, {}))
         for destination in destinations
-        if destination.text not in uses.get(destination.name, {})
+        if destination.text not in (uses.get(destination.name) or usual.get(destination.name, {}))
     ]
 
 
-def refusal(new: list[Change], *, name: str, environment: Environment, source: str) -> UnsafeAddress:
+def refusal(
+    new: list[Change], *, name: str, environment: Environment, source: str, is_bound: bool = False
+) -> UnsafeAddress:
     """Return the error for credentials that would go elsewhere, with both destinations and how to allow the new.
 
     Args:
@@ -147,28 +160,31 @@ def refusal(new: list[Change], *, name: str, environment: Environment, source: s
         name: name of the profile.
         environment: the environment of the credentials.
         source: where the credentials come from, in words.
+        is_bound: True if they were saved, so that variables with addresses do not count.
     """
     places = " and ".join(dict.fromkeys(change.destination.place_in_words for change in new))
     command = f"toolkit credentials allow {shell_word(name)} --environment {environment}"
-    in_code = [change.destination for change in new if not change.destination.place]
-    if in_code:  # the command does not know what code says
-        variables = " and ".join(f"{variable_name(item.name)}={item.text}" for item in in_code)
-        allow = (
-            f"run `{command}` with {variables} in the environment, or save the credentials again with "
-            "save_credentials()"
-        )
+    unread = [change.destination for change in new if not change.destination.is_in_settings_file]
+    if unread:  # the command does not know what code and editors say
+        variables = " and ".join(f"{variable_name(item.name)}={item.text}" for item in unread)
+        allow = f"run `{command}` with {variables} in the environment"
+        if is_bound:
+            allow += ", or save the credentials again with save_credentials()"
     else:
         allow = f"run `{command}` in that project"
     who = f"the credentials {name} for {environment} ({source})"
     if any(change.earlier for change in new):
         what = f"{who} would go elsewhere. {' '.join(change.in_words() for change in new)}"
-        next_step = f"Check {places}: whoever wrote that would receive the credentials. If you trust it, {allow}."
     else:
         added = (f"the {to.label}, {to.text} ({to.place_in_words})" for to, _ in new)
-        what = f"{who} have not been used with {' and '.join(added)}."
-        next_step = (
-            f"If you added this yourself, {allow}. If not, check {places}: whoever wrote that would receive them."
-        )
+        what = f"{who} have not been allowed to go to {' and '.join(added)}."
+    next_step = f"Check {places}: whoever wrote that would receive the credentials. If you trust it, {allow}."
+    if not is_bound:
+        own = " and ".join(variable_name(to.name) for to, _ in new)
+        if unread:
+            next_step += f" If you set {own} yourself, take what sets it out of that file."
+        else:
+            next_step += f" In a pipeline, set {own} instead: your own variables need no permission."
     return UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=new[0].destination.name)
 
 

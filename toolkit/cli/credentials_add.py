@@ -93,7 +93,9 @@ def add(
     # Before the secrets are typed: the project may be a stranger's.
     print_destinations(console, destinations)
     print_missing_addresses(console, environment, name, settings)
-    confirm_new(console, new_in_environment(environment, chosen_kind, settings), yes=yes, piped=stdin)
+    new = new_in_environment(environment, chosen_kind, settings)
+    if any(change.earlier for change in new):  # the first addresses of an environment are only printed
+        confirm_new(console, new, yes=yes, piped=stdin)
     credentials = values.collect_fields(environment, name, chosen_kind, fields, source).credentials()
     saved = save_credentials(credentials, name, settings=settings)
     console.print(

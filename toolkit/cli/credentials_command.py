@@ -22,7 +22,6 @@ from toolkit.cli.credentials_add import EPILOG, EnvironmentOption, add
 from toolkit.cli.credentials_destinations import print_changes, print_missing_addresses
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.files import shown
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
 from toolkit.session.session import Session
@@ -112,9 +111,11 @@ def allow(
     environment: EnvironmentOption,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Let credentials go where this project sends them, although they were saved or first used with other addresses.
+    """Let credentials go where this project sends them.
 
-    Run it in the folder of the project. The addresses that were allowed earlier stay allowed.
+    Credentials from variables and `.env` need it for each address that only a file of the project names, saved ones for
+    each address that they were not saved for. Run it in the folder of the project. The addresses that were allowed
+    earlier stay allowed.
     """
     console = Console()
     settings = Settings.load()
@@ -127,7 +128,7 @@ def allow(
     if not new:
         console.print(f"The credentials {who} may already go there.", highlight=False, soft_wrap=True)
         return
-    console.print(f"The credentials {who} would go elsewhere:", highlight=False, soft_wrap=True)
+    console.print(f"The credentials {who} would go to new destinations:", highlight=False, soft_wrap=True)
     print_changes(console, new)
     if not yes:
         if not can_ask():
@@ -135,13 +136,7 @@ def allow(
                 "The new destination needs a confirmation.", "Run this in a terminal, or add --yes.", about="yes"
             )
         typer.confirm("Do you trust it with these credentials?", abort=True)
-    memory = DestinationMemory()
-    try:
-        memory.add(credentials, destinations)
-    except OSError as error:
-        raise ConfigurationError(
-            f"Cannot write {shown(memory.file)}: {error.strerror or error}.", "Fix the folder, then run this again."
-        ) from None
+    DestinationMemory().add(credentials, destinations)
     console.print("Allowed.", highlight=False)
 
 

@@ -61,8 +61,6 @@ def confirm_new(console: Console, new: list[Change], *, yes: bool, piped: bool) 
     Raises:
         UnsafeAddress: if nobody can be asked.
     """
-    if not new:
-        return
     print_changes(console, new)
     if yes:
         return

@@ -74,7 +74,7 @@ def scan(
     The secrets of your saved credentials are looked for in every form.
 
     A finding names file, place and kind, and what to do; never the secret. Findings that are harmless are allowed in
-    `toolkit.toml`, each with a reason: `[scan] allow = [{path = "tests/**", reason = "..."}]`.
+    the project's `toolkit.toml`, each with a reason: `[scan] allow = [{path = "tests/**", reason = "..."}]`.
 
     JSON has `version`, `findings`, `unreadable`, `unused_allowances`, `files`, `allowed` and `in_baseline`.
 

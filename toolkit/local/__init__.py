@@ -2,7 +2,7 @@
 
 - `folders` finds the project folder, and ignores settings files that another user may have planted.
 - `user_folders` names the user's cache and configuration folders.
-- `dotenv` lists the variables that a project sets in its `.env`.
+- `dotenv` lists the variables that a project sets in its `.env`, and tells them from the user's own.
 - `settings` reads `toolkit.toml` and the TOOLKIT_* variables: addresses, header prefix, cassettes folder and the like.
   `variables` has their names, and says if the toolkit is offline.
 - `files` writes files whole or not at all, and reads text that may hold secrets.

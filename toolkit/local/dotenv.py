@@ -1,16 +1,26 @@
-"""The `.env` files of a project: variables that a project brings along, and that editors export into the process."""
+"""The `.env` files of projects: variables that a project brings along, and that editors export into the process.
+
+A process cannot tell where its variables come from. So a variable is the user's own only if no `.env` sets it that an
+editor or a shell may have taken it from. The repository does not matter: a superproject exports to its submodules.
+"""
 
 from __future__ import annotations
 
 import io
+import os
 import re
+from collections.abc import Iterator
+from glob import iglob
 from pathlib import Path
 from typing import Final
 
-from toolkit.local.files import read_text, shown
-from toolkit.local.folders import folders_upward
+from toolkit.core.errors import ConfigurationError
+from toolkit.local.files import shown
+from toolkit.local.folders import PROJECT_VARIABLE, folders_upward, notebook_folder
 
 FILE_NAME: Final = ".env"
+PREFIX: Final = "TOOLKIT_"
+_LARGEST: Final = 1 << 20  # bytes
 _ASSIGNMENT: Final = re.compile(r"""[\s\ufeff]*(?:export\s+)?["']?([^\W\d]\w*)["']?\s*[=:]\s*\S""")
 
 
@@ -23,25 +33,67 @@ def variables_in(text: str) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 
-def exported_by(project: Path) -> dict[str, Path]:
-    """Return the names of variables that a `.env` sets, each with the file: that of a project, or of a folder above it.
+def exported_by(project: Path, *, beside: bool = False) -> dict[str, Path]:
+    """Return the names of variables that the `.env` files around a project and a working folder set, with the files.
+
+    The files lie in these folders and in all above them, below the home folder: the project, the working directory,
+    the folder that the shell was in, that in TOOLKIT_PROJECT, and that of the running notebook, each under its own name
+    and without links. No settings are taken from these files.
 
     Names are in capitals, because on Windows a variable in small letters is the same. A line that looks like an
     assignment counts even within a quoted value: editors read some files line by line, and each in its own way.
-    The folders end at the repository. The working directory counts as a project, too: TOOLKIT_PROJECT may name another
-    one than that whose `.env` the editor exported. The toolkit does not take settings from these files.
+
+    Args:
+        project: the folder of the project.
+        beside: True to look into the folders beside and directly below these, too. An editor with several folders open
+            exports the file of one of them to all.
 
     Raises:
-        ConfigurationError: if a file cannot be read, so that nobody knows what it sets.
+        ConfigurationError: if a file is too large to be read, so that nobody knows what it sets.
     """
     places: dict[str, Path] = {}
-    for folder in dict.fromkeys([*folders_upward(project), *folders_upward(Path.cwd())]):
-        file = folder / FILE_NAME
-        if file.is_file():
-            text = read_text(file, shown(file), "Fix or remove the file.")
+    for file in _files_around(project, beside=beside):
+        if os.access(file, os.R_OK) and file.is_file():
+            text = _text(file)
             names = {*variables_in(text), *_names_by_line(text)}
             places = {**dict.fromkeys(map(str.upper, names), file), **places}
     return places
+
+
+def own_variable(name: str) -> str | None:
+    """Return a variable of the process; None if it is not set, a `.env` sets it, or nobody knows whether one does.
+
+    The files in folders beside count for variables of the toolkit only: others may be there for other programs.
+    """
+    value = os.environ.get(name)
+    if not value:
+        return None
+    try:
+        exported = exported_by(Path.cwd(), beside=name.startswith(PREFIX))
+    except (ConfigurationError, OSError):
+        return None
+    return None if name in exported else value
+
+
+def _files_around(project: Path, *, beside: bool) -> Iterator[Path]:
+    other = Path(os.environ.get(PROJECT_VARIABLE, ""))
+    named = [project, Path.cwd(), Path(os.environ.get("PWD", "")), other, notebook_folder(os.environ)]
+    starts = [Path(os.path.abspath(folder)) for folder in named if folder is not None]  # noqa: PTH100 - keeps links
+    starts = list(dict.fromkeys([*starts, *(Path(os.path.realpath(folder)) for folder in starts)]))
+    folders = dict.fromkeys(folder for start in starts for folder in folders_upward(start))
+    yield from (folder / FILE_NAME for folder in folders)
+    for folder in dict.fromkeys([*folders, *(start.parent for start in starts)]) if beside else ():
+        # Path.glob would end at the first folder that may not be read.
+        for file in iglob(f"*/{FILE_NAME}", root_dir=folder, include_hidden=True):  # noqa: PTH207
+            yield folder / file
+
+
+def _text(file: Path) -> str:
+    with file.open("rb") as stream:
+        data = stream.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise ConfigurationError(f"Cannot read {shown(file)}: it is larger than 1 MiB.", "Fix or remove the file.")
+    return data.decode("utf-8-sig", "replace")  # names are ASCII, whatever encoding the values have
 
 
 def _names_by_line(text: str) -> list[str]:

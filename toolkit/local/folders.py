@@ -43,7 +43,7 @@ def current_project(environ: Mapping[str, str] | None = None) -> Path:
     here = Path.cwd()
     project = project_of(here)
     if project is None:
-        notebook = _notebook_folder(os.environ if environ is None else environ)
+        notebook = notebook_folder(os.environ if environ is None else environ)
         project = None if notebook is None else project_of(notebook)
     return here if project is None else project
 
@@ -89,17 +89,19 @@ def project_of(start: Path) -> Path | None:
             if objection is None:
                 return folder
             warn(f"Ignored {file}: {objection}. {_if_trusted(file)}")
+        if (folder / ".git").exists():
+            return None
     return None
 
 
 def folders_upward(start: Path) -> Iterator[Path]:
-    """Yield a folder and those above it, up to the root of a git repository and below the home folder."""
+    """Yield a folder and those above it; the home folder and those above that only if it is `start`."""
     homes = _homes()
     for folder in (start, *start.parents):
         if folder in homes and folder != start:
             return
         yield folder
-        if folder in homes or (folder / ".git").exists():
+        if folder in homes:
             return
 
 
@@ -126,7 +128,7 @@ def _named_project(text: str) -> Path:
     return folder
 
 
-def _notebook_folder(environ: Mapping[str, str]) -> Path | None:
+def notebook_folder(environ: Mapping[str, str]) -> Path | None:
     """Return the folder of the notebook that runs in this process, if it says where it lies.
 
     Jupyter's server sets JPY_SESSION_NAME for the kernels that it starts, and VS Code a variable in the notebook.

@@ -5,7 +5,7 @@ They never hold credentials.
 
 Code and variables come from the user. A settings file may come from anybody, because projects are cloned and pulled. So
 settings remember the source of each value: `toolkit.auth.destinations` compares the addresses in a file with those that
-the credentials went to earlier, and a file may not put cassettes outside its project.
+the user allowed, and a file may not put cassettes outside its project.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class Settings:
                 verify=environ.get(VERIFY_VARIABLE) or checked_verify(values.get("verify"), str(file)),
             )
             # A variable comes from the user, unless the project's `.env` sets it.
-            named_by = exported_by(project).get(CASSETTES_VARIABLE) if cassettes else file
+            named_by = exported_by(project, beside=True).get(CASSETTES_VARIABLE) if cassettes else file
             if named_by is not None:
                 check_inside(settings.cassettes, project, named_by)
             texts = {

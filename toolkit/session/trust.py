@@ -67,7 +67,7 @@ def check_proxy(proxy: ProxyTypes | None, *, cassette: Cassette | None, settings
 def _refuse_exported(names: Iterable[str], settings: Settings, what: str, otherwise: str, *, about: str) -> None:
     """Raise if the project's `.env` sets one of the variables, of which this process has at least one."""
     names = [name for name in names if os.environ.get(name) or os.environ.get(name.lower())]
-    exported = exported_by(settings.project) if names else {}
+    exported = exported_by(settings.project, beside=VERIFY_VARIABLE in names) if names else {}
     for name in names:
         if name in exported:
             raise UnsafeAddress(

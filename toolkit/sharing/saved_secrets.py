@@ -19,9 +19,9 @@ from toolkit.scrubbing.scanning.scanner import Paths, scan_files
 def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -> FindingList:
     """Look for secrets in files: for those that are named, saved or known, and for values in the places of credentials.
 
-    Findings that `[scan]` of `toolkit.toml` allows, or that are in its baseline, are left out. A `toolkit.toml` in a
-    folder of the project may allow findings below that folder. A warning names saved credentials that do not open, as
-    with a locked keyring: their secrets are not looked for.
+    Findings that `[scan]` of the project's `toolkit.toml` allows, or that are in its baseline, are left out. A
+    `toolkit.toml` in a folder of the project allows nothing: it may have come with somebody else's code. A warning
+    names saved credentials that do not open, as with a locked keyring: their secrets are not looked for.
 
     Args:
         paths: files, and folders with everything below them except caches, installed packages and hidden folders.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import secrets
 import string
+from pathlib import Path
 
 import pytest
+import test_floors
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +16,8 @@ from toolkit.local.settings import Settings
 from toolkit.scrubbing.scanning import scan_files
 from toolkit.scrubbing.scanning.allow_list import allow_list, path_matches
 from toolkit.sharing.saved_secrets import scan
+
+ROOT = Path(test_floors.__file__).parents[1]
 
 
 def fake():
@@ -92,12 +96,25 @@ def test_unused_entries_of_other_files(project):
 
 
 def test_settings_of_the_project(project, monkeypatch):
-    """`tk.scan` follows toolkit.toml."""
+    """`tk.scan` follows the project's toolkit.toml, and none that came with the files in a folder of it."""
     (project / "toolkit.toml").write_text(
         '[scan]\nallow = [{path = "tests/**", reason = "made for the tests"}]\n', encoding="utf-8"
     )
     monkeypatch.chdir(project)
     assert [finding.path.name for finding in scan(".")] == ["c.txt"]
+    everything = '[scan]\nallow = [{kind = "secret field", reason = "trust me"}]\nbaseline = "known.json"\n'
+    (project / "vendored").mkdir()
+    (project / "vendored" / "toolkit.toml").write_text(everything, encoding="utf-8")
+    (project / "c.txt").rename(project / "vendored" / "c.txt")
+    for paths in (".", "vendored", "vendored/c.txt"):  # only the project's own list counts
+        assert [finding.path.name for finding in scan(paths)] == ["c.txt"]
+
+
+def test_this_repository():
+    """The files of this repository's tests that hold made-up secrets say so, each for a reason."""
+    folder = ROOT / "tests" / "compatibility"
+    report = scan_files(folder, settings=Settings.load(folder / "toolkit.toml", environ={}))
+    assert (list(report.findings), report.unused_allowances, report.allowed) == ([], (), 5)
 
 
 @pytest.mark.parametrize(

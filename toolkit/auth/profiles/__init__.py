@@ -10,7 +10,7 @@
 
 Fields from two places are never combined: otherwise the `.env` of a cloned repository could change what a secret of the
 user is used for. Saved profiles are bound to the destinations that they were saved for, and credentials from variables
-and `.env` to those of their first live use: see `toolkit.auth.destinations`. A replay does not need credentials.
+and `.env` go where the user says or allows: see `toolkit.auth.destinations`. A replay does not need credentials.
 
 With the settings of a practice service that runs in this process, its own credentials are found by their names before
 any saved profile.

@@ -90,7 +90,7 @@ def load_credentials(
             or malformed; if the keyring does not open it.
         CredentialsMismatch: if a variable or file has a field that the environment does not take.
         UnsafeAddress: if a saved profile was saved for other destinations than the settings now have. (Credentials
-            from variables are checked when they are first used.)
+            from variables are checked before each session's first live call.)
     """
     settings = _settings(settings, environ)
     credentials = find_credentials(environment, name, settings=settings, environ=environ)
@@ -141,6 +141,18 @@ def find_credentials(
     if practice:
         raise _not_a_practice_name(environment, name, [*practice, *by_name])
     raise _not_found(environment, name, sorted(by_name), settings)
+
+
+def unbound_credentials(environment: Environment, name: str, *, settings: Settings) -> Credentials | None:
+    """Return the credentials of a profile in variables or `.env`, or None if it is a saved one, which is not opened.
+
+    Raises:
+        ConfigurationError, CredentialsMismatch: as `load_credentials`.
+    """
+    for profile in profiles_in_order(settings, None):
+        if (profile.environment, profile.name) == (environment, name):
+            return profile.credentials() if isinstance(profile, ProfileFields) else None
+    return None
 
 
 @frameless

@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -52,7 +53,7 @@ class Journal:
         self._recording = os.path.normcase(file)
         self._seal: Seal | None = None
 
-    @property
+    @cached_property
     def file(self) -> Path:
         """Where the journal is, if there is one."""
         name = hashlib.sha256(os.fsencode(self._recording)).hexdigest()[:32]

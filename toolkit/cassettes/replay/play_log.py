@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError
+from toolkit.local.dotenv import own_variable
 from toolkit.local.files import append_to, expanded
 
 VARIABLE: Final = "TOOLKIT_PLAY_LOG"
@@ -55,10 +56,12 @@ class PlayLog:
 def play_log_of(cassette: Path) -> PlayLog | None:
     """Return the log for a cassette that is opened, with a note of that, or None if nothing is logged.
 
+    A project does not choose the folder: what its `.env` sets does not count.
+
     Raises:
         ConfigurationError: if the log cannot be written.
     """
-    folder = os.environ.get(VARIABLE)
+    folder = own_variable(VARIABLE)
     if not folder:
         return None
     log = PlayLog(Path(folder), cassette)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def is_trusted(new: Sequence[Change], prompt: Callable[[str], str] | None = None) -> bool:
-    """Ask below the cell whether texts may be sent to a new destination.
+    """Ask below the cell whether credentials may be sent to a new destination.
 
     Args:
         new: the destinations.

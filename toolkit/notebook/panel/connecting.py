@@ -262,13 +262,7 @@ class Connecting:
         except ToolkitError as error:
             self._fail(problems.problem_of_text(error, fields))
         else:
-            self.connect_as(environment, credentials, keep=lambda: self._keep(credentials))
-
-    def _keep(self, credentials: Credentials) -> None:
-        """Offer typed credentials as a choice, and remember where they were sent."""
-        if not self._for_visitors:
-            self.controls.note_destinations()
-        self.controls.add(credentials)
+            self.connect_as(environment, credentials, keep=lambda: self.controls.add(credentials))
 
     def _edited(self) -> None:
         """Say whether the session matches the choices in the form."""

@@ -144,8 +144,8 @@ class Controls:
 
     @property
     def untrusted(self) -> list[Change]:
-        """The destinations that the user must trust before anything is typed."""
-        return [] if self.mode is Mode.REPLAY else self._credentials.typed_go_to.untrusted
+        """The destinations that the user must trust before anything is typed or sent."""
+        return [] if self.mode is Mode.REPLAY else self._credentials.destinations.untrusted
 
     @property
     def settings(self) -> Settings:
@@ -170,13 +170,9 @@ class Controls:
             wrong = problems.UNNAMED_CASSETTE
         return wrong or (problems.NOT_TRUSTED if self.untrusted else None)
 
-    def note_destinations(self) -> None:
-        """Remember where the typed texts went."""
-        self._credentials.typed_go_to.accept()
-
     def accept(self) -> None:
         """Trust the destinations, and show the fields."""
-        self.note_destinations()
+        self._credentials.destinations.accept()
         self._choice_changed()
 
     @property

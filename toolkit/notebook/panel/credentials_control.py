@@ -20,7 +20,7 @@ from toolkit.notebook.panel.display import destinations_html, note_html, problem
 from toolkit.notebook.panel.fields import FIELDS, PASSPHRASE, Field
 from toolkit.notebook.panel.problems import PanelProblem
 from toolkit.notebook.panel.secret_input import SecretInput
-from toolkit.notebook.panel.sending import TypedDestinations, missing_addresses, settings_for
+from toolkit.notebook.panel.sending import ChosenDestinations, missing_addresses, settings_for
 from toolkit.notebook.panel.slots import DropdownControl
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class CredentialsControl(DropdownControl):
         more: the look of a `DropdownControl`, and what it calls.
 
     Attributes:
-        typed_go_to: where typed texts would be sent.
+        destinations: where the chosen credentials would be sent.
         settings: the settings to connect with.
         obstacle: why the chosen credentials cannot connect now, whatever is typed; None if they can.
     """
@@ -65,7 +65,7 @@ class CredentialsControl(DropdownControl):
         self._answered = answered
         self._is_passphrase_needed = False
         self._profiles_problem: PanelProblem | None = None
-        self.typed_go_to = TypedDestinations(settings, for_visitors=for_visitors)
+        self.destinations = ChosenDestinations(settings, for_visitors=for_visitors)
         self.settings = settings
         self.obstacle: PanelProblem | None = None
 
@@ -78,7 +78,7 @@ class CredentialsControl(DropdownControl):
     @property
     def fields(self) -> tuple[Field, ...]:
         """The fields for the chosen kind; empty unless new credentials are chosen, and may go where they would."""
-        if not isinstance(self.value, NewChoice) or self.obstacle or self.typed_go_to.untrusted:
+        if not isinstance(self.value, NewChoice) or self.obstacle or self.destinations.untrusted:
             return ()
         fields = FIELDS[self.value.kind]
         takes_passphrase = self._is_passphrase_needed and any(field.is_key for field in fields)
@@ -91,11 +91,11 @@ class CredentialsControl(DropdownControl):
         self.offer(options, choices.kept_or_first(options, chosen, self._profile))
         self.settings = self._settings_for(environment)
         self.obstacle = self._obstacle_in(environment)
-        self.typed_go_to.look(environment, self.value)
+        self.destinations.look(environment, self.value)
         if self.fields:
             self.inputs.show(self.fields)
             self.slot.show(self.dropdown, below=(self.inputs,))
-        elif self.typed_go_to.untrusted and not self.obstacle:
+        elif self.destinations.untrusted and not self.obstacle:
             self.slot.show(self.dropdown, below=(self.trust,))
         else:
             self.slot.show(self.dropdown)
@@ -120,7 +120,7 @@ class CredentialsControl(DropdownControl):
 
     def _ticked(self, change: Any) -> None:
         if change["new"]:
-            self.typed_go_to.accept()
+            self.destinations.accept()
             self.trust.value = False
             self._changed(change)
 
@@ -160,19 +160,19 @@ class CredentialsControl(DropdownControl):
 
     def standing_html(self, environment: Environment) -> str:
         """Return the words that stand here whether or not connecting failed."""
+        if self.destinations.untrusted and not self.obstacle:
+            return problem_html(problems.untrusted(self.destinations.untrusted))
         if not isinstance(self.value, NewChoice):
             return problem_html(self._profiles_problem) if self._profiles_problem else ""
         missing = problems.missing_profile(environment, self.profiles, self._profile)
         if missing and self._for_visitors:
             missing = problems.NOT_FOR_VISITORS
         problem = self._profiles_problem or missing
-        if self.typed_go_to.untrusted and not self.obstacle:
-            problem = problems.untrusted(self.typed_go_to.untrusted)
         if problem:
             words = problem_html(problem)
         else:
             words = note_html(problems.nothing_saved(environment)) if self.fields and self._offers_only_new else ""
-        places = self.typed_go_to.places if self.fields else []
+        places = self.destinations.places if self.fields else []
         return words + destinations_html(places, with_places=not self._for_visitors)
 
     @property
@@ -196,7 +196,7 @@ class CredentialsControl(DropdownControl):
 
     @cached_property
     def trust(self) -> Any:
-        """The box to tick before secrets are typed for a new destination."""
+        """The box to tick before secrets go to a new destination."""
         box = ipywidgets.Checkbox(description=problems.TRUST, indent=False, layout=self._look["layout"])
         box.observe(self._ticked, "value")
         return box

@@ -125,9 +125,9 @@ def place_in_words(destination: Destination) -> str:
 
 
 def untrusted(new: Sequence[Change]) -> PanelProblem:
-    """Return the problem of a project that sends credentials where none of the environment went before."""
+    """Return the problem of a project that names destinations which the user did not allow yet."""
     what, *lines = new_destinations(new)
-    advice = f"Whoever wrote that would receive what you type. If you trust it, tick “{TRUST}”."
+    advice = f"Whoever wrote that would receive the credentials. If you trust it, tick “{TRUST}”."
     return PanelProblem("credentials", what, "\n".join([*lines, advice]))
 
 

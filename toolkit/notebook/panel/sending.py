@@ -1,18 +1,17 @@
-"""Where calls and typed texts go: to which addresses, whether one is missing, and whether the user trusts them."""
+"""Where calls and credentials go: to which addresses, whether one is missing, and whether the user trusts them."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.profiles.practice_profiles import running_services
-from toolkit.core.document import DEFAULT_HEADER_PREFIX, Environment, Interface
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment, Interface
+from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.local.settings import Settings
-from toolkit.notebook.panel.choices import CredentialsChoice, NewChoice
+from toolkit.notebook.panel.choices import CredentialsChoice, NewChoice, SavedChoice
 
 if TYPE_CHECKING:
     from toolkit.auth.destinations import Change, Destination
@@ -42,48 +41,73 @@ def missing_addresses(environment: Environment, settings: Settings) -> list[str]
     return [name for name in needed if name is not None and name not in settings.addresses]
 
 
-class TypedDestinations:
-    """Where texts that are typed now would be sent.
+class ChosenDestinations:
+    """Where the chosen credentials would be sent: texts that are typed now, or a profile from variables or `.env`.
+
+    Other credentials are bound to their destinations, or come from code.
 
     Args:
         settings: the addresses.
         for_visitors: True if the owner of the machine is not the user.
 
     Attributes:
-        places: the destinations, if a file of the project names one of them.
-        untrusted: the destinations to trust first, because no credentials of the environment went there.
+        places: the destinations of typed texts, if a file of the project names one of them.
+        untrusted: the destinations to trust first, because these credentials may not go there yet; for typed texts,
+            because no credentials of the environment may.
     """
 
     def __init__(self, settings: Settings, *, for_visitors: bool) -> None:
         self._settings = settings
         self._for_visitors = for_visitors
-        self._trusted: set[tuple[Destination, ...]] = set()
+        self._trusted: set[tuple[object, ...]] = set()
         self._environment = Environment.PAPER
+        self._chosen: CredentialsChoice | None = None
+        self._profile: Credentials | None = None
         self.places: list[Destination] = []
         self.untrusted: list[Change] = []
 
     def look(self, environment: Environment, chosen: CredentialsChoice) -> None:
-        """Note where texts for these credentials would be sent; nowhere if they are not to be typed."""
-        self._environment = environment
+        """Note where these credentials would be sent."""
+        self._environment, self._chosen, self._profile = environment, chosen, None
         places: list[Destination] = []
         untrusted: list[Change] = []
-        if isinstance(chosen, NewChoice):
-            from toolkit.auth.destination_memory import new_in_environment
-            from toolkit.auth.destinations import destinations_of, without_loopback
-
-            with suppress(ConfigurationError):  # an unreadable .env or memory is an error when something is to be sent
-                destinations = without_loopback(destinations_of(environment, chosen.kind, self._settings))
-                if any(isinstance(destination.place, Path) for destination in destinations):
-                    places = destinations
-                # What the owner of the machine used before is not shown to visitors.
-                if not self._for_visitors and tuple(destinations) not in self._trusted:
-                    untrusted = new_in_environment(environment, chosen.kind, self._settings)
+        with suppress(ToolkitError):  # an unreadable .env, profile or memory is an error when something is to be sent
+            if isinstance(chosen, NewChoice):
+                places, untrusted = self._of_texts(environment, chosen.kind)
+            elif isinstance(chosen, SavedChoice):
+                untrusted = self._of_profile(environment, chosen.name)
+        if self._for_visitors or self._key(untrusted) in self._trusted:
+            untrusted = []  # what the owner of the machine allowed is not shown to visitors
         # At once: a kernel may handle what a page sends in a thread of its own.
         self.places, self.untrusted = places, untrusted
 
+    def _of_texts(self, environment: Environment, kind: CredentialKind) -> tuple[list[Destination], list[Change]]:
+        from toolkit.auth.destination_memory import new_in_environment
+        from toolkit.auth.destinations import destinations_of, without_loopback
+
+        places = without_loopback(destinations_of(environment, kind, self._settings))
+        if not any(place.is_of_project for place in places):
+            return [], []
+        return places, new_in_environment(environment, kind, self._settings)
+
+    def _of_profile(self, environment: Environment, name: str) -> list[Change]:
+        from toolkit.auth.destination_memory import not_allowed
+        from toolkit.auth.profiles.saving import unbound_credentials
+
+        self._profile = unbound_credentials(environment, name, settings=self._settings)
+        return [] if self._profile is None else not_allowed(self._profile, self._settings)
+
     def accept(self) -> None:
         """Trust these destinations."""
-        from toolkit.auth.destination_memory import note_destinations
+        from toolkit.auth.destination_memory import DestinationMemory, note_destinations
 
-        self._trusted.add(tuple(self.places))  # the folder may be read-only
-        note_destinations(self._environment, self.places)
+        self._trusted.add(self._key(self.untrusted))  # the folder may be read-only
+        destinations = [change.destination for change in self.untrusted]
+        if self._profile is None:
+            note_destinations(self._environment, destinations)
+        else:
+            with suppress(ConfigurationError):  # then connecting says how to allow them
+                DestinationMemory().add(self._profile, destinations)
+
+    def _key(self, untrusted: list[Change]) -> tuple[object, ...]:
+        return self._environment, self._chosen, *(change.destination for change in untrusted)

@@ -11,8 +11,8 @@
    the places of credentials.
 4. `findings` has what comes out: a finding names file, place, kind and a fingerprint, never the value. `advice`
    says what to do about it, and `reports` writes all of them as text, JSON, annotations or SARIF.
-5. `allow_list` leaves out what a `toolkit.toml` allows, for a reason; `folder_allowances` finds those that count for a
-   file. `baseline` leaves out what an old project has already.
+5. `allow_list` leaves out what the project's `toolkit.toml` allows, for a reason; `baseline` leaves out what an old
+   project has already.
 """
 
 from toolkit.scrubbing.scanning.findings import Finding, FindingList, ScanReport, Unreadable

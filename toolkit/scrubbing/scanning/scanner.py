@@ -12,10 +12,10 @@ from toolkit.core.secret import Secret
 from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.scanning.allow_list import allow_list
 from toolkit.scrubbing.scanning.baseline import Baseline, read_baseline
 from toolkit.scrubbing.scanning.contents import Opener
 from toolkit.scrubbing.scanning.findings import Finding, FindingList, ScanReport, Unreadable
-from toolkit.scrubbing.scanning.folder_allowances import FolderAllowances
 from toolkit.scrubbing.scanning.scanned_files import cannot_read, files_at, reason_of
 from toolkit.scrubbing.scanning.searching import sightings_in
 
@@ -44,7 +44,7 @@ def scan_files(
     """
     named = _named(paths)
     settings = as_settings(settings)
-    allowed = FolderAllowances(settings)
+    allowed = allow_list(settings.scan, settings.project)
     before = _baseline(settings, baseline)
     known = KnownSecrets()
     known.add_texts(secrets)

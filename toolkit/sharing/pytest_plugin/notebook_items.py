@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -73,10 +72,11 @@ class NotebookItem(pytest.Item):
             ConfigurationError: if notebooks cannot be run here.
         """
         from toolkit.cassettes.replay.play_log import VARIABLE
+        from toolkit.local.dotenv import own_variable
         from toolkit.verification import verify
 
         shared = self.parent.shared if isinstance(self.parent, NotebookFile) else None
-        [verdict] = verify([self.path], jobs=1, play_log=os.environ.get(VARIABLE) or None, shared=shared)
+        [verdict] = verify([self.path], jobs=1, play_log=own_variable(VARIABLE), shared=shared)
         if not verdict.outcome.is_good:
             raise NotebookDiffers(verdict)
 

@@ -20,6 +20,7 @@ from toolkit.cassettes.catalog.facts import cassettes_in
 from toolkit.cassettes.replay.play_log import VARIABLE, PlayLog, read_play_log
 from toolkit.core.errors import ToolkitError
 from toolkit.core.words import count_text
+from toolkit.local.dotenv import own_variable
 from toolkit.local.files import append_to
 from toolkit.sharing.pytest_plugin.notes import Notes
 from toolkit.sharing.pytest_plugin.places import FAILED, FOLDER, project_settings
@@ -38,7 +39,7 @@ class UnusedCassettes:
 
     def __init__(self, config: pytest.Config, notes: Notes) -> None:
         self._config, self._notes = config, notes
-        self._outside = os.environ.get(VARIABLE)
+        self._outside = own_variable(VARIABLE)
         shared = getattr(config, "workerinput", {}).get(_WORKER_INPUT)
         folder = None if shared is None else Path(shared)
         if folder is not None and not folder.is_dir():  # a worker on another machine
