@@ -9,6 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.escaping import excerpt
+from toolkit.core.user_code import warn
 from toolkit.loans.cluster import LenderBoard, check_cluster, count_workers
 from toolkit.loans.handle import LentSession, Terms, forget_lent, note_lent
 from toolkit.loans.lender import Ask, Lender, LoanState
@@ -36,6 +38,8 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
     A rate (`per_second`) is divided by the number of workers; calls of this process come on top of it.
 
     The access token lies in the memory of the scheduler and of the workers, so a cluster on other machines needs TLS.
+    Without TLS any program on this machine reads the token of a cluster on loopback, whoever runs it: a warning says
+    so. `Client(security=True)` makes a cluster with TLS, and `Client(processes=False)` one within this process.
     Proxies come from the variables of the workers' own environment.
 
     Args:
@@ -71,6 +75,7 @@ class Loan:
         self._lender: Lender | None = None
         self._board: LenderBoard | None = None
         self._thread: threading.Thread | None = None
+        self._open_address = ""  # where any program on this machine can read the token
 
     def __repr__(self) -> str:
         state = "ended" if self._state.is_over else "open" if self._thread else "not open"
@@ -83,7 +88,9 @@ class Loan:
                 "Write async with tk.lend(session, cluster) as lent.",
                 about="cluster",
             )
-        return self._open()
+        lent = self._open()
+        self._warn()
+        return lent
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -91,7 +98,9 @@ class Loan:
         self._close()
 
     async def __aenter__(self) -> LentSession:
-        return await asyncio.to_thread(self._open)
+        lent = await asyncio.to_thread(self._open)
+        self._warn()
+        return lent
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -101,7 +110,7 @@ class Loan:
     def _open(self) -> LentSession:
         if self._thread is not None:
             raise ConfigurationError("This loan was opened already.", "Make another with tk.lend().", about="session")
-        check_cluster(self._cluster)
+        self._open_address = check_cluster(self._cluster)
         parts = self._parts
         parts.keeper.obtain()  # an error here is the caller's, not the workers'
         self._board = LenderBoard(self._cluster, self.name, self._state, self._note)
@@ -114,6 +123,14 @@ class Loan:
         if self._session is not None:
             note_lent(self.name, self._session)
         return LentSession(self._terms())
+
+    def _warn(self) -> None:
+        if self._open_address:
+            warn(
+                f"The cluster is called without TLS at {excerpt(self._open_address)}: any program on this machine, "
+                "whoever runs it, can read the lent access token there. If others use this machine, lend to a cluster "
+                "with TLS, Client(security=True), or within this process, Client(processes=False)."
+            )
 
     def _close(self) -> None:
         forget_lent(self.name)
