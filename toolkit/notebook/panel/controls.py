@@ -174,6 +174,11 @@ class Controls:
         """Remember where the typed texts went."""
         self._credentials.typed_go_to.accept()
 
+    def note_recording(self) -> None:
+        """Remember the cassette that is recorded now, which a replay starts with."""
+        if self.mode is Mode.RECORD:
+            self._cassette.recorded = self._cassette.value
+
     def accept(self) -> None:
         """Trust the destinations, and show the fields."""
         self.note_destinations()
