@@ -197,7 +197,7 @@ def test_a_failed_connection_keeps_the_session(open_panel, service, tour, monkey
     user.press()
     session, summary = user.panel.session, user.summary
     tour.write_text("no: cassette\n")
-    for mode, words in (("call", "status 401"), ("replay", "CassetteCorrupt"), ("record", "has no name")):
+    for mode in ("call", "replay", "record"):
         user.choose("mode", mode)
         if mode == "call":
             user.choose("credentials", "new key pair")
