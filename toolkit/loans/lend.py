@@ -75,7 +75,6 @@ class Loan:
         self._lender: Lender | None = None
         self._board: LenderBoard | None = None
         self._thread: threading.Thread | None = None
-        self._open_address = ""  # where any program on this machine can read the token
 
     def __repr__(self) -> str:
         state = "ended" if self._state.is_over else "open" if self._thread else "not open"
@@ -88,9 +87,8 @@ class Loan:
                 "Write async with tk.lend(session, cluster) as lent.",
                 about="cluster",
             )
-        lent = self._open()
-        self._warn()
-        return lent
+        _warn_of_open(check_cluster(self._cluster))
+        return self._open()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -98,9 +96,8 @@ class Loan:
         self._close()
 
     async def __aenter__(self) -> LentSession:
-        lent = await asyncio.to_thread(self._open)
-        self._warn()
-        return lent
+        _warn_of_open(await asyncio.to_thread(check_cluster, self._cluster))
+        return await asyncio.to_thread(self._open)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -110,7 +107,6 @@ class Loan:
     def _open(self) -> LentSession:
         if self._thread is not None:
             raise ConfigurationError("This loan was opened already.", "Make another with tk.lend().", about="session")
-        self._open_address = check_cluster(self._cluster)
         parts = self._parts
         parts.keeper.obtain()  # an error here is the caller's, not the workers'
         self._board = LenderBoard(self._cluster, self.name, self._state, self._note)
@@ -123,14 +119,6 @@ class Loan:
         if self._session is not None:
             note_lent(self.name, self._session)
         return LentSession(self._terms())
-
-    def _warn(self) -> None:
-        if self._open_address:
-            warn(
-                f"The cluster is called without TLS at {excerpt(self._open_address)}: any program on this machine, "
-                "whoever runs it, can read the lent access token there. If others use this machine, lend to a cluster "
-                "with TLS, Client(security=True), or within this process, Client(processes=False)."
-            )
 
     def _close(self) -> None:
         forget_lent(self.name)
@@ -161,4 +149,14 @@ class Loan:
             header_prefix=parts.header_prefix,
             options=parts.options,
             is_async=isinstance(self._session, AsyncSession),
+        )
+
+
+def _warn_of_open(address: str) -> None:
+    """Warn of an address at which any program on this machine can read a token; "" is none."""
+    if address:
+        warn(
+            f"The cluster is called without TLS at {excerpt(address)}: any program on this machine, whoever runs it, "
+            "can read the lent access token there. If others use this machine, lend to a cluster with TLS, "
+            "Client(security=True), or within this process, Client(processes=False)."
         )
