@@ -11,7 +11,7 @@ import pytest
 import toolkit as tk
 from toolkit.cli import bundled
 from toolkit.cli.bundled import FILES, bundled_folder, copy_to
-from toolkit.scrubbing.scanning import scan
+from toolkit.sharing.saved_secrets import scan
 
 NOTEBOOKS, CASSETTES = FILES["notebooks"], FILES["cassettes"]
 LINK = re.compile(r"\]\(([^)#:]+)\)")

@@ -16,7 +16,7 @@ from toolkit.cli import verify
 from toolkit.verification import CellPlace, Difference, Failure, Kind, Outcome, Progress, Verdict, VersionChange
 
 CELL = CellPlace(3, "table")
-LOOKS = Difference("output 1, text/html", Kind.PRESENTATION, CELL, ("-<b>1</b>", "+<i>1</i>"))
+LOOKS = Difference("output 1, text/html", Kind.DATA, CELL, ("-<b>1</b>", "+<i>1</i>"))
 RESULT = Difference("output 1, text/plain", Kind.DATA, CELL, ("-1", "+2"), "It holds a hint.")
 CHANGED = (VersionChange("pandas", "3.1.0", "3.2.1"),)
 
@@ -76,14 +76,6 @@ def test_difference(run):
         assert words in result.output
 
 
-def test_difference_in_presentation(run):
-    """A difference in presentation only is named as such, together with the library versions."""
-    result = run(outcome=Outcome.DIFFERS, differences=(LOOKS,), versions=CHANGED)
-    assert result.exit_code == 1
-    assert "It differs in presentation only; made with pandas 3.1.0, here 3.2.1." in result.output
-    assert "differs in presentation only" in result.output.splitlines()[-3]
-
-
 def test_failure(run):
     """A failure shows the cell, the error and what to do, and gives exit status 2."""
     result = run(outcome=Outcome.FAILED, failure=Failure("KeyError: 'a'", "Look at it.", CELL))
@@ -129,7 +121,7 @@ def test_json_report(run, tmp_path, is_saved):
     assert report[0]["outcome"] == "differs"
     assert report[0]["differences"][0]["cell"] == {"number": 3, "first_line": "table"}
     assert report[0]["differences"][0]["diff"] == ["-1", "+2"]
-    assert (report[0]["is_good"], report[0]["in_presentation_only"]) == (False, False)
+    assert report[0]["is_good"] is False
 
 
 def test_wrong_paths(run, tmp_path, monkeypatch):
@@ -193,8 +185,8 @@ def test_editor_metadata(run):
     by_editor = Difference("metadata/language_info/version", Kind.EDITOR, diff=('-"3.11.7"',))
     result = run(differences=(by_editor,))
     assert result.exit_code == 0
-    assert "same, except for editors' metadata" in result.output
-    assert "Metadata that editors write differs; it does not count." in result.output
+    assert "same, as another program saved it" in result.output
+    assert "What other programs save in their own way does not count." in result.output
     result = run(outcome=Outcome.DIFFERS, differences=(by_editor, RESULT))
     assert result.exit_code == 1
     assert "differs at 1 place" in result.output

@@ -197,6 +197,7 @@ def test_dask_dataframes_are_made_of_calls(cluster, service, session):
     assert sorted(table["page"]) == [number for number in range(5) for _ in range(3)]
 
 
+@pytest.mark.filterwarnings("error:The cluster is called")
 def test_threads_of_the_lenders_process_use_its_session(service, session):
     """A cluster within the process needs no second session, and its calls are in the lender's ledger."""
     client = Client(processes=False, n_workers=1, threads_per_worker=4, dashboard_address=None)
@@ -218,7 +219,16 @@ def test_an_asynchronous_client(cluster, service, session):
                 results = await client.gather(client.map(status_of, range(10), session=lent))
         return {status for _, status, _ in results}
 
-    assert asyncio.run(statuses()) == {200}
+    with pytest.warns(UserWarning, match="called without TLS at tcp://127.0.0.1") as caught:
+        assert asyncio.run(statuses()) == {200}
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_a_scheduler_on_loopback(cluster, session):
+    """Any program on this machine reads the token there, so a loan says so, at the line that lends."""
+    with pytest.warns(UserWarning, match="any program on this machine") as caught, tk.lend(session, cluster):
+        pass
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_a_rate_is_divided_by_the_workers(cluster, service):

@@ -49,7 +49,7 @@ def test_notebooks_as_executed(folder, tmp_path):
     (verdict,) = verify([path], strict=True)
     assert verdict.outcome is Outcome.DIFFERS
     assert {difference.kind for difference in verdict.differences} == {Kind.METADATA}
-    assert all("Editors" in difference.hint for difference in verdict.differences)
+    assert all("Other programs" in difference.hint for difference in verdict.differences)
     path.write_bytes(stored)
 
 

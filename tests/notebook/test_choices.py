@@ -87,13 +87,13 @@ def test_an_unnamed_environment_is_never_a_real_account():
 
 def test_cassettes_of_the_folder_are_offered_by_name(settings):
     """The named cassette is offered first; recordings in progress and other files are left out."""
-    assert cassette_choices(settings, None) == []
+    assert cassette_choices(settings) == []
     record(settings, "b.yaml", "a.yaml", "a.part.yaml", "notes.txt")
-    assert cassette_choices(settings, None) == [("a", "a"), ("b", "b")]
-    assert cassette_choices(settings, "b", new=True) == [("a", "a"), ("b", "b"), ("new …", NEW_CASSETTE)]
-    assert cassette_choices(settings, "later", listed=False) == [("later", "later")]
+    assert cassette_choices(settings) == [("a", "a"), ("b", "b")]
+    assert cassette_choices(settings, ["b"], new=True) == [("a", "a"), ("b", "b"), ("new …", NEW_CASSETTE)]
+    assert cassette_choices(settings, ["later"], listed=False) == [("later", "later")]
     elsewhere = settings.project / "other" / "c.yaml"
-    assert cassette_choices(settings, elsewhere)[0] == ("c.yaml", elsewhere)
+    assert cassette_choices(settings, [elsewhere])[0] == ("c.yaml", elsewhere)
 
 
 def test_credentials_of_the_environment_are_offered_and_no_others():

@@ -191,15 +191,55 @@ def test_accepted_credentials_need_not_be_typed_again(open_panel, service):
     assert user.panel.session is not first
 
 
-def test_a_failed_connection_leaves_no_session(open_panel, service):
-    """A failed connection also ends the earlier session."""
+def test_a_failed_connection_keeps_the_session(open_panel, service, tour, monkeypatch):
+    """Whatever a later attempt fails with, the earlier session goes on and the panel says so; connect() raises."""
     user = open_panel(None, service.credentials["paper"])
     user.press()
-    user.choose("credentials", "new key pair")
-    user.connect(secrets.token_hex(10), secrets.token_hex(20))
-    with pytest.raises(ConfigurationError):
-        user.panel.session  # noqa: B018
-    assert user.summary == ""
+    session, summary = user.panel.session, user.summary
+    tour.write_text("no: cassette\n")
+    for mode in ("call", "replay", "record"):
+        user.choose("mode", mode)
+        if mode == "call":
+            user.choose("credentials", "new key pair")
+            user.connect(secrets.token_hex(10), secrets.token_hex(20))
+            answers(monkeypatch, secrets.token_hex(10), secrets.token_hex(20))
+        else:
+            user.press()
+        assert user.status == "The choices above could not be connected. The session below is the earlier session."
+        assert (user.panel.session, user.panel._view.tone, user.summary) == (session, "bad", summary)
+        with pytest.raises(ConfigurationError, match="could not connect: ") as caught:
+            user.panel.connect()
+        assert "the earlier session" in caught.value.next_step
+    assert len(session.accounts()) == 1
+    user.choose("mode", "call")
+    user.choose("credentials", "paper")
+    user.press()
+    assert user.status.startswith("Connected.")
+    assert session.is_closed
+
+
+def test_a_replay_after_a_recording_starts_with_it(open_panel, service, tour, settings):
+    """The recording is chosen, not the first in the folder, even after another name was typed or nothing recorded."""
+    (tour.parent / "alpha.yaml").write_bytes(tour.read_bytes())
+    user = open_panel(None, service.credentials["paper"])
+    for name in ("my-rec", "not-yet"):
+        user.choose("mode", "record")
+        user.choose("cassette", "new")
+        user.controls._cassette.name.value = name
+        user.press()
+        if name == "my-rec":
+            user.panel.session.accounts()
+            user.press()  # once more to the same file
+            user.panel.session.trading.get("/v2/account", params={"again": "yes"})
+        user.controls._cassette.name.value = "another-name"
+        user.choose("mode", "replay")
+        assert user.chosen("cassette") == name
+        user.press()
+    assert "not-yet.yaml does not exist" in user.words("cassette")
+    assert user.panel.session.cassette.path == settings.cassettes_folder / "not-yet.yaml"
+    user.choose("cassette", "my-rec")
+    user.press()
+    assert len(user.panel.session.cassette) == 2
 
 
 def test_a_saved_profile_connects_by_name(open_panel, service, monkeypatch):

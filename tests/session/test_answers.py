@@ -40,6 +40,37 @@ def test_an_account_with_positions(open_session, service):
 
 
 @BOTH
+@pytest.mark.parametrize(
+    ("account", "row"),
+    [
+        (
+            {"id": "1", "cash": "9.5", "balances": {"USD": {"total": 2}, "EUR": {"total": 4}}},
+            {"id": "1", "cash": 9.5, "balances.USD.total": 2, "balances.EUR.total": 4},
+        ),
+        (
+            {"account": {"id": "1", "cash": "9.5"}, "positions": [{"symbol": "X"}, {"symbol": "Y"}]},
+            {"account.id": "1", "account.cash": 9.5, "positions": '[{"symbol": "X"}, {"symbol": "Y"}]'},
+        ),
+    ],
+)
+def test_an_account_is_one_row(open_session, service, account, row, is_async):
+    """The account of an account holder is one row with all its fields, whatever lists and objects it holds."""
+    service.answer = lambda request: service.reply(account)
+    accounts = finished(open_session("paper", is_async=is_async).accounts())
+    assert accounts.to_dict("records") == [row]
+    service.answer = lambda request: service.reply({"accounts": [account, account]})
+    assert len(finished(open_session("broker-sandbox", is_async=is_async).accounts())) == 2
+
+
+def test_an_account_that_names_a_next_page(open_session, service):
+    """A page after an account adds no row; a warning says how to read it."""
+    service.answer = lambda request: service.reply({"id": "1", "cash": "2", "status": "open", "next_page_token": "b"})
+    with pytest.warns(UserWarning, match="An account is one row; tk.pages.session.trading, '/v2/account'. reads the"):
+        assert open_session("paper").accounts()["id"].tolist() == ["1"]
+    assert len(service.calls) == 1
+
+
+@BOTH
 @pytest.mark.parametrize("name", ["numbers", "dtypes", "records", "key", "schema"])
 def test_arguments_of_tabulate(open_session, service, name, is_async):
     """An argument of `tabulate` is not sent to the service unnoticed; the error shows where it belongs."""

@@ -78,11 +78,26 @@ def test_changed_cassette(notebooks, project, change):
     assert names(notebooks) == ["sécond"]
 
 
-@pytest.mark.parametrize("code", ["tk.Session(cassette='a')", 'Cassette(f"x/y/a.yaml")', "%%cassette a\n1"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "tk.Session(cassette='a')",
+        'Cassette(f"x/y/a.yaml")',
+        "%%cassette a\n1",
+        "%%cassette 'x/a.yaml' --mode none\nprint('it\\'s')",
+        "pass  # don't\ntk.Session(cassette='a')",
+        'print("it\'s", tk.Session(cassette="a"))',
+        """text = \'\'\'it's\'\'\'; tk.Session(cassette="a")""",
+        "%time tk.Session(cassette='a')  # don't",
+        "%%time\n!echo it's\ntk.Session(cassette='a')",
+        "%timeit -n 1 tk.Session(cassette='a')",
+        "an unfinished cell's (",
+    ],
+)
 def test_names_of_cassettes(project, code):
-    """Names, paths and the cell magic name a cassette; other words do not."""
+    """Names, paths and magics name a cassette, whatever apostrophes stand around; other words do not."""
     git(project, "init", "--quiet")
-    notebooks = [write_notebook(project / "b.ipynb", code), write_notebook(project / "c.ipynb", "a = 'ab'  # a")]
+    notebooks = [write_notebook(project / "b.ipynb", code), write_notebook(project / "c.ipynb", "a = 'ab'  # 'a'")]
     commit(project)
     (project / "a.yaml").write_text("version: 1\n")
     assert names(notebooks) == ["b"]

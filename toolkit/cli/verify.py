@@ -84,8 +84,8 @@ def verify(
 
     `--changed` runs what is not committed: changed and new notebooks, and those that name a cassette that changed.
 
-    JSON is a list with an entry for each notebook: `path`, `outcome`, `is_good`, `in_presentation_only`, `cells`,
-    `seconds`, `differences`, `failure`, `versions` and `saved_to`.
+    JSON is a list with an entry for each notebook: `path`, `outcome`, `is_good`, `cells`, `seconds`,
+    `differences`, `failure`, `versions` and `saved_to`.
 
     Exit status: 0 if all are the same or updated; 1 if some differ; 2 if some could not run, or the command is wrong.
     """
@@ -201,15 +201,8 @@ def _termination_as_interrupt() -> Iterator[None]:
 
 
 def _json_text(verdicts: list[Verdict]) -> str:
-    """Return verdicts as JSON: their fields, and `is_good` and `in_presentation_only`."""
-    report = [
-        {
-            **asdict(verdict),
-            "is_good": verdict.outcome.is_good,
-            "in_presentation_only": verdict.in_presentation_only,
-        }
-        for verdict in verdicts
-    ]
+    """Return verdicts as JSON: their fields, and `is_good`."""
+    report = [{**asdict(verdict), "is_good": verdict.outcome.is_good} for verdict in verdicts]
     return json.dumps(report, indent=1, default=str) + "\n"
 
 

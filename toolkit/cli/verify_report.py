@@ -87,8 +87,6 @@ def _print_difference(console: Console, difference: Difference) -> None:
 def _describe_versions(verdict: Verdict) -> str:
     """Return how other library versions may explain the differences; empty if the versions are the same."""
     words = describe_changes(verdict.versions)
-    if verdict.in_presentation_only:
-        return f"It differs in presentation only{f'; {words}' if words else ''}."
     return f"{_capitalized(words)}." if words else ""
 
 
@@ -105,7 +103,7 @@ def _print_summary(console: Console, verdicts: list[Verdict]) -> None:
     console.print(table, highlight=False)
     if any(verdict.outcome is Outcome.SAME and verdict.differences for verdict in verdicts):
         console.print(
-            "\nMetadata that editors write differs; it does not count. [cyan]--update[/] stores it as this run has it."
+            "\nWhat other programs save in their own way does not count. [cyan]--update[/] stores it as this run does."
         )
     if any(verdict.outcome is Outcome.DIFFERS for verdict in verdicts):
         console.print("\nIf the new outputs are right, add [cyan]--update[/] and check what git shows.")
@@ -119,9 +117,7 @@ def _print_summary(console: Console, verdicts: list[Verdict]) -> None:
 def _result_text(verdict: Verdict) -> str:
     count = len(verdict.decisive_differences)
     if verdict.outcome is Outcome.SAME and verdict.differences:
-        return f"{verdict.outcome}, except for editors' metadata"
-    if verdict.outcome is Outcome.DIFFERS and verdict.in_presentation_only:
-        return f"{verdict.outcome} in presentation only"
+        return f"{verdict.outcome}, as another program saved it"
     if count:
         return f"{verdict.outcome} at {count_text(count, 'place')}"
     if verdict.outcome is Outcome.SAME and verdict.versions:

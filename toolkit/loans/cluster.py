@@ -26,8 +26,10 @@ _PRIVATE_SCHEMES: Final = frozenset({"tls", "wss", "inproc"})
 _PREFIX: Final = "toolkit-loan-"
 
 
-def check_cluster(cluster: Any) -> None:
-    """Check that a token may be published on a cluster: nobody on the way can read it.
+def check_cluster(cluster: Any) -> str:
+    """Check that a token may be published on a cluster: nobody on the network can read it.
+
+    Return the first address, or "", at which any program on this machine could read it.
 
     Raises:
         ConfigurationError: if it is not a connected `distributed.Client`, or distributed is not installed.
@@ -47,7 +49,7 @@ def check_cluster(cluster: Any) -> None:
             about="cluster",
         )
     scheduler = str(cluster.scheduler_info()["address"])
-    refuse_open_addresses([str(cluster.scheduler.address), scheduler, *worker_addresses(cluster)])
+    return refuse_open_addresses([str(cluster.scheduler.address), scheduler, *worker_addresses(cluster)])
 
 
 def count_workers(cluster: Any) -> int:
@@ -58,22 +60,29 @@ def count_workers(cluster: Any) -> int:
         return 1
 
 
-def refuse_open_addresses(addresses: Iterable[str]) -> None:
+def refuse_open_addresses(addresses: Iterable[str]) -> str:
     """Refuse addresses of a cluster at which others on the network could read a token.
+
+    Return the first address, or "", that has no TLS and is this machine's.
 
     Raises:
         UnsafeAddress: if one of them is another machine's and has no TLS.
     """
+    open_here = ""
     for address in addresses:
         parts = urlsplit(address if "://" in address else f"tcp://{address}")
-        if parts.scheme not in _PRIVATE_SCHEMES and not is_loopback(parts.hostname or ""):
+        if parts.scheme in _PRIVATE_SCHEMES:
+            continue
+        if not is_loopback(parts.hostname or ""):
             raise UnsafeAddress(
                 f"The cluster is called without TLS at {excerpt(address)}, on another machine. Whoever can read the "
                 "network there would read the access tokens.",
                 "Nothing was lent. Start scheduler, workers and client with TLS, as in Client(address, security=...) "
-                "with distributed.Security; a cluster on this machine needs none.",
+                "with distributed.Security.",
                 about="cluster",
             )
+        open_here = open_here or address
+    return open_here
 
 
 def worker_addresses(cluster: Any) -> list[str]:

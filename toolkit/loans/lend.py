@@ -9,6 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.escaping import excerpt
+from toolkit.core.user_code import warn
 from toolkit.loans.cluster import LenderBoard, check_cluster, count_workers
 from toolkit.loans.handle import LentSession, Terms, forget_lent, note_lent
 from toolkit.loans.lender import Ask, Lender, LoanState
@@ -36,6 +38,8 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
     A rate (`per_second`) is divided by the number of workers; calls of this process come on top of it.
 
     The access token lies in the memory of the scheduler and of the workers, so a cluster on other machines needs TLS.
+    Without TLS any program on this machine reads the token of a cluster on loopback, whoever runs it: a warning says
+    so. `Client(security=True)` makes a cluster with TLS, and `Client(processes=False)` one within this process.
     Proxies come from the variables of the workers' own environment.
 
     Args:
@@ -83,6 +87,7 @@ class Loan:
                 "Write async with tk.lend(session, cluster) as lent.",
                 about="cluster",
             )
+        _warn_of_open(check_cluster(self._cluster))
         return self._open()
 
     def __exit__(
@@ -91,6 +96,7 @@ class Loan:
         self._close()
 
     async def __aenter__(self) -> LentSession:
+        _warn_of_open(await asyncio.to_thread(check_cluster, self._cluster))
         return await asyncio.to_thread(self._open)
 
     async def __aexit__(
@@ -101,7 +107,6 @@ class Loan:
     def _open(self) -> LentSession:
         if self._thread is not None:
             raise ConfigurationError("This loan was opened already.", "Make another with tk.lend().", about="session")
-        check_cluster(self._cluster)
         parts = self._parts
         parts.keeper.obtain()  # an error here is the caller's, not the workers'
         self._board = LenderBoard(self._cluster, self.name, self._state, self._note)
@@ -144,4 +149,14 @@ class Loan:
             header_prefix=parts.header_prefix,
             options=parts.options,
             is_async=isinstance(self._session, AsyncSession),
+        )
+
+
+def _warn_of_open(address: str) -> None:
+    """Warn of an address at which any program on this machine can read a token; "" is none."""
+    if address:
+        warn(
+            f"The cluster is called without TLS at {excerpt(address)}: any program on this machine, whoever runs it, "
+            "can read the lent access token there. If others use this machine, lend to a cluster with TLS, "
+            "Client(security=True), or within this process, Client(processes=False)."
         )

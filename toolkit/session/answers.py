@@ -30,13 +30,16 @@ PAGE_PARAMETERS: Final = frozenset(
 _TABULATE_ARGUMENTS: Final = frozenset({"numbers", "dtypes", "records", "key", "schema"})
 
 
-def tabulated(read: AnswerPages, *, known: KnownSecrets, own_parameter: str = "") -> pd.DataFrame:
+def tabulated(
+    read: AnswerPages, *, known: KnownSecrets, is_one_account: bool = False, advice: str = ""
+) -> pd.DataFrame:
     """Return the table of the pages of an answer.
 
     Args:
         read: the pages.
         known: secrets that no error may repeat.
-        own_parameter: the parameter with which the caller asked for one page; if there are more, a warning names it.
+        is_one_account: True if the answer is one account: one row, whatever it holds.
+        advice: how to get the next pages, for the warning if there are any; empty for no warning.
 
     Raises:
         ServiceError: if a page has an error status, with the service's own message and the response; or if it cannot
@@ -50,15 +53,15 @@ def tabulated(read: AnswerPages, *, known: KnownSecrets, own_parameter: str = ""
 
     responses = read.responses
     try:
-        table = account_table(responses)
+        table = account_table(responses, is_one_account=is_one_account)
     except TabulationError as error:
         failure = error
     else:
-        more = next_page(responses[0]) if own_parameter else None
+        more = next_page(responses[0]) if advice else None
         if more is not None:
-            warn(f"This is one page of the accounts: {more.words}. Leave out {own_parameter} to get all of them.")
+            warn(f"This is one page of the accounts: {more.words}. {advice}")
         return table
-    failure = _without_secrets(failure, responses, known)
+    failure = _without_secrets(failure, responses, known, is_one_account=is_one_account)
     # Raised here, it has no context and no frames: those hold the body, which may repeat a secret.
     raise failure.with_traceback(None)
 
@@ -154,7 +157,7 @@ def message_of(response: httpx.Response, known: KnownSecrets) -> str:
 
 
 def _without_secrets(
-    failure: TabulationError, responses: Sequence[httpx.Response], known: KnownSecrets
+    failure: TabulationError, responses: Sequence[httpx.Response], known: KnownSecrets, *, is_one_account: bool
 ) -> TabulationError:
     """Return the error about the scrubbed bodies: the original quotes a body, and may cut a secret in two."""
     scrubbed = [_scrubbed(response, known) for response in responses]
@@ -163,7 +166,7 @@ def _without_secrets(
     from toolkit.tables.tabulation import account_table
 
     try:
-        account_table(scrubbed)
+        account_table(scrubbed, is_one_account=is_one_account)
     except TabulationError as error:
         return error
     return TabulationError("The answer cannot be read as a table.", "Read it with a client of the session.")

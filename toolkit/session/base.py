@@ -294,11 +294,15 @@ class BaseSession(Generic[ClientType]):
         )
 
     def _account_pages(self, params: Mapping[str, Any], pages: bool) -> tuple[Pages, str]:
-        """Return the pages of the accounts, and the parameter that asks for one of them, or ""."""
+        """Return the pages of the accounts; and if only the first is read unasked, how to get the others, or ""."""
         interface, path = self.environment.rules.accounts
-        refuse_arguments_of_tabulate(params, f"tk.pages(session.{interface}, {path!r})")
+        code = f"tk.pages(session.{interface}, {path!r})"
+        refuse_arguments_of_tabulate(params, code)
         own = one_page_only(params)
-        return Pages(self._client(interface), path, params=params, only_first=bool(own) or not pages), own
+        advice = f"Leave out {own} to get all of them." if own else ""
+        if interface is Interface.TRADING and pages:
+            advice = f"An account is one row; {code} reads the next page."
+        return Pages(self._client(interface), path, params=params, only_first=bool(advice) or not pages), advice
 
     def _finish(self, *, well: bool) -> None:
         self._is_closed = True

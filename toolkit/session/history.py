@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.auth.tokens.token import Token
 from toolkit.core.arguments import as_count
-from toolkit.core.document import Placeholder
+from toolkit.core.document import Environment, Interface, Placeholder
 from toolkit.core.ledger import EPOCH, Authorization
 from toolkit.core.secret import Secret
 from toolkit.session.sending import Sender
@@ -92,12 +92,13 @@ class History:
 
         return reading(self._sender.known, self._credentials)
 
-    def tabulated(self, read: AnswerPages, *, own_parameter: str) -> pd.DataFrame:
+    def tabulated(self, read: AnswerPages, *, advice: str) -> pd.DataFrame:
         """Return the table of the pages of an answer, readable when shown; see `toolkit.session.answers.tabulated`."""
         from toolkit.session.answers import tabulated
         from toolkit.tables.display import readable
 
-        table = tabulated(read, known=self._sender.known, own_parameter=own_parameter)
+        is_one = Environment(str(self._sender.identity.environment)).rules.accounts[0] is Interface.TRADING
+        table = tabulated(read, known=self._sender.known, is_one_account=is_one, advice=advice)
         return readable(self._with_source(table))
 
     def _with_source(self, table: pd.DataFrame) -> pd.DataFrame:

@@ -25,7 +25,8 @@ class Session(BaseSession[httpx.Client]):
     def accounts(self, *, pages: bool = True, **params: Any) -> pd.DataFrame:
         """Return the accounts: GET /v1/accounts for a broker partner, GET /v2/account for an account holder.
 
-        All pages are read, as `tk.pages` does, unless `pages` is False or a parameter asks for one: limit, page,
+        An account holder's account is one row with all its fields; lists in it are JSON text. For a broker partner, all
+        pages are read, as `tk.pages` does, unless `pages` is False or a parameter asks for one: limit, page,
         page_size, per_page, offset, cursor, page_token, after, before and the like. Then a warning says so if there are
         more. In a replay the last recorded page is the end, with a warning as well.
 
@@ -39,11 +40,11 @@ class Session(BaseSession[httpx.Client]):
             UnsafeAddress: if the next page is at another address.
             TabulationError: if an answer is not JSON.
         """
-        walk, own = self._account_pages(params, pages)
+        walk, advice = self._account_pages(params, pages)
         with self._history.reading() as read:
             for response in walk:
                 read.responses.append(response)
-        return self._history.tabulated(read, own_parameter=own)
+        return self._history.tabulated(read, advice=advice)
 
     def close(self) -> None:
         """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
@@ -74,11 +75,11 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
 
     async def accounts(self, *, pages: bool = True, **params: Any) -> pd.DataFrame:
         """Return the accounts; see `Session.accounts`."""
-        walk, own = self._account_pages(params, pages)
+        walk, advice = self._account_pages(params, pages)
         with self._history.reading() as read:
             async for response in walk:
                 read.responses.append(response)
-        return self._history.tabulated(read, own_parameter=own)
+        return self._history.tabulated(read, advice=advice)
 
     async def close(self) -> None:
         """Close the connections and finish the recording, which ends also if a connection cannot be closed."""

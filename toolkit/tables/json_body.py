@@ -99,7 +99,7 @@ def body_of(data: Any) -> Body | None:
             "Pass the response of the service, or its JSON; records= opens a column of JSON text.",
         )
     if is_response(data):
-        return _response_body(data)
+        return response_body(data)
     if isinstance(data, (bytes, bytearray, memoryview)):
         return Body(bytes(data))
     if isinstance(data, str) and not isinstance(data, NumberText):
@@ -112,7 +112,12 @@ def is_response(data: Any) -> bool:
     return hasattr(data, "content") and hasattr(data, "json")
 
 
-def _response_body(response: Any) -> Body:
+def response_body(response: Any) -> Body:
+    """Return the JSON text of a response.
+
+    Raises:
+        ServiceError: if the response has an error status.
+    """
     refuse_error_status(response)
     headers = getattr(response, "headers", {})
     return Body(bytes(response.content), str(headers.get("content-type", "")))

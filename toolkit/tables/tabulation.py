@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import pandas as pd
@@ -15,6 +15,7 @@ from toolkit.core.escaping import excerpt
 from toolkit.core.user_code import warn
 from toolkit.tables.arrow_text import Numbers
 from toolkit.tables.frames import table_of
+from toolkit.tables.json_body import response_body
 from toolkit.tables.schema_columns import wanted_schema
 from toolkit.tables.source import RowSource
 
@@ -114,9 +115,16 @@ def tabulate(
     return table
 
 
-def account_table(responses: Any) -> pd.DataFrame:
-    """Return the table of answers of accounts, as `tabulate` does, without hints at lists and at pages to come."""
-    return _table(RowSource(responses), "float", {}, None, hints_at_lists=False)
+def account_table(responses: Sequence[Any], *, is_one_account: bool) -> pd.DataFrame:
+    """Return the table of answers of accounts, as `tabulate` does, without hints at lists and at pages to come.
+
+    If the answer is one account, that is one row with all its fields, whatever lists and objects it holds.
+    """
+    data: Any = responses
+    if is_one_account:
+        value = response_body(responses[0]).parse()
+        data = value if isinstance(value, list) else [value]
+    return _table(RowSource(data), "float", {}, None, hints_at_lists=False)
 
 
 def _table(

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import os
 import re
+import shlex
 import subprocess
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
-from toolkit.verification.notebook_files import NotANotebook, StoredNotebook, read_notebook
+from toolkit.verification.notebook_files import NotANotebook, read_notebook
+from toolkit.verification.run_notebook import need_kernels
 
 HEAD: Final = "HEAD"  # stands for what is not committed yet
 _CASSETTE_SUFFIXES: Final = (".yaml", ".yml")
@@ -28,22 +33,24 @@ _OF_HOOKS: Final = frozenset(
         "GIT_WORK_TREE",
     }
 )
-# A text of one line in code, or the argument of the cell magic.
-_NAMES_IN_CODE: Final = re.compile(r"""["']([^"'\n]{1,200})["']|^[ \t]*%%cassette[ \t]+(\S{1,200})""", re.MULTILINE)
+_MAGICS: Final = frozenset({"run_cell_magic", "run_line_magic"})  # what IPython makes of `%%` and `%`
+_WORD: Final = re.compile(r"""[^\s"'(),=]+""")
+_UNPARSABLE: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def changed_notebooks(notebooks: Iterable[Path], since: str = HEAD) -> list[Path]:
     """Return the notebooks that changed or are new, and those that name a cassette that changed or is gone.
 
     A notebook names a cassette with a text in its code, or with `%%cassette NAME`. A name that is computed is not
-    found. A notebook that git ignores does not count as changed.
+    found. With code that cannot be parsed, it may name any. A notebook that git ignores does not count as changed.
 
     Args:
         notebooks: notebooks, in one or several repositories.
         since: a commit. What changed after this branch left it counts, and what is not committed.
 
     Raises:
-        ConfigurationError: if a notebook is in no git repository, or the commit is not known there.
+        ConfigurationError: if a notebook is in no git repository, the commit is not known there, or the extra `lab` is
+            not installed.
     """
     notebooks = list(notebooks)
     repositories: dict[Path, Path] = {}
@@ -57,26 +64,53 @@ def changed_notebooks(notebooks: Iterable[Path], since: str = HEAD) -> list[Path
         path
         for path in notebooks
         if {_folder(path) / path.name, path.resolve()} & changes[repositories[_folder(path)]]
-        or (cassettes and not cassettes.isdisjoint(_names_in(path)))
+        or (cassettes and _may_name(path, cassettes))
     ]
 
 
-def names_in_code(notebook: StoredNotebook) -> set[str]:
-    """Return the texts in the code of a notebook that may name a cassette, without folders and suffixes."""
-    names = set()
-    for cell in notebook.cells:
-        if cell["cell_type"] == "code":
-            for text, argument in _NAMES_IN_CODE.findall(cell["source"]):
-                name = re.split(r"[/\\]", text or argument)[-1]
-                names.add(Path(name).stem if name.endswith(_CASSETTE_SUFFIXES) else name)
-    return names
-
-
-def _names_in(path: Path) -> set[str]:
+def _may_name(path: Path, cassettes: set[str]) -> bool:
     try:
-        return names_in_code(read_notebook(path))
+        cells = read_notebook(path).cells
     except NotANotebook:
-        return set()  # it is verified, and fails, when it changes
+        return False  # it is verified, and fails, when it changes
+    codes = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the parser's, about the user's code
+            return any(not cassettes.isdisjoint(names_in_code(code)) for code in codes)
+    except _UNPARSABLE:
+        return True
+
+
+def names_in_code(code: str) -> set[str]:
+    """Return the texts in the code of a cell that may name a cassette, without folders and suffixes.
+
+    Raises:
+        SyntaxError: if it is not code of IPython.
+    """
+    need_kernels()
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    manager = TransformerManager()  # type: ignore[no-untyped-call]
+    texts: set[str] = set()
+    for node in ast.walk(ast.parse(manager.transform_cell(code))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts.add(node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MAGICS:
+            for argument in node.args:
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    texts |= _texts_of_magic(argument.value)
+    names = {re.split(r"[/\\]", text)[-1] for text in texts}
+    return {Path(name).stem if name.endswith(_CASSETTE_SUFFIXES) else name for name in names}
+
+
+def _texts_of_magic(text: str) -> set[str]:
+    """Return the words of a magic's arguments or body, and the texts in it if it is code."""
+    texts = set(_WORD.findall(text))
+    for read in (shlex.split, names_in_code):
+        with contextlib.suppress(*_UNPARSABLE):
+            texts.update(read(text))
+    return texts
 
 
 def _folder(path: Path) -> Path:

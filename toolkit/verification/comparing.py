@@ -7,11 +7,10 @@ import difflib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
-from toolkit.verification.diff import diff_lines, hint_at, kind_of, shown_forms
-from toolkit.verification.normalize import EDITOR_KEYS_OF_CELLS, LABEL, as_bytes, as_mapping, without_times
+from toolkit.verification.diff import diff_lines, hint_at, is_image
+from toolkit.verification.normalize import LABEL, as_bytes, as_mapping, comparable_outputs, without_times
 from toolkit.verification.notebook_files import StoredNotebook
 from toolkit.verification.run_notebook import cell_place
 from toolkit.verification.verdict import CellPlace, Difference, Kind
@@ -32,32 +31,36 @@ def differences(stored: StoredNotebook, data: bytes, expected: Mapping[str, Any]
     """
     if stored.data == data:
         return ()
-    editor_widgets = _come_from_an_editor(stored.content["metadata"], expected["metadata"])
-    result = [*_of_cells(stored.cells, expected["cells"]), *_of_notebook(stored.content, expected)]
-    if editor_widgets:
-        result = [_as_editors(item) if _is_about_widgets(item) else item for item in result]
-    is_editors = all(item.kind is Kind.EDITOR for item in result)
-    if not result or (is_editors and _without_editor_data(stored, expected, editor_widgets=editor_widgets) != data):
-        result.append(_layout_difference(stored.data, data))  # for example true and 1, which are equal in Python
+    before, after = (_comparable(content, expected) for content in (stored.content, expected))
+    result = [*_of_cells(before["cells"], after["cells"]), *_of_notebook(before, after)]
+    if not result:  # LAYOUT is also true and 1, which are equal in Python
+        is_editors = as_bytes(before) == as_bytes(after) and as_bytes(stored.content) != data
+        result.append(_layout_difference(stored.data, data, Kind.EDITOR if is_editors else Kind.LAYOUT))
     return tuple(result)
 
 
-def _without_editor_data(stored: StoredNotebook, expected: Mapping[str, Any], *, editor_widgets: bool) -> bytes:
-    """Return the bytes of the stored notebook without an editor's metadata."""
-    content = copy.deepcopy(stored.content)
-    if not content["metadata"].get("language_info", {}).keys().isdisjoint(_EDITOR_KEYS_OF_LANGUAGE):
-        content["metadata"]["language_info"] = expected["metadata"]["language_info"]
-    if _is_chosen_kernel(content["metadata"]):
-        content["metadata"]["kernelspec"] = expected["metadata"]["kernelspec"]
+def _comparable(notebook: Mapping[str, Any], expected: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a notebook without what differs between the programs that run and save notebooks."""
+    content = copy.deepcopy(dict(notebook))
+    metadata, new = content["metadata"], expected["metadata"]
+    has_editors_widgets = _come_from_an_editor(metadata, new)
+    for name in ("kernelspec", "language_info", LABEL):  # a notebook that was never updated may not have them
+        metadata.setdefault(name, new[name])
+    if _is_chosen_kernel(metadata):
+        metadata["kernelspec"] = new["kernelspec"]
+    if isinstance(metadata["language_info"], Mapping):
+        language = metadata["language_info"].items()
+        metadata["language_info"] = {name: value for name, value in language if name not in _EDITOR_KEYS_OF_LANGUAGE}
+    if has_editors_widgets and "widgets" in new:
+        metadata["widgets"] = new["widgets"]
     for cell, after in zip(content["cells"], expected["cells"], strict=True):
         cell["metadata"] = without_times(cell["metadata"])
-        for old, new in zip(cell.get("outputs", ()), after.get("outputs", ()), strict=False):
-            if editor_widgets and _WIDGET_VIEW in old.get("data", {}) and _WIDGET_VIEW in new.get("data", {}):
-                old["data"][_WIDGET_VIEW] = new["data"][_WIDGET_VIEW]
-    if editor_widgets:
-        content["metadata"].pop("widgets", None)
-        content["metadata"] |= {name: value for name, value in expected["metadata"].items() if name == "widgets"}
-    return as_bytes(content)
+        if "outputs" in cell:
+            cell["outputs"] = comparable_outputs(cell["outputs"])
+        for old, shown in zip(cell.get("outputs", ()), after.get("outputs", ()), strict=False):
+            if has_editors_widgets and _WIDGET_VIEW in old.get("data", {}) and _WIDGET_VIEW in shown.get("data", {}):
+                old["data"][_WIDGET_VIEW] = shown["data"][_WIDGET_VIEW]
+    return content
 
 
 def _widget_results(metadata: Mapping[str, Any]) -> list[str]:
@@ -85,17 +88,6 @@ def _models(metadata: Mapping[str, Any]) -> set[str]:
     return {name for models in states for name in models}
 
 
-def _is_about_widgets(difference: Difference) -> bool:
-    if difference.place.endswith(f", {_WIDGET_VIEW}"):
-        return {line[:1] for line in difference.diff} >= {"-", "+"}  # a view on both sides
-    is_gone = difference.place == "metadata/widgets" and not any(line[:1] == "+" for line in difference.diff)
-    return difference.place.startswith("metadata/widgets") and not is_gone
-
-
-def _as_editors(difference: Difference) -> Difference:
-    return replace(difference, kind=Kind.EDITOR)
-
-
 def _of_cells(stored: Sequence[dict[str, Any]], expected: Sequence[dict[str, Any]]) -> Iterator[Difference]:
     for number, (before, after) in enumerate(zip(stored, expected, strict=True)):
         place = cell_place(list(stored), number)
@@ -105,8 +97,7 @@ def _of_cells(stored: Sequence[dict[str, Any]], expected: Sequence[dict[str, Any
                 yield Difference("execution count", Kind.METADATA, place, diff)
             yield from _of_outputs(place, before["outputs"], after["outputs"])
         for name in sorted({*before, *after} - {"outputs", "execution_count"}):
-            for item in _of_metadata(name, before.get(name, _MISSING), after.get(name, _MISSING), place):
-                yield _as_editors(item) if _is_below("metadata", EDITOR_KEYS_OF_CELLS, item) else item
+            yield from _of_metadata(name, before.get(name, _MISSING), after.get(name, _MISSING), place)
 
 
 def _of_outputs(place: CellPlace, stored: Sequence[Any], expected: Sequence[Any]) -> Iterator[Difference]:
@@ -126,18 +117,17 @@ def _of_one_output(
     place: CellPlace, name: str, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[Difference]:
     old_data, new_data = before.get("data", {}), after.get("data", {})
-    values = {form: (old_data.get(form), new_data.get(form)) for form in {*old_data, *new_data}}
-    for forms in shown_forms({form: (old, new) for form, (old, new) in values.items() if old != new}):
-        yield _difference(f"{name}, {' and '.join(forms)}", place, *values[forms[0]], forms[0])
+    changed = [form for form in sorted({*old_data, *new_data}) if old_data.get(form) != new_data.get(form)]
+    is_table = {"text/html", "text/plain"} <= {*changed}  # the text shows what the page shows
+    for form in changed:
+        shown = "text/plain and text/html" if is_table and form == "text/plain" else form
+        if not (is_table and form == "text/html"):
+            yield _difference(f"{name}, {shown}", place, old_data.get(form), new_data.get(form), form)
     if "text" in before and before["text"] != after["text"]:
-        stream = before["name"]
-        difference = _difference(f"{name}, {stream}", place, before["text"], after["text"], "text/plain")
-        # The words of warnings on stderr belong to the libraries.
-        yield difference if stream == "stdout" else replace(difference, kind=Kind.PRESENTATION)
+        yield _difference(f"{name}, {before['name']}", place, before["text"], after["text"], "text/plain")
     for key in sorted({*before, *after} - {"data", "text"}):
         if before.get(key, _MISSING) != after.get(key, _MISSING):
-            kind = Kind.DATA if key in {"ename", "evalue"} else Kind.PRESENTATION
-            kind = Kind.METADATA if key in {"metadata", "execution_count"} else kind
+            kind = Kind.METADATA if key in {"metadata", "execution_count"} else Kind.DATA
             old, new = (
                 "\n".join(part) if isinstance(part, list) else part for part in (before.get(key), after.get(key))
             )
@@ -146,7 +136,7 @@ def _of_one_output(
 
 def _difference(name: str, place: CellPlace, before: Any, after: Any, mime_type: str) -> Difference:
     lines = diff_lines(before, after, mime_type)
-    return Difference(name, kind_of(before, after, mime_type), place, lines, hint_at(before, after))
+    return Difference(name, Kind.IMAGE if is_image(mime_type) else Kind.DATA, place, lines, hint_at(before, after))
 
 
 def _of_notebook(stored: Mapping[str, Any], expected: Mapping[str, Any]) -> Iterator[Difference]:
@@ -171,20 +161,12 @@ def _of_notebook(stored: Mapping[str, Any], expected: Mapping[str, Any]) -> Iter
         old, new = before.get(name, _MISSING), after.get(name, _MISSING)
         if name == LABEL and isinstance(sources[0], Mapping) and isinstance(old, Mapping):
             old, new = ({key: item for key, item in value.items() if key != "sources"} for value in (old, new))
-        for item in _of_metadata(f"metadata/{name}", old, new):
-            is_editors = _is_below("metadata/language_info", _EDITOR_KEYS_OF_LANGUAGE, item) or (
-                name == "kernelspec" and _is_chosen_kernel(before)
-            )
-            yield _as_editors(item) if is_editors else item
+        yield from _of_metadata(f"metadata/{name}", old, new)
 
 
 def _is_chosen_kernel(metadata: Mapping[str, Any]) -> bool:
     """Return True if the notebook names a kernel as JupyterLab does, which writes the one that the user has chosen."""
     return as_mapping(metadata.get("kernelspec")).keys() >= {"name", "display_name"}
-
-
-def _is_below(path: str, names: frozenset[str], difference: Difference) -> bool:
-    return difference.place.startswith(f"{path}/") and difference.place[len(path) + 1 :].split("/")[0] in names
 
 
 def _part(notebook: Mapping[str, Any], name: str) -> Any:
@@ -221,16 +203,15 @@ def _summary(sign: str, output: Mapping[str, Any]) -> Iterator[str]:
         yield f"{sign}{line}"
 
 
-def _layout_difference(stored: bytes, data: bytes) -> Difference:
+def _layout_difference(stored: bytes, data: bytes, kind: Kind) -> Difference:
     before, after = (content.decode(errors="replace").split("\n") for content in (stored, data))
     lines = [
         line
         for line in difflib.unified_diff(before, after, lineterm="", n=0)
         if not line.startswith(("---", "+++", "@@"))
     ]
-    return Difference(
-        "layout of the JSON",
-        Kind.LAYOUT,
-        diff=tuple(lines[:_MOST_LAYOUT]),
-        hint="The content is the same: indentation, order, escapes or line ends differ.",
-    )
+    shown = tuple(lines[:_MOST_LAYOUT])
+    if kind is Kind.EDITOR:
+        return Difference("what other programs save", kind, diff=shown)
+    hint = "The content is the same: indentation, order, escapes or line ends differ."
+    return Difference("layout of the JSON", kind, diff=shown, hint=hint)

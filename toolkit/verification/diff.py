@@ -1,26 +1,17 @@
-"""Show two forms of one output as a diff, and decide whether they differ in a result or only in how it looks."""
+"""Show two forms of one output as a diff, with a hint if they may differ in every run."""
 
 from __future__ import annotations
 
 import base64
 import difflib
 import hashlib
-import html
-import itertools
 import json
 import re
-from collections import Counter
-from collections.abc import Mapping
 from typing import Any, Final
 
 from toolkit.verification.normalize import is_markup
-from toolkit.verification.verdict import Kind
 
 _END_OF_LINE: Final = re.compile(r">\s*(?=<)|<[^<>]{60,}>\s*")
-_TAG: Final = re.compile(r"<[^>]*>")
-_STYLE: Final = re.compile(r"<(style|script)\b.*?</\1>", re.DOTALL | re.IGNORECASE)
-_WORD: Final = re.compile(r"[^\s\\|+\-─═│┃━]+(?:-[^\s\\|]+)*|-[\d.][^\s\\|]*")
-_REPR: Final = re.compile(r"\s*<.*>\s*", re.DOTALL)
 _CONTEXT: Final = 2  # lines
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 _INSTANT: Final = re.compile(r"\b(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d+)?\b|\b\d{10}\.\d{3,}\b")
@@ -33,31 +24,13 @@ def diff_lines(stored: Any, new: Any, mime_type: str) -> tuple[str, ...]:
 
     Text is compared by line, HTML by tag, images by size in bytes and digest, anything else as JSON.
     """
-    if _is_image(mime_type) and isinstance(stored or "", str) and isinstance(new or "", str):
+    if is_image(mime_type) and isinstance(stored or "", str) and isinstance(new or "", str):
         return tuple(f"{sign}{_describe_image(value)}" for sign, value in (("-", stored), ("+", new)) if value)
     if isinstance(stored, str) and isinstance(new, str) and stored.endswith("\n") and new.endswith("\n"):
         stored, new = stored[:-1], new[:-1]
     before, after = (_lines(value, mime_type) for value in (stored, new))
     lines = list(difflib.unified_diff(before, after, "stored", "new", lineterm="", n=_CONTEXT))
     return tuple(line for line in lines[2:] if not line.startswith("@@")) if len(lines) > 2 else ()
-
-
-def kind_of(stored: Any, new: Any, mime_type: str) -> Kind:
-    """Return the kind of difference between two values of a MIME type: in a result, or only in presentation.
-
-    The words and numbers of a text or page are its results. White space, rules, tags and styles are presentation, and
-    so are an object's `<repr>` and a form beside the plain text. Two images have a kind of their own, because bytes do
-    not show whether a result differs.
-    """
-    if _is_image(mime_type) and isinstance(stored, str) and isinstance(new, str):
-        return Kind.IMAGE
-    if not mime_type.startswith("text/") or (mime_type != "text/plain" and (stored is None or new is None)):
-        return Kind.PRESENTATION
-    if not isinstance(stored, str) or not isinstance(new, str):
-        return Kind.DATA
-    if mime_type == "text/plain" and _REPR.fullmatch(stored) and _REPR.fullmatch(new):
-        return Kind.PRESENTATION
-    return Kind.PRESENTATION if _words(stored, mime_type) == _words(new, mime_type) else Kind.DATA
 
 
 def hint_at(stored: Any, new: Any) -> str:
@@ -76,46 +49,6 @@ def hint_at(stored: Any, new: Any) -> str:
     return ""
 
 
-def shown_forms(changes: Mapping[str, tuple[Any, Any]]) -> list[tuple[str, ...]]:
-    """Group the MIME types of one output whose values changed, so that a table's difference is shown once.
-
-    A page and the plain text beside it are one group if all words that changed in one of them changed in the other.
-
-    Args:
-        changes: the stored and the new value by MIME type.
-
-    Returns:
-        Groups of MIME types; the first of each shows the whole difference.
-    """
-    pair = [name for name in ("text/plain", "text/html") if name in changes]
-    words = {name: _changed_words(*changes[name], name) for name in pair}
-    for first, second in itertools.permutations(pair, 2):
-        if words[first] >= words[second] and words[second] and kind_of(*changes[first], first) is Kind.DATA:
-            return [(first, second) if name == first else (name,) for name in sorted(changes) if name != second]
-    return [(name,) for name in sorted(changes)]
-
-
-def _changed_words(stored: Any, new: Any, mime_type: str) -> set[tuple[str, object]]:
-    """Return the words that are gone and those that are new; empty if a value is missing."""
-    if not isinstance(stored, str) or not isinstance(new, str):
-        return set()
-    before, after = (Counter(_words(text.replace("[", " ").replace("]", " "), mime_type)) for text in (stored, new))
-    return {("-", word) for word in before - after} | {("+", word) for word in after - before}
-
-
-def _words(text: str, mime_type: str) -> list[object]:
-    if mime_type == "text/html":
-        text = html.unescape(_TAG.sub(" ", _STYLE.sub(" ", text)))
-    return [_number_or_word(word) for word in _WORD.findall(text)]
-
-
-def _number_or_word(word: str) -> object:
-    try:
-        return float(word)
-    except ValueError:
-        return word
-
-
 def _lines(value: Any, mime_type: str) -> list[str]:
     if value is None:
         return []
@@ -128,7 +61,8 @@ def _lines(value: Any, mime_type: str) -> list[str]:
     )
 
 
-def _is_image(mime_type: str) -> bool:
+def is_image(mime_type: str) -> bool:
+    """Return True for an image of bytes, unlike SVG."""
     return mime_type.startswith("image/") and not mime_type.endswith("+xml")
 
 

@@ -13,6 +13,7 @@ import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 LABEL: Final = "toolkit"  # our key in the notebook's metadata
@@ -23,6 +24,12 @@ _DIGEST: Final = 16  # hexadecimal digits
 # Where a path can start: not within a word, but after an escape sequence that colours it in a traceback.
 _PATH_START: Final = r"(?:(?<![\w.-])|(?<=\x1b\[\dm)|(?<=\x1b\[\d\dm))"
 _ADDRESS: Final = re.compile(r"(?<=\bat )0x[0-9a-fA-F]{6,16}\b")
+# The code of a cell in warnings and tracebacks: ipykernel's temporary file on any system, or its name in a run here.
+_CELL_CODE: Final = re.compile(
+    r"(?:[A-Za-z]:\\[^\n\"<>|?*\x1b]*?|/(?:[^\s\"'<>:\x1b]*/)?)ipykernel_\d+[\\/]-?\d+\.py|(?:<|&lt;)cell \d+(?:>|&gt;)"
+)
+COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
+_RETURN: Final = re.compile(r".*\r(?=[^\n])")
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 # Text, time and Exif chunks (PNG, third edition, sections 11.3.3 and 11.3.4); none of them holds pixels.
 _METADATA_CHUNKS: Final = frozenset({b"tEXt", b"zTXt", b"iTXt", b"tIME", b"eXIf"})
@@ -121,6 +128,34 @@ def normal_output(output: Mapping[str, Any], places: Mapping[str, str]) -> dict[
     if isinstance(data.get("image/png"), str):
         data["image/png"] = without_png_metadata(data["image/png"])
     return normal
+
+
+def comparable_outputs(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the outputs of a cell in one form, whichever program ran and saved them.
+
+    Programs split streams differently, leave in what a carriage return overwrites, keep metadata of images, and have
+    names of their own for the code of cells; tracebacks are coloured in more or fewer places.
+    """
+    result: list[dict[str, Any]] = []
+    streams: dict[str, dict[str, Any]] = {}
+    for output in copy.deepcopy(list(map(dict, outputs))):
+        name = output["name"] if output["output_type"] == "stream" else None
+        if name in streams:
+            streams[name]["text"] += output["text"]
+            continue
+        result.append(output)
+        if name is not None:
+            streams[name] = output
+        if "traceback" in output:
+            output["traceback"] = [COLOURS.sub("", line) for line in output["traceback"]]
+    for stream in streams.values():
+        stream["text"] = _RETURN.sub("", stream["text"])
+    if streams.keys() >= {"stderr", "stdout"}:  # the kernel sends them in any order
+        at = next(number for number, output in enumerate(result) if output is streams["stderr"])
+        if result[at + 1 : at + 2] == [streams["stdout"]]:
+            result[at : at + 2] = [streams["stdout"], streams["stderr"]]
+    plain, markup = (partial(_CELL_CODE.sub, name) for name in ("<cell>", "&lt;cell&gt;"))
+    return [normal_output(_in_texts(output, plain, in_markup=markup), {}) for output in result]
 
 
 def without_times(metadata: Mapping[str, Any]) -> dict[str, Any]:

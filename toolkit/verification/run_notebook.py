@@ -20,7 +20,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.installation import how_to_install
 from toolkit.verification.kernel_environment import IN_KERNEL, KernelEnvironment
-from toolkit.verification.normalize import CellResult, RunResult
+from toolkit.verification.normalize import COLOURS, CellResult, RunResult
 from toolkit.verification.verdict import CellPlace, Failure
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _STARTUP: Final = 60  # seconds for a kernel to answer
 SKIP_TAG: Final = "skip-execution"  # a cell with this tag does not run
 _NO_NETWORK: Final = "the network is off while a notebook is verified"  # the words of in_kernel/bootstrap
-_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _LINE: Final = re.compile(r"Cell In\s?\[\d+\], line (\d+)")
 _LONGEST: Final = 500  # characters of an error's message
 # Outside the hierarchy of loggers, so that nobody listens: libraries log messages of the kernel, outputs included.
@@ -231,7 +230,7 @@ def describe_error(place: CellPlace, name: str, message: str, traceback: str) ->
 
     The second line of a message of the toolkit says what to do next. The traceback is the text that IPython shows.
     """
-    lines = _LINE.findall(_COLOURS.sub("", traceback))
+    lines = _LINE.findall(COLOURS.sub("", traceback))
     line = f" (line {lines[-1]})" if lines else ""
     head, *rest = message.split("\n", 1) if message.strip() else [""]
     what = excerpt(f"{name}: {head}" if head else name, _LONGEST)

@@ -49,7 +49,6 @@ class Kind(StrEnum):
 
     DATA = "data"
     IMAGE = "image"
-    PRESENTATION = "presentation"
     EDITOR = "the editor's own"
     SOURCE = "source"
     METADATA = "metadata"
@@ -138,7 +137,7 @@ class Verdict:
         cells: number of cells.
         seconds: duration of the verification.
         differences: differences from the stored notebook, in order. For `UNSTABLE`, differences between two runs; for
-            `SAME`, metadata that an editor added.
+            `SAME`, what another program saved in its own way.
         failure: why it could not be run to its end; None if it could.
         versions: libraries with other versions than when the outputs were made.
         saved_to: where it was saved as executed; None if it was not.
@@ -155,19 +154,9 @@ class Verdict:
 
     @property
     def decisive_differences(self) -> list[Difference]:
-        """The differences that decide the outcome: an editor's metadata counts only between two runs."""
+        """The differences that decide the outcome: what editors save counts only between two runs."""
         is_unstable = self.outcome is Outcome.UNSTABLE
         return [difference for difference in self.differences if is_unstable or difference.kind is not Kind.EDITOR]
-
-    @property
-    def in_presentation_only(self) -> bool:
-        """True if results only look different and are the same.
-
-        An image with other pixels counts as presentation only if library versions differ.
-        """
-        presentation = {Kind.PRESENTATION, Kind.IMAGE} if self.versions else {Kind.PRESENTATION}
-        kinds = {difference.kind for difference in self.differences} - {Kind.EDITOR}
-        return bool(kinds) and kinds <= presentation
 
 
 def running_versions() -> dict[str, str]:

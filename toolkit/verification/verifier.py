@@ -253,11 +253,11 @@ class _Verification:
 
 
 def _counted(difference: Difference) -> Difference:
-    """Return an editor's metadata as a difference like any other."""
+    """Return what other programs save as a difference like any other."""
     if difference.kind is not Kind.EDITOR:
         return difference
     return replace(
-        difference, kind=Kind.METADATA, hint="Editors write this when they save; --update stores it as this run has it."
+        difference, kind=Kind.METADATA, hint="Other programs save this; --update stores it as this run has it."
     )
 
 

@@ -25,12 +25,16 @@ class CassetteControl(DropdownControl):
         settings: where the cassettes folder is.
         for_visitors: True if the folder must stay hidden.
         more: the look of a `DropdownControl`, and what it calls.
+
+    Attributes:
+        recorded: the cassette that the panel recorded last, which a replay starts with; None if there is none.
     """
 
     def __init__(
         self, named: str | Path | None, *, is_listed: bool, settings: Settings, for_visitors: bool, **more: Any
     ) -> None:
         super().__init__("Cassette", **more)
+        self.recorded: str | Path | None = None
         self._named = named
         self._is_listed = is_listed and not for_visitors
         self._settings = settings
@@ -83,14 +87,14 @@ class CassetteControl(DropdownControl):
         return problems.NO_CASSETTE_FOR_VISITORS if self._for_visitors else problems.no_cassettes(self._settings)
 
     def _offer_cassettes(self, *, is_new: bool) -> None:
-        options = choices.cassette_choices(self._settings, self._named, listed=self._is_listed or is_new, new=is_new)
+        named = [name for name in dict.fromkeys((self.recorded, self._named)) if name is not None]
+        options = choices.cassette_choices(self._settings, named, listed=self._is_listed or is_new, new=is_new)
         values = [value for _, value in options]
         # The first cassette of a replay was not the user's choice, and recording must not add to it by default.
         was_recording = any(value == choices.NEW_CASSETTE for _, value in self.dropdown.options)
         chosen = self.dropdown.value if was_recording or not is_new else None
-        kept = [value for value in (chosen, self._named) if value is not None and value in values]
-        first = [choices.NEW_CASSETTE] if is_new else values
-        self.offer(options, next(iter([*kept, *first]), None))
+        starts = (chosen, self._named, choices.NEW_CASSETTE) if is_new else (chosen, *named, *values)
+        self.offer(options, next((value for value in starts if value is not None and value in values), None))
 
     @cached_property
     def name(self) -> Any:

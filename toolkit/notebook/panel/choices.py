@@ -114,20 +114,19 @@ def environment_choices() -> list[tuple[str, str]]:
 
 
 def cassette_choices(
-    settings: Settings, named: str | Path | None, *, listed: bool = True, new: bool = False
+    settings: Settings, named: Iterable[str | Path] = (), *, listed: bool = True, new: bool = False
 ) -> list[tuple[str, str | Path]]:
     """Return the label and value of each cassette to choose from.
 
     Args:
         settings: where the cassettes folder is.
-        named: the cassette that the notebook names; it need not exist yet.
+        named: cassettes that the notebook names or the panel recorded; they need not exist yet.
         listed: True to offer the cassettes in the folder too.
         new: True to offer a new cassette.
     """
     names = sorted(file.stem for file in settings.cassettes_folder.glob("*.yaml")) if listed else []
     choices: list[tuple[str, str | Path]] = [(name, name) for name in names if not name.endswith(".part")]
-    if named is not None and named not in names:
-        choices.insert(0, (Path(named).name, named))
+    choices = [(Path(name).name, name) for name in named if name not in names] + choices
     return [*choices, ("new …", NEW_CASSETTE)] if new else choices
 
 

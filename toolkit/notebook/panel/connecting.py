@@ -28,6 +28,7 @@ NOT_CONNECTED: Final = "Not connected."
 _PRACTICE_ENDED: Final = "Not connected. The practice service has ended, and its credentials with it."
 _SESSION_ENDED: Final = "The practice service has ended: this session can send nothing more."
 _NOT_THERE: Final = "The cassette of this notebook does not exist yet. Tell the owner of this page."
+_KEPT: Final = "The choices above could not be connected. The session below is the earlier session."
 _EDITED: Final = "The choices above are not connected yet: press Connect. The session below is the earlier session."
 
 
@@ -117,7 +118,7 @@ class Connecting:
         *,
         keep: Callable[[], None] = lambda: None,
     ) -> None:
-        """Replace the session with a new one; if that fails, say why on the panel.
+        """Replace the session with a new one; if that fails, keep the session and say why on the panel.
 
         Args:
             environment: the environment to connect to; None for that of the recording.
@@ -125,8 +126,8 @@ class Connecting:
             keep: called once the credentials are accepted, before the panel says that it is connected: whoever reads
                 that may choose something else at once.
         """
-        mode = self.controls.mode
-        self.disconnect()
+        mode, earlier = self.controls.mode, self.connection
+        self.failure = None
         if mode is Mode.REPLAY and self._is_missing():
             return
         self._say("Opening the recording …" if mode is Mode.REPLAY else "Connecting …", "busy")
@@ -143,11 +144,15 @@ class Connecting:
         except Exception as error:  # noqa: BLE001 - an error in a callback of a widget is shown nowhere
             self._fail(problems.problem_of_bug(error))
         else:
+            self._connected_choice = ()
             self.controls.environment = self.connection.session.environment
             keep()
+            self.controls.note_recording()
             self._connected_choice = self.controls.choice
             self._say_connected()
             self._changed()
+            if earlier is not None:
+                earlier.session.close()
         finally:
             self.controls.set_busy(is_busy=False)
 
@@ -192,8 +197,6 @@ class Connecting:
     def disconnect(self) -> None:
         """Close the session, if there is one."""
         connection, self.connection = self.connection, None
-        self.failure = None
-        self._connected_choice = ()
         self._changed()
         if connection is not None:
             connection.session.close()
@@ -240,7 +243,7 @@ class Connecting:
         while missing := [field for field in self.controls.fields if not (field.is_option or field.name in texts)]:
             texts |= ask(missing, self.controls.environment)
             self._connect_typed(chosen, texts)
-            if self.connection is not None:
+            if self.failure is None:
                 return
 
     def _answered(self) -> None:
@@ -280,10 +283,9 @@ class Connecting:
         return self._named
 
     def _fail(self, problem: PanelProblem) -> None:
-        self.disconnect()
         self.failure = problem
         self.controls.complain(problem)
-        self._say(NOT_CONNECTED, "bad")
+        self._say(NOT_CONNECTED if self.connection is None else _KEPT, "bad")
 
     def _say_connected(self) -> None:
         if self.connection is not None:

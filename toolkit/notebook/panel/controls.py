@@ -170,6 +170,11 @@ class Controls:
             wrong = problems.UNNAMED_CASSETTE
         return wrong or (problems.NOT_TRUSTED if self.untrusted else None)
 
+    def note_recording(self) -> None:
+        """Remember the cassette that is recorded now, which a replay starts with."""
+        if self.mode is Mode.RECORD:
+            self._cassette.recorded = self._cassette.value
+
     def accept(self) -> None:
         """Trust the destinations, and show the fields."""
         self._credentials.destinations.accept()

@@ -29,6 +29,7 @@ from toolkit.session.session import Session
 
 _HERE: Final = Path(__file__)
 _PRESS_CONNECT: Final = "Press Connect, then run this cell again."
+_EARLIER: Final = "Change the choices and connect again; until then panel.session is the earlier session."
 
 
 def panel(
@@ -127,9 +128,13 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         echo, and for the path of the file if a private key is needed.
 
         Raises:
-            ConfigurationError: if the panel cannot connect, or questions cannot be answered here.
+            ConfigurationError: if the panel cannot connect, or questions cannot be answered here. An earlier session
+                stays connected.
         """
         self._connecting.ask()
+        failure = self._connecting.failure
+        if failure is not None and self.connected_session is not None:
+            raise ConfigurationError(f"The panel could not connect: {failure.what}", _EARLIER)
         return self.session
 
     def close(self) -> None:
