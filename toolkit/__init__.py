@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.cassettes.catalog.frames import list_cassettes as list_cassettes
     from toolkit.cassettes.catalog.frames import prune_cassette as prune_cassette
     from toolkit.cassettes.catalog.frames import scrub_cassette as scrub_cassette
-    from toolkit.cassettes.importing.import_cassette import import_cassette as import_cassette
+    from toolkit.cassettes.importing import import_cassette as import_cassette
     from toolkit.core.document import Environment as Environment
     from toolkit.core.document import Interface as Interface
     from toolkit.core.errors import AccessError as AccessError
@@ -102,7 +102,7 @@ _MODULES = {
     "toolkit.auth.profiles.saving": "remove_credentials save_credentials saved_credentials",
     "toolkit.auth.tokens.token": "Token",
     "toolkit.cassettes.cassette": "Cassette",
-    "toolkit.cassettes.importing.import_cassette": "import_cassette",
+    "toolkit.cassettes.importing": "import_cassette",
     "toolkit.cassettes.catalog.frames": (
         "check_cassettes compare_cassettes list_cassettes prune_cassette scrub_cassette"
     ),

@@ -36,7 +36,7 @@ RETURNED = {
     "Faults": ("toolkit.practice_service.faults", "service.faults"),
     "FindingList": ("toolkit.scrubbing.scanning.findings", "tk.scan"),
     "Finding": ("toolkit.scrubbing.scanning.findings", "tk.scan"),
-    "ImportReport": ("toolkit.cassettes.importing.report", "tk.import_cassette"),
+    "ImportReport": ("toolkit.cassettes.importing", "tk.import_cassette"),
     "PracticeService": ("toolkit.practice_service.service", "tk.practice"),
     "Profile": ("toolkit.auth.profiles.fields", "tk.saved_credentials"),
     "PublishedCopy": ("toolkit.sharing.publishing.publication", "tk.publish"),

@@ -755,7 +755,7 @@ COVERED = {
     "check_cassettes": test_recordings_of_other_programs,
     "compare_cassettes": test_recordings_of_other_programs,
     "drift": "tests/sharing/test_drift plants secrets in recordings and live answers",
-    "import_cassette": "tests/cassettes/importing plants secrets in every place of a file",
+    "import_cassette": "tests/cassettes/test_importing.py plants secrets in every place of a file",
     "list_cassettes": test_recordings_of_other_programs,
     "prune_cassette": test_recordings_of_other_programs,
     "publish": "tests/sharing and tests/publishing plant secrets and personal data",

@@ -13,6 +13,6 @@ What happens to a request, in this order (function `through`, for any httpx clie
 are old.
 
 Open `cassette` for modes and what users can do with a cassette, `opening` for what happens to its file first, `paths`
-for names and record modes, `format` for the file, `importing` for what other programs recorded, `cell_cassette` for
+for names and record modes, `format` for the file, `importing` for what browsers and vcrpy recorded, `cell_cassette` for
 `%%cassette`, `cassette_card` for what notebooks show.
 """

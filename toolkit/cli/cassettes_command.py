@@ -141,7 +141,7 @@ for _name, _function, _examples, _summary in (
         "import",
         cassettes_import.import_,
         cassettes_import.EPILOG,
-        "Make a clean cassette of another program's recording.",
+        "Make a clean cassette of a HAR file or a vcrpy cassette.",
     ),
     ("drift", cassettes_drift.drift_, cassettes_drift.EPILOG, "Repeat recorded reads live, and say what changed."),
 ):

@@ -1,28 +1,30 @@
-"""`toolkit cassettes import`: make a clean cassette of what another program recorded."""
+"""`toolkit cassettes import`: make a clean cassette of what a browser or vcrpy recorded."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.console import Console
 
-from toolkit.cassettes.importing.report import ImportReport
 from toolkit.cli import terminal
 from toolkit.core.document import Environment
 from toolkit.core.words import count_text
 
+if TYPE_CHECKING:
+    from toolkit.cassettes.importing import ImportReport
+
 EPILOG: Final = terminal.examples(
     "toolkit cassettes import session.har checkout --only api.example.com",
-    "toolkit cassettes import tests/vcr/orders.yml orders --environment broker-live",
+    "toolkit cassettes import tests/cassettes/orders.yaml orders --environment broker-live",
 )
 _NOTHING: Final = 1  # exit status
 _UNUSABLE: Final = 2
 
 
 def import_(
-    source: Annotated[Path, typer.Argument(help="A HAR file, or a cassette of another program. It is not changed.")],
+    source: Annotated[Path, typer.Argument(help="A HAR file, or a cassette of vcrpy. It is not changed.")],
     name: Annotated[str, typer.Argument(help="Name of the new cassette, or its path.")],
     environment: Annotated[
         Environment | None,
@@ -36,11 +38,11 @@ def import_(
     replace: Annotated[bool, typer.Option("--replace", help="Replace a cassette that exists.")] = False,
     as_json: terminal.JsonOption = False,
 ) -> None:
-    """Make a clean cassette of a HAR file of a browser, or of a cassette that was recorded without scrubbing.
+    """Make a clean cassette of a HAR file of a browser, or of a cassette of vcrpy that was recorded without scrubbing.
 
-    Cassettes of vcrpy and pytest-recording, Ruby's VCR, R's vcr, betamax, pydantic-ai and go-vcr are read. Secrets are
-    removed as in a recording, and the report names their kinds. Addresses in toolkit.toml become symbolic. What cannot
-    be replayed, such as an entry without a stored body, is left out.
+    Secrets are removed as in a recording, and the report names their kinds. Addresses in toolkit.toml become symbolic.
+    What cannot be replayed, such as an entry without a stored body, is left out. Recordings of other programs, such as
+    Ruby's VCR, betamax and go-vcr, are not converted: export a HAR file of the calls, or record them again.
 
     JSON has `source`, `program`, `path`, `imported`, `not_chosen`, `left_out` with `number`, `method`, `host` and
     `reason`, `replaced` (counts by kind), `environment` and `hosts`.
@@ -48,7 +50,7 @@ def import_(
     Exit status: 0 if there is a new cassette; 1 if nothing in the file could be imported; 2 if it cannot be read or the
     cassette not be written.
     """
-    from toolkit.cassettes.importing.import_cassette import import_cassette  # needs yaml
+    from toolkit.cassettes.importing import import_cassette  # needs yaml
 
     with terminal.errors_exit_with(_UNUSABLE):
         report = import_cassette(source, name, environment=environment, only=only or (), replace=replace)

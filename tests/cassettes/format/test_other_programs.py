@@ -1,4 +1,4 @@
-"""Files of other programs are refused by name, are left as they are, and nobody is told to delete them."""
+"""Recordings of other programs are refused by name, are left as they are, and nobody is told to delete them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 import toolkit as tk
 from toolkit.core.errors import CassetteCorrupt
+from toolkit.local.settings import Settings
 from toolkit.scrubbing.messages import RecordedRequest
 
 RUBY = """\
@@ -164,6 +165,20 @@ def test_named(tmp_path, text, name):
     assert said.startswith((str(path), "other.yaml"))
     assert name in said
     assert not any(word in said.lower() for word in ("delete", "remove", "re-record"))
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize(("text", "name"), FILES.values(), ids=FILES)
+def test_not_converted(tmp_path, text, name):
+    """An import says the same, and for a program other than vcrpy what to do instead; no cassette is made."""
+    path = tmp_path / "other.yaml"
+    path.write_text(text)
+    with pytest.raises(CassetteCorrupt) as caught:
+        tk.import_cassette(path, "ours", settings=Settings({}, project=tmp_path))
+    said = str(caught.value)
+    assert name in said
+    assert "vcrpy" in name or all(words in said for words in ("not converted", "record the calls again", "HAR file"))
+    assert [each.name for each in tmp_path.iterdir()] == ["other.yaml"]
     assert path.read_text() == text
 
 

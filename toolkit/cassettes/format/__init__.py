@@ -11,6 +11,6 @@ When an interaction is first needed, `fast_items` reads the usual shape; anythin
 - `layout`, `vcrpy_layout`, `fast_items`, `fast_dump`: measured optimizations; nothing else depends on their internals
 - `vcrpy_files`: vcrpy's own loader, imported late because it needs yaml and vcr
 - `vcrpy_fields`: what vcrpy's clients store in an interaction, in all its shapes
-- `other_programs`: files of Ruby's VCR, R's vcr, betamax and others, refused by name
+- `other_programs`: recordings of Ruby's VCR, R's vcr, betamax, pydantic-ai and go-vcr, refused by name
 - `decompression`: whether a body can be decompressed, and to how much
 """

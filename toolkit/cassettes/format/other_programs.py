@@ -1,4 +1,4 @@
-"""Recognize files that other programs recorded, so that the error says what they are."""
+"""Recognize files that other programs recorded, so that the error says what they are. They are not converted."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ _OBJECT_OF_OLD_VCRPY: Final = b"!!python/object:vcr.request.Request"
 _RUBY_VCR: Final = "Ruby's VCR"
 # Beginnings of what these programs write under `recorded_with`. R's vcr wrote its version in both ways.
 _PROGRAMS: Final = ((b"betamax", "betamax"), (b"VCR-vcr", "R's vcr"), (b"vcr/", "R's vcr"), (b"VCR", _RUBY_VCR))
+_SHARED: Final = "Ruby's VCR or a program that shares its format"
+_PYDANTIC_AI: Final = "the serializer of pydantic-ai"
+_GO_VCR: Final = "go-vcr"
 _OLD_VCRPY: Final = (
     "it is in the format of an older version of vcrpy, before 1.0, which `python -m vcr.migration` converts"
 )
-PYDANTIC_AI: Final = "the serializer of pydantic-ai"
-GO_VCR: Final = "go-vcr"
-_IMPORT: Final = "`toolkit cassettes import FILE NAME` makes a cassette of it"
+_HAR: Final = "it is a HAR file; `toolkit cassettes import FILE NAME` makes a cassette of it"
 
 
 class OtherProgram(ValueError):
-    """The file is not a cassette of vcrpy's format; the text says what it is."""
+    """The file is not a cassette of vcrpy's format; the text says what it is, and what to do."""
 
 
 def check_text(data: bytes) -> None:
@@ -33,17 +34,12 @@ def check_text(data: bytes) -> None:
     """
     if _OBJECT_OF_OLD_VCRPY in data:
         raise OtherProgram(_OLD_VCRPY)
-    if _OBJECT_OF_RUBY_VCR in data or _LAYOUT_OF_RUBY_VCR.search(data):
-        raise _written_by(vcr_family_member(data))
-
-
-def vcr_family_member(data: bytes) -> str:
-    """Return the name of the program that wrote a file with Ruby's VCR's layout, or with its objects."""
     if _OBJECT_OF_RUBY_VCR in data:
-        return _RUBY_VCR
-    recorded_with = _RECORDED_WITH.findall(data)[-1:]
-    names = [name for start, name in _PROGRAMS if recorded_with and recorded_with[0].startswith(start)]
-    return names[0] if names else "Ruby's VCR or a program that shares its format"
+        raise _recorded_by(_RUBY_VCR)
+    if _LAYOUT_OF_RUBY_VCR.search(data):
+        recorded_with = _RECORDED_WITH.findall(data)[-1:]
+        names = [name for start, name in _PROGRAMS if recorded_with and recorded_with[0].startswith(start)]
+        raise _recorded_by(names[0] if names else _SHARED)
 
 
 def check_value(value: Any) -> None:
@@ -54,7 +50,7 @@ def check_value(value: Any) -> None:
     """
     log = value.get("log") if isinstance(value, Mapping) else None
     if isinstance(log, Mapping) and isinstance(log.get("entries"), list):
-        raise OtherProgram(f"it is a HAR file; {_IMPORT}")
+        raise OtherProgram(_HAR)
     if isinstance(value, list) and value and isinstance(value[0], Mapping) and "request" in value[0]:
         raise OtherProgram(_OLD_VCRPY)
 
@@ -65,25 +61,12 @@ def check_items(items: Iterable[Any]) -> None:
     Raises:
         OtherProgram: if they are not vcrpy's.
     """
-    program = _program_of_items(items)
-    if program is not None:
-        raise _written_by(program)
-
-
-def program_of(value: Any) -> str | None:
-    """Return PYDANTIC_AI or GO_VCR if the value of a file is one of theirs, else None."""
-    items = value.get("interactions") if isinstance(value, Mapping) else None
-    return _program_of_items(items) if isinstance(items, list) else None
-
-
-def _program_of_items(items: Iterable[Any]) -> str | None:
     for item in items:
         request, response = (_mapping(item, name) for name in ("request", "response"))
         if "parsed_body" in request or "parsed_body" in response:
-            return PYDANTIC_AI
+            raise _recorded_by(_PYDANTIC_AI)
         if "url" in request and "uri" not in request and "code" in response:
-            return GO_VCR
-    return None
+            raise _recorded_by(_GO_VCR)
 
 
 def _mapping(item: Any, name: str) -> Mapping[str, Any]:
@@ -91,5 +74,8 @@ def _mapping(item: Any, name: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _written_by(program: str) -> OtherProgram:
-    return OtherProgram(f"it was recorded by {program}, whose format is not that of vcrpy; {_IMPORT}")
+def _recorded_by(program: str) -> OtherProgram:
+    return OtherProgram(
+        f"it was recorded by {program}, whose recordings are not converted; record the calls again, or export a HAR "
+        "file of them, of which `toolkit cassettes import FILE NAME` makes a cassette"
+    )

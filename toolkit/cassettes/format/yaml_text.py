@@ -18,7 +18,6 @@ except ImportError:  # not every platform has libyaml
     from yaml import SafeDumper as _BaseDumper  # type: ignore[assignment]
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
-Loader = _Loader  # for those who know further tags
 _WIDTH: Final = 1 << 30  # columns; wide enough that no text is folded
 _MOST_LEVELS: Final = 500  # an interaction has six
 _MOST_NODES: Final = 20_000_000  # with aliases expanded
@@ -83,7 +82,7 @@ def check(data: bytes) -> None:
     # Node count and anchor of each open collection; the first entry stands for the document.
     sizes, anchors = [0], [""]
     sizes_by_anchor: dict[str, int] = {}
-    for event in yaml.parse(data, Loader=Loader):
+    for event in yaml.parse(data, Loader=_Loader):
         line = event.start_mark.line if event.start_mark else 0
         if isinstance(event, yaml.CollectionStartEvent):
             sizes.append(1)
@@ -109,19 +108,15 @@ def _may_be_hostile(data: bytes) -> bool:
     return is_deep or _SIXTIES_BYTES.search(data) is not None or len(_ALIAS.findall(data)) > _FEW_ALIASES
 
 
-def load(data: bytes, loader: type[Loader] = Loader) -> Any:
+def load(data: bytes) -> Any:
     """Load YAML of plain types.
-
-    Args:
-        data: the text.
-        loader: a loader that knows further tags for plain types.
 
     Raises:
         NotYaml: if it is not YAML, has another tag, or is refused by `check`.
     """
     try:
         check(data)
-        return yaml.load(data, Loader=loader)  # noqa: S506 - it is safe
+        return yaml.load(data, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line if error.problem_mark else 0
         raise NotYaml(f"it is not valid YAML ({error.problem})", line) from None
@@ -137,7 +132,7 @@ def line_of_item(data: bytes, number: int) -> int | None:
         number: number of the interaction, from 0.
     """
     try:
-        document: Any = yaml.compose(data, Loader=Loader)
+        document: Any = yaml.compose(data, Loader=_Loader)
         items = next(value for key, value in document.value if key.value == "interactions")
         return int(items.value[number].start_mark.line) + 1
     except (yaml.YAMLError, UnicodeDecodeError, AttributeError, TypeError, ValueError, LookupError, StopIteration):

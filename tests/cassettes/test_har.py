@@ -8,7 +8,7 @@ import json
 import pytest
 from hars import entry, har, pairs
 
-from toolkit.cassettes.importing import har as reader
+from toolkit.cassettes import har as reader
 
 FORM = "application/x-www-form-urlencoded"
 

@@ -1,12 +1,16 @@
-"""The environment that was called is concluded from the addresses, and stands beside each call."""
+"""Patterns choose calls; the environment that was called is concluded from the addresses, and stands beside each."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hars import bare_settings
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.cassettes.importing.callers import Callers
+from toolkit.cassettes.imported_calls import Callers, EntryChoice
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
@@ -82,3 +86,47 @@ def test_shared_address(callers, tmp_path):
     settings = bare_settings(tmp_path, **ADDRESSES, market_data_sandbox=shared)
     names = [name for name, address in found.addresses(settings).items() if address == shared]
     assert names == ["market_data_sandbox", "market_data"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "uri", "is_chosen"),
+    [
+        ("api.example.com", "https://api.example.com/v1?a=b", True),
+        ("API.example.com", "https://api.example.com", True),
+        ("api.example.com", "https://api.example.com:8443/", True),
+        ("api.example.com:8443", "https://api.example.com:8443/", True),
+        ("api.example.com:8443", "https://api.example.com/", False),
+        ("example.com", "https://api.example.com/", False),
+        ("*.example.com", "https://api.example.com/", True),
+        ("*.example.com", "https://api.example.com.evil.net/", False),
+        ("https://h/v1/*", "https://h/v1/a/b?c=d", True),
+        ("h/v1/*", "https://h/v2/a", False),
+        ("*/orders", "https://h/v1/orders?page=2", True),
+        ("h", "https://me:secret@h/", True),
+        ("h", "https://[h/", False),
+    ],
+)
+def test_choice_by_host_and_path(pattern, uri, is_chosen):
+    """A pattern without a slash names hosts; one with a slash names hosts and paths; the query does not matter."""
+    assert EntryChoice(pattern).has(uri) is is_chosen
+    assert EntryChoice(["nothing", pattern]).has(uri) is is_chosen
+
+
+def test_choice_without_patterns():
+    """Without patterns every request is chosen."""
+    assert EntryChoice(()).has("anything")
+
+
+@given(st.text("ab*", max_size=8), st.text("ab", max_size=8))
+def test_stars_stand_for_any_text(pattern, path):
+    """A path matches as a regular expression with `.*` for each star says."""
+    expected = re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), path) is not None
+    assert EntryChoice(f"h/{pattern}").has(f"https://h/{path}") is expected
+
+
+@pytest.mark.parametrize("pattern", ["", " ", "a" * 300, "*" * 20, "https://", 3])
+def test_refused_patterns(pattern):
+    """A pattern that names nothing is an error."""
+    with pytest.raises(ConfigurationError) as caught:
+        EntryChoice([pattern])
+    assert caught.value.about == "only"

@@ -1,15 +1,17 @@
-"""What another program recorded becomes a clean cassette, which replays here and in stock vcrpy."""
+"""What a browser or vcrpy recorded becomes a clean cassette, which replays here and in stock vcrpy."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import json
+from contextlib import suppress
 
 import canaries
 import httpx
 import pytest
 import vcr
+import yaml
 from hars import bare_settings, entry, har
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,29 @@ from hypothesis import strategies as st
 import toolkit as tk
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError
 from toolkit.local.settings import Settings
+
+VCRPY = """\
+interactions:
+- request:
+    body: client_secret=SECRET
+    headers:
+      Authorization:
+      - Bearer SECRET
+    method: POST
+    uri: https://h/a
+  response:
+    body:
+      string: '{"ok": true, "access_token": "SECRET"}'
+    headers:
+      Content-Type:
+      - application/json
+      Date:
+      - Tue, 12 May 2026 09:30:00 GMT
+    status:
+      code: 201
+      message: Created
+version: 1
+"""
 
 
 @pytest.fixture
@@ -257,3 +282,61 @@ def test_refused(imported, tmp_path):
     with pytest.raises(ConfigurationError, match="a cassette of the toolkit already"):
         imported((tmp_path / "cassettes" / "new.yaml").read_bytes(), "again")
     assert [path.name for path in (tmp_path / "cassettes").iterdir()] == ["new.yaml"]
+
+
+@pytest.mark.parametrize("is_json", [False, True], ids=["YAML", "JSON"])
+def test_cassette_of_vcrpy(tmp_path, is_json):
+    """The cassette has no secret, replays here and in stock vcrpy, and the original is unchanged."""
+    secret = canaries.new()
+    text = VCRPY.replace("SECRET", secret)
+    source, text = tmp_path / "theirs.yml", json.dumps(yaml.safe_load(text)) if is_json else text
+    source.write_text(text, encoding="utf-8")
+    report = tk.import_cassette(source, "ours", settings=bare_settings(tmp_path))
+    assert source.read_text(encoding="utf-8") == text
+    assert (report.program, report.imported, report.left_out) == ("vcrpy", 1, ())
+    assert report.replaced
+    canaries.assert_absent([report.path, repr(report)], secret)
+    cassette = tk.Cassette(report.path, "none", match_on=["method", "uri"])
+    response = httpx.Client(transport=cassette.transport()).post("https://h/a")
+    assert (response.status_code, response.json()["ok"]) == (201, True)
+    assert cassette.recorded_at.isoformat() == "2026-05-12T09:30:00+00:00"
+    with vcr.use_cassette(str(report.path), record_mode="none", match_on=["method", "uri"]):
+        assert httpx.post("https://h/a").json() == response.json()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"log": {"entries": ' + "[" * 100_000,
+        '{"log": {"entries": [' + "[" * 90_000 + "]" * 90_000 + "]}}",
+        "http_interactions:\n" + "- " * 5_000 + "a",
+        "http_interactions: &a [1, 2]\nb: &b [*a, *a, *a]\n" + "".join(f"c{i}: &c{i} [*b, *b, *b]\n" for i in range(9)),
+        '{"interactions": 3}',
+        "[]",
+        '{"a": 1}',
+        "\x00\x01",
+        "",
+        '{"log": {"entries": []}, "n": ' + "9" * 5_000 + "}",
+    ],
+    ids=lambda text: text[:20],
+)
+def test_hostile_or_unknown_files(tmp_path, text):
+    """Files that are too deep, or of no known layout, are refused or give nothing, without any other error."""
+    source = tmp_path / "a.har"
+    source.write_text(text)
+    with suppress(CassetteCorrupt):
+        assert tk.import_cassette(source, "ours", settings=bare_settings(tmp_path)).path is None
+
+
+def test_size_is_limited(tmp_path, monkeypatch):
+    """A file that is too large is not read; one with too many values is not parsed."""
+    source = tmp_path / "a.har"
+    source.write_text('{"log": {"entries": [1, 2, 3]}}')
+    monkeypatch.setattr("toolkit.cassettes.importing._MOST_VALUES", 2)
+    with pytest.raises(CassetteCorrupt, match="too many values"):
+        tk.import_cassette(source, "ours", settings=bare_settings(tmp_path))
+    monkeypatch.setattr("toolkit.cassettes.importing.MOST_BYTES", 5)
+    with pytest.raises(tk.CassetteError, match="at most"):
+        tk.import_cassette(source, "ours", settings=bare_settings(tmp_path))
+    with pytest.raises(ConfigurationError, match="Cannot read"):
+        tk.import_cassette(tmp_path / "none.har", "ours", settings=bare_settings(tmp_path))
