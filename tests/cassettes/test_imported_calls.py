@@ -102,6 +102,7 @@ def test_shared_address(callers, tmp_path):
         ("https://h/v1/*", "https://h/v1/a/b?c=d", True),
         ("h/v1/*", "https://h/v2/a", False),
         ("*/orders", "https://h/v1/orders?page=2", True),
+        ("h/*a*a", "https://h/aa", True),
         ("h", "https://me:secret@h/", True),
         ("h", "https://[h/", False),
     ],

@@ -76,6 +76,6 @@ def _mapping(item: Any, name: str) -> Mapping[str, Any]:
 
 def _recorded_by(program: str) -> OtherProgram:
     return OtherProgram(
-        f"it was recorded by {program}, whose recordings are not converted; record the calls again, or export a HAR "
-        "file of them, of which `toolkit cassettes import FILE NAME` makes a cassette"
+        f"it was recorded by {program}, whose recordings are not converted; record the calls again, or import a HAR "
+        "file of them with `toolkit cassettes import FILE NAME`"
     )
