@@ -254,11 +254,19 @@ def test_files_are_private(in_project):
     assert config_folder().stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.parametrize("has_key", [True, False])
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 2, "uses": {}}', '{"version": 1, "uses": {"x": 1}}'])
-def test_malformed_file(in_project, content):
-    """A file that was changed is an error that names it: nobody knows where the credentials may go."""
+def test_malformed_file(in_project, content, has_key):
+    """A file that was changed is an error that names it: nobody knows where the credentials may go.
+
+    There is no key before credentials are allowed: texts that are typed into a panel are remembered without one.
+    """
     allow(from_variables(), in_project("a.example"))
     DestinationMemory().file.write_text(content)
+    if not has_key:
+        (config_folder() / "destinations.key").unlink()
+        with pytest.raises(ConfigurationError, match=r"destinations\.json"):
+            check_destinations(ClientSecret("id", "a-typed-secret", environment="broker-live"), in_project("b.example"))
     with pytest.raises(ConfigurationError, match=r"destinations\.json"):
         check_destinations(from_variables(), in_project("a.example"))
 

@@ -82,6 +82,31 @@ def test_permissions_before_the_first_byte(tmp_path, monkeypatch, private):
     assert modes == [0o600]
 
 
+@posix
+@pytest.mark.parametrize("is_member", [True, False])
+def test_group(tmp_path, monkeypatch, is_member):
+    """A new file has the group of the old one before its permissions; without that, no group can read it."""
+    file, given, lstat = tmp_path / "file", [], os.lstat
+    file.write_bytes(b"old")
+    file.chmod(0o640)
+
+    def of_another_group(path, **options):
+        status = [*lstat(path, **options)][:10]
+        status[stat.ST_GID] += 1
+        return os.stat_result(status)
+
+    def change_group(descriptor, user, group):
+        given.append((os.fstat(descriptor).st_mode & 0o777, user, group - file.stat().st_gid))
+        if not is_member:
+            raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("os.lstat", of_another_group)
+    monkeypatch.setattr("os.fchown", change_group)
+    write_atomically(file, b"new")
+    assert given == [(0o600, -1, 1)]
+    assert mode(file) == (0o640 if is_member else 0o600)
+
+
 def test_links(tmp_path):
     """A private file replaces a link; any other is not written through one, and is not written in its place."""
     target, link, dangling = (tmp_path / name for name in ("target", "link", "dangling"))

@@ -229,5 +229,5 @@ def test_command(project, published, tmp_path):
         assert message in str(error)
     result = invoke(notebook, "-o", published.path, "--replace")
     assert result.exit_code == 0, result.exception
-    assert "values replaced" in result.output
+    assert "values replaced. None of them is in the copy, and no known secret." in " ".join(result.output.split())
     assert "pip install -r requirements.txt" in result.output.replace("\n", " ")

@@ -199,6 +199,11 @@ def test_authorities_of_openssl(clone_of, monkeypatch, name, verify):
         "TOOLKIT_VERIFY=ca.pem\nTOOLKIT_VERIFY=\n",
         "TOOLKIT_VERIFY: ca.pem\n",
         "\ufeff export TOOLKIT_VERIFY = ca.pem",
+        'TOOLKIT_VERIFY=\n"ca.pem"\n',  # the package dotenv of JavaScript goes on in the next line
+        "TOOLKIT_VERIFY\n= ca.pem\n",
+        "A='\nTOOLKIT_VERIFY=\x0cca.pem\n'",  # a form feed ends a line, or is a space
+        "A='\nTOOLKIT_VERIFY=\u2028ca.pem\n'",
+        "export A=1 TOOLKIT_VERIFY=ca.pem",  # a shell
     ],
 )
 def test_readers_of_dotenv(clone_of, text):

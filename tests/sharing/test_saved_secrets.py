@@ -41,9 +41,15 @@ def test_secrets_of_saved_credentials_are_found(profiles):
 
 
 def test_a_keyring_that_is_locked_is_asked_once(profiles):
-    """Profiles that a missing or locked keyring keeps closed do not make a scan fail, and one warning is enough."""
+    """Profiles that a missing or locked keyring keeps closed do not make a scan fail, and one warning is enough.
+
+    The secrets of those that are not sealed are looked for.
+    """
     for name in ("live.a.toml", "live.b.toml"):
         save(profiles, name, 'kind = "key pair"\nsealed = "obviously not"\n')
     with pytest.warns(UserWarning, match="do not open") as caught:
         assert tk.scan("note.txt") == []
     assert len(caught) == 1
+    save(profiles, "live.mine.toml", PROFILE)
+    with pytest.warns(UserWarning, match="do not open") as caught:
+        assert len(tk.scan("note.txt")) == len(caught) == 1

@@ -65,11 +65,12 @@ class DestinationMemory:
         Raises:
             ConfigurationError: if the file is malformed.
         """
+        table = self._table()  # malformed, it is an error even if there is no key
         try:
             key = user_key(_NAME, makes=False)
         except OSError:
             return None
-        return None if key is None else self._table().get(_fingerprint(credentials, key))
+        return None if key is None else table.get(_fingerprint(credentials, key))
 
     def uses_in(self, environment: Environment) -> Uses:
         """Return where any credentials of an environment may go.

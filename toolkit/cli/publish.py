@@ -45,9 +45,9 @@ def publish(
         table.add_row(terminal.escape(name), terminal.size_text(size))
     console.print(f"[bold]{terminal.escape(str(copy.path))}[/]\n", highlight=False, soft_wrap=True)
     console.print(table, highlight=False)
-    checked = f"{count_text(copy.replaced, 'value')} replaced. None of them is in the copy, and no secret."
+    checked = f"{count_text(copy.replaced, 'value')} replaced. None of them is in the copy, and no known secret."
     if not copy.replaced:
-        checked = "Nothing had to be replaced. No secret is in the copy."
+        checked = "Nothing had to be replaced. No known secret is in the copy."
     console.print(f"\n{checked}", highlight=False)
     for note in copy.notes:
         console.print(f"[yellow]Note:[/] {terminal.escape(note)}", highlight=False, soft_wrap=True)

@@ -21,7 +21,8 @@ from toolkit.local.folders import PROJECT_VARIABLE, folders_upward, notebook_fol
 FILE_NAME: Final = ".env"
 PREFIX: Final = "TOOLKIT_"
 _LARGEST: Final = 1 << 20  # bytes
-_ASSIGNMENT: Final = re.compile(r"""[\s\ufeff]*(?:export\s+)?["']?([^\W\d]\w*)["']?\s*[=:]\s*\S""")
+# Readers differ in what ends a line, and some take a value in quotes from the next one.
+_ASSIGNED: Final = re.compile(r"""(?<!\w)([^\W\d]\w*)["']?\s*[=:](?=[^\S\r\n]*\S|\s*["'`])""")
 
 
 def variables_in(text: str) -> dict[str, str]:
@@ -40,8 +41,8 @@ def exported_by(project: Path, *, beside: bool = False) -> dict[str, Path]:
     the folder that the shell was in, that in TOOLKIT_PROJECT, and that of the running notebook, each under its own name
     and without links. No settings are taken from these files.
 
-    Names are in capitals, because on Windows a variable in small letters is the same. A line that looks like an
-    assignment counts even within a quoted value: editors read some files line by line, and each in its own way.
+    Names are in capitals, because on Windows a variable in small letters is the same. What looks like an assignment
+    counts even within a value, but not in a line that is a comment: editors read such files each in its own way.
 
     Args:
         project: the folder of the project.
@@ -55,7 +56,7 @@ def exported_by(project: Path, *, beside: bool = False) -> dict[str, Path]:
     for file in _files_around(project, beside=beside):
         if os.access(file, os.R_OK) and file.is_file():
             text = _text(file)
-            names = {*variables_in(text), *_names_by_line(text)}
+            names = {*variables_in(text), *_names_assigned(text)}
             places = {**dict.fromkeys(map(str.upper, names), file), **places}
     return places
 
@@ -96,5 +97,6 @@ def _text(file: Path) -> str:
     return data.decode("utf-8-sig", "replace")  # names are ASCII, whatever encoding the values have
 
 
-def _names_by_line(text: str) -> list[str]:
-    return [found[1] for line in text.splitlines() if (found := _ASSIGNMENT.match(line))]
+def _names_assigned(text: str) -> list[str]:
+    lines = (line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("#"))
+    return _ASSIGNED.findall("".join(lines))

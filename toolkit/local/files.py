@@ -32,7 +32,9 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PAUSES: Final = (0.005, 0.01, 0.02, 0.04)  # seconds
 
 
-def write_atomically(path: Path, data: bytes, *, private: bool = False, durable: bool = False) -> None:
+def write_atomically(
+    path: Path, data: bytes, *, private: bool = False, durable: bool = False, like: Path | None = None
+) -> None:
     """Write a file in one step: readers see the old bytes or the new ones, never a part of them.
 
     Args:
@@ -42,6 +44,7 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False, durable:
             and the file keeps its permissions; a new file gets the usual ones.
         durable: wait until the data is on the disk, which takes milliseconds, and many more on a busy disk. Not needed
             for content that is useless after a crash.
+        like: the file whose permissions it gets; by default the file itself.
 
     Raises:
         LinkInTheWay: if it is a link, and not to be private.
@@ -50,7 +53,7 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False, durable:
     if not private:
         refuse_link(path)
     temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}{PARTIAL}")
-    with _removed_on_error(temporary, open_new(temporary, like=None if private else path)) as stream:
+    with _removed_on_error(temporary, open_new(temporary, like=None if private else like or path)) as stream:
         _write(stream, data, durable=durable)
         stream.close()
         replace_file(temporary, path)
@@ -61,19 +64,25 @@ def open_new(file: Path, *, like: Path | None) -> int:
 
     Args:
         file: the new file.
-        like: the file whose permissions it gets before its first byte is written; the usual ones if there is none.
-            None for a file that only the user may read.
+        like: the file whose permissions and group it gets before its first byte is written; the usual ones if there is
+            none. Another group than that one gets no permissions. None for a file that only the user may read.
 
     Raises:
         FileExistsError: if the name exists already, even as a dangling link.
         OSError: if it cannot be created.
     """
     try:
-        mode = None if like is None else os.lstat(like).st_mode & 0o777
+        old = None if like is None else os.lstat(like)
     except FileNotFoundError:
         return open_plain(file, _NEW)
     descriptor = open_plain(file, _NEW, 0o600)
-    if mode is not None and sys.platform != "win32":
+    if old is not None and sys.platform != "win32":
+        mode = old.st_mode & 0o777
+        if os.fstat(descriptor).st_gid != old.st_gid:
+            try:
+                os.fchown(descriptor, -1, old.st_gid)
+            except OSError:  # this user is not in the group
+                mode &= 0o707
         with suppress(OSError):  # of a disk without permissions
             os.fchmod(descriptor, mode)  # which the umask does not narrow
     return descriptor

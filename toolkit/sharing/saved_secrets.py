@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from toolkit.auth.profiles.lookup import profiles_in_order
-from toolkit.auth.profiles.saved import saved_profiles
+from toolkit.auth.profiles.saved import KEYRING, saved_profiles
 from toolkit.core.errors import ToolkitError
 from toolkit.core.secret import Secret
 from toolkit.core.tracebacks import frameless
@@ -45,14 +45,16 @@ def learn_credentials(settings: Settings | None = None) -> None:
     Args:
         settings: the settings of a project, whose `.env` and the variables count as well.
     """
+    is_locked = False
     try:
         for profile in saved_profiles() if settings is None else profiles_in_order(settings, None):
             try:
-                profile.credentials()
+                # A locked keyring may ask its user to unlock it, and would do so for each.
+                if not (is_locked and profile.profile().source == KEYRING):
+                    profile.credentials()
             except ToolkitError as error:
                 name = f"{profile.environment}/{profile.name}"
                 warn(f"The credentials {name} do not open, so their secrets are not looked for: {error}")
-                if error.about == "keyring":
-                    return  # it may ask its user to unlock it, and would do so for each
+                is_locked = is_locked or error.about == "keyring"
     except ToolkitError as error:
         warn(f"The secrets of saved credentials are not looked for: {error}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 
 import pytest
@@ -73,14 +74,20 @@ def test_recorded_and_replayed(play):
 
 @pytest.mark.parametrize("mode", ["all", "new_episodes", "once"])
 def test_failed_test(play, mode):
-    """The recording of a failed test is kept aside, the old one stays; the next good recording removes it."""
+    """The recording of a failed test is kept aside, the old one stays, as private as it was.
+
+    The next good recording removes what was kept.
+    """
     if mode != "once":
         play("x", option="once")
+        play.path.chmod(0o600)
     before = play.path.read_bytes() if play.path.exists() else None
     _, playing = play("x", "y", option=mode, fails=True)
     assert playing.kept == play.aside
     assert play.aside.read_bytes().count(b"- request:") == 2
     assert (play.path.read_bytes() if play.path.exists() else None) == before
+    if before is not None and os.name == "posix":
+        assert {file.stat().st_mode & 0o777 for file in (play.path, play.aside)} == {0o600}
     assert len(list(play.path.parent.iterdir())) == 1 + (before is not None)
     play("x", "y", option=mode)
     assert [file.name for file in play.path.parent.iterdir()] == ["test_x.yaml"]

@@ -209,9 +209,9 @@ def destinations_to_save(environment: Environment, kind: CredentialKind, setting
     if not destinations:
         names = environment.rules.addresses.values()
         raise ConfigurationError(
-            f"No address of {environment} is set, and saved credentials are bound to the addresses they are for.",
+            f"No address of {environment} is set, so these credentials have nowhere to go.",
             f"Set {', '.join(names)} under [addresses] in {SETTINGS_FILE}, "
-            f"or the variables {', '.join(map(variable_name, names))}; then save again.",
+            f"or the variables {', '.join(map(variable_name, names))}; then try again.",
             about=next(iter(names)),
         )
     return destinations

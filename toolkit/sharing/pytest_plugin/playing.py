@@ -133,7 +133,7 @@ class Playing:
             self._recorded_file().replace(aside)
             self.kept = aside
             if self._before is not None:
-                write_atomically(self.path, self._before)
+                write_atomically(self.path, self._before, like=aside)
 
     def _recorded_file(self) -> Path:
         part = part_of(self.path)
