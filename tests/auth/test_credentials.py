@@ -542,7 +542,7 @@ def test_private_key_forms(tmp_path):
     file.write_text(pem(key()))
     assert client_key(private_key=file).fingerprint() == client_key(private_key=pem(key())).fingerprint()
     assert client_key(private_key=signer).private_key is signer
-    with pytest.raises(ConfigurationError, match="neither PEM nor JWK"):
+    with pytest.raises(ConfigurationError, match="not a private key in PEM or JWK"):
         client_key(private_key=CANARY)
 
 

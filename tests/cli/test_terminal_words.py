@@ -30,7 +30,7 @@ OPTIONS = {"--scheme", "--replace", "--mode", "--play-log", "--key-file"}
             "Choose one by its name: --credentials fund, or `toolkit credentials test fund --environment paper`.",
         ),
         ('Choose another cassette; or replay this one with mode="none".', "Choose another cassette."),
-        ("Give a file as a pathlib.Path: Path(...).", "Give the file with --key-file."),
+        ("Copy all of it with its line breaks, or give its file as a pathlib.Path.", "Give its file with --key-file."),
         (
             "Free some disk space. The response, if there was one, is this error's `response`. Nothing was recorded.",
             "Free some disk space. Nothing was recorded.",

@@ -102,7 +102,7 @@ def _holds(source: str, secret: str) -> bool:
     A PEM may be written with line breaks, with `\n` or without either. So this searches for each of its lines, except
     BEGIN and END, which are not secret.
     """
-    lines = [line.strip() for line in secret.replace("\\n", "\n").splitlines()]
+    lines = [line.strip() for line in secret.splitlines()]
     parts = lines if len(lines) > 1 else (secret, repr(secret)[1:-1], json.dumps(secret)[1:-1])
     return any(len(part) >= SHORTEST_SECRET and not part.startswith("-----") and part in source for part in parts)
 

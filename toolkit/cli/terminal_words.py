@@ -17,12 +17,14 @@ _SESSION_OPTIONS: Final = (
 )
 # Advice that is about Python alone, and what replaces it. The text of an error below is quoted as it is there.
 _PHRASES: Final = (
-    ("Give its file as a pathlib.Path, or keep its line breaks.", "Give its file with --key-file."),
+    (
+        "Copy all of it with its line breaks, or give its file as a pathlib.Path.",
+        "Give its file with --key-file.",
+    ),
     (
         "Give a private key as PEM or JWK text, as a pathlib.Path to its file, or as a key object.",
         "Give the file of a private key, PEM or JWK, with --key-file.",
     ),
-    ("Give a file as a pathlib.Path: Path(...).", "Give the file with --key-file."),
     ("save the credentials with save_credentials()", "run `toolkit credentials add`"),
     (", or save the credentials again with save_credentials()", ", or run `toolkit credentials add` again"),
     (", or pass a key: tk.Rules(pseudonyms=..., key=...)", ", or take pseudonyms out of toolkit.toml"),

@@ -104,12 +104,12 @@ def test_key_pair():
 
 
 def test_client_key(keys, key_text):
-    """A private key may be text on one line, and its options are used."""
+    """A private key may be text, and its options are used."""
     whole = ClientKey("c", keys["p256"], environment="broker-live", key_id="kid", audience="issuer", algorithm="ES256")
     fields = make_fields(
         "broker-live",
         client_id="c",
-        private_key=key_text.replace("\n", "\\n"),
+        private_key=key_text,
         private_key_id="kid",
         audience="issuer",
         algorithm="ES256",

@@ -22,7 +22,6 @@ LONGEST_ALGORITHM: Final = 20  # characters that a message quotes
 _HALF: Final = {"ES256": 32, "ES384": 48, "ES512": 66}  # bytes of each of R and S; RFC 7518 section 3.4
 _EDDSA_SIGNATURE: Final = 64  # bytes; RFC 8032 section 5.1.6
 _TRY_AGAIN: Final = "Check the signer, and try again."
-PRIVATE_HALF: Final = "Give the private half of the key pair."
 KEYS_THAT_SIGN: Final = "Use an RSA, P-256, P-384, P-521 or Ed25519 key"
 _HOW_TO_GIVE_A_KEY: Final = "Give a private key as PEM or JWK text, as a pathlib.Path to its file, or as a key object."
 
@@ -175,15 +174,6 @@ def sign_with(signer: Signer, algorithm: str, data: bytes) -> bytes:
 def key_error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY) -> ConfigurationError:
     """Return the error for a private key that cannot be used."""
     return ConfigurationError(what, next_step, about="private_key")
-
-
-def not_encrypted_error() -> ConfigurationError:
-    """Return the error for a passphrase without an encrypted key, most likely because of a wrong file."""
-    return ConfigurationError(
-        "A passphrase was given, but the private key is not encrypted.",
-        "Leave passphrase out, or give the key that it opens.",
-        about="passphrase",
-    )
 
 
 def key_type_error(key: object) -> ConfigurationError:

@@ -1,0 +1,355 @@
+from __future__ import annotations
+
+import functools
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, PrivateFormat
+from hypothesis import example, given
+from hypothesis import strategies as st
+from jwt.algorithms import ECAlgorithm, HMACAlgorithm
+from key_forms import (
+    DEFAULTS,
+    assert_refused,
+    assert_shows_nothing_of,
+    certificate,
+    certificate_pem,
+    der,
+    identity,
+    jwk,
+    key,
+    pem,
+    public_pem,
+    refusal,
+)
+
+from toolkit.auth.keys import as_signer
+from toolkit.core.errors import ToolkitError
+from toolkit.core.secret import Secret
+
+CANARY = "QXZ0123456789QXZ0123456789QXZ"
+PASSPHRASE = "correct horse é"
+LOCK = BestAvailableEncryption(PASSPHRASE.encode())
+TRADITIONAL = PrivateFormat.TraditionalOpenSSL
+PUBLIC = {"kty", "crv", "x", "y", "n", "e", "kid", "alg", "use", "key_ops"}
+FORMS = {
+    "object": lambda private_key: private_key,
+    "PEM": pem,
+    "PEM bytes": lambda private_key: pem(private_key).encode(),
+    "PEM bytearray": lambda private_key: bytearray(pem(private_key).encode()),
+    "PEM with space around": lambda private_key: f"\n  {pem(private_key)}\n\n",
+    "PEM of Windows": lambda private_key: pem(private_key).replace("\n", "\r\n"),
+    "PEM of OpenSSL": lambda private_key: f"Bag Attributes\n    localKeyID: 01\n{pem(private_key)}",
+    "PEM among others": lambda private_key: f"{certificate_pem()}{pem(private_key)}{public_pem(key('P-384'))}",
+    "JWK": jwk,
+    "JWK bytes": lambda private_key: jwk(private_key).encode(),
+    "JWK with space around": lambda private_key: f"\n {jwk(private_key)}\n",
+    "JWK mapping": lambda private_key: json.loads(jwk(private_key)),
+    "Secret": lambda private_key: Secret(pem(private_key)),
+    "Secret JWK": lambda private_key: Secret(jwk(private_key)),
+}
+# Format, kind of key and passphrase.
+PEMS = {
+    **{f"PKCS#8 {kind}": (PrivateFormat.PKCS8, kind, None) for kind in DEFAULTS},
+    **{f"encrypted PKCS#8 {kind}": (PrivateFormat.PKCS8, kind, PASSPHRASE) for kind in DEFAULTS},
+    "PKCS#1": (TRADITIONAL, "RSA", None),
+    "SEC 1": (TRADITIONAL, "P-256", None),
+    "SEC 1 of P-521": (TRADITIONAL, "P-521", None),
+    "encrypted PKCS#1": (TRADITIONAL, "RSA", PASSPHRASE),
+    "encrypted SEC 1": (TRADITIONAL, "P-384", PASSPHRASE),
+}
+
+
+@functools.cache
+def pem_of(name):
+    form, kind, passphrase = PEMS[name]
+    return pem(key(kind), form, LOCK if passphrase else None)
+
+
+def jwks(*members):
+    return json.dumps({"keys": [json.loads(member) if isinstance(member, str) else member for member in members]})
+
+
+def public(private_key, **more):
+    return {name: value for name, value in json.loads(jwk(private_key, **more)).items() if name in PUBLIC - {"key_ops"}}
+
+
+def private_parts(text):
+    """Return the members of the private half, one on each line."""
+    return "\n".join(str(value) for name, value in json.loads(text).items() if name not in PUBLIC)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_forms(kind, form):
+    """A key is taken in every form, and is the same key in each."""
+    signer = as_signer(FORMS[form](key(kind)))
+    assert signer.algorithm == DEFAULTS[kind]
+    assert signer.identity() == identity(kind)
+
+
+@pytest.mark.parametrize("name", PEMS)
+def test_pem_formats(name):
+    """PKCS#8, PKCS#1 and SEC 1 are taken, and encrypted ones with the passphrase; text and passphrase are secret."""
+    _, kind, passphrase = PEMS[name]
+    signer = as_signer(pem_of(name), passphrase=passphrase)
+    assert as_signer(Secret(pem_of(name)), passphrase=passphrase and Secret(passphrase)).identity() == identity(kind)
+    secrets = [("PRIVATE_KEY", identity(kind)), ("PRIVATE_KEY", pem_of(name).strip())]
+    assert [(name, secret.reveal()) for name, secret in signer.secrets()] == [
+        *secrets,
+        *([("SECRET", PASSPHRASE)] if passphrase else []),
+    ]
+
+
+def test_short_passphrase_is_not_a_secret_of_recordings():
+    """A short passphrase, which could be ordinary text, is not searched for in recordings."""
+    text = pem(key("P-256"), encryption=BestAvailableEncryption(b"pw"))
+    assert {name for name, _ in as_signer(text, passphrase="pw").secrets()} == {"PRIVATE_KEY"}
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+@pytest.mark.parametrize(("kind", "command"), [("P-256", "ec -aes256"), ("RSA", "rsa -des3 -traditional")])
+def test_legacy_encryption_of_openssl(kind, command):
+    """A key that OpenSSL encrypted in its older form is decrypted."""
+    arguments = ["openssl", *command.split(), "-passout", "pass:hunter22"]
+    result = subprocess.run(arguments, input=pem(key(kind)).encode(), capture_output=True, check=True)
+    assert b"DEK-Info" in result.stdout
+    assert as_signer(result.stdout.decode(), passphrase="hunter22").identity() == identity(kind)
+
+
+@pytest.mark.parametrize("name", [name for name in PEMS if "encrypted" in name])
+def test_missing_and_wrong_passphrase(name):
+    """The errors for a missing and for a wrong passphrase show neither key nor passphrase."""
+    missing, wrong = refusal(pem_of(name)), refusal(pem_of(name), passphrase=CANARY)
+    assert "encrypted with a passphrase" in missing.what
+    assert "passphrase=" in missing.next_step
+    assert wrong.what == "The private key cannot be decrypted with this passphrase."
+    for error in (missing, wrong):
+        assert error.about == "passphrase"
+        assert_shows_nothing_of(error, f"{pem_of(name)}\n{CANARY}")
+
+
+@pytest.mark.parametrize("make", [pem, jwk, lambda private_key: private_key])
+def test_passphrase_without_an_encrypted_key(make):
+    """A passphrase with a key that does not need it is refused; a public key is refused first."""
+    error = refusal(make(key("P-256")), passphrase=CANARY)
+    assert error.what == "A passphrase was given, but the private key is not encrypted."
+    assert_shows_nothing_of(error, CANARY)
+    assert "public key" in refusal(public_pem(key("P-256")), passphrase=CANARY).what
+
+
+def test_key_file(tmp_path, monkeypatch):
+    """A key is read from a file, which may begin with a byte order mark; a path may begin with `~`."""
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    for form in (pem, jwk):
+        (tmp_path / "key").write_text(form(key("P-256")), "utf-8-sig")
+        assert as_signer(tmp_path / "key").identity() == as_signer(Path("~/key")).identity() == identity("P-256")
+
+
+def test_unreadable_key_files(tmp_path):
+    """The error for a file that cannot be read says why, and shows neither its content nor a key given as its path."""
+    (tmp_path / "der").write_bytes(der(key("P-256")))
+    text = pem(key("P-256"))
+    for file, reason in [
+        (tmp_path / "missing.pem", "No such file"),
+        (tmp_path, ""),
+        (tmp_path / "der", "not UTF-8 text"),
+        (Path("~nobody-of-that-name/key.pem"), "home folder"),
+        (Path("key\0.pem"), "null character"),
+        (Path(text), ""),
+        (Path("".join(text.splitlines()[1:-1])), ""),
+    ]:
+        error = refusal(file)
+        assert reason in error.what
+        assert_shows_nothing_of(error, text)
+
+
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_set_with_one_private_key(kind):
+    """The only private key of a set that may sign is taken, whatever else the set holds."""
+    others = [public(key("P-384", 1), kid="p"), {"kty": "new"}, 5, json.loads(HMACAlgorithm.to_jwk(b"0" * 32))]
+    encryption = jwk(key("RSA", 1), use="enc", kid="e")
+    text = jwks(*others, encryption, jwk(key(kind), kid="one"))
+    signer = as_signer(text)
+    assert (signer.identity(), signer.key_id) == (identity(kind), "one")
+    assert as_signer(text, key_id="one").identity() == identity(kind)
+
+
+def test_set_with_several_private_keys():
+    """`key_id` names the key; without it, or with another one, the error lists the key IDs of the set."""
+    both = jwks(jwk(key("P-256"), kid="spring"), jwk(key("RSA"), kid="autumn\x1b[2J", alg="PS256"), jwk(key("P-384")))
+    assert as_signer(both, key_id="spring").identity() == identity("P-256")
+    for error in (refusal(both), refusal(both, key_id="winter")):
+        assert "'spring', 'autumn[2J', a key without an ID" in error.what
+        assert error.about == "key_id"
+        assert "\x1b" not in str(error)
+        assert_shows_nothing_of(error, "\n".join(private_parts(jwk(key(kind))) for kind in ("P-256", "RSA", "P-384")))
+    twice = jwks(jwk(key("P-256"), kid="a"), jwk(key("RSA"), kid="a"))
+    assert "several private keys with this key ID" in refusal(twice, key_id="a").what
+
+
+def test_long_sets_and_key_ids():
+    """The error is short, however many private keys there are and however long their IDs."""
+    many = jwks(*({"kty": "EC", "d": CANARY, "kid": f"{number}{'k' * 500}"} for number in range(500)))
+    assert len(str(refusal(many))) < 2000
+
+
+@pytest.mark.parametrize("form", [str, jwks])
+def test_key_id_of_a_jwk(form):
+    """The key ID is the `kid` of the JWK, else the argument; an argument that is not the `kid` is an error."""
+    named = form(jwk(key("P-256"), kid="from-jwk"))
+    assert as_signer(named).key_id == as_signer(named, key_id="from-jwk").key_id == "from-jwk"
+    error = refusal(named, key_id="given")
+    assert "The kid of this JWK is 'from-jwk', not the key_id" in error.what
+    assert error.about == "key_id"
+    assert as_signer(form(jwk(key("P-256")))).key_id is None
+    assert as_signer(form(jwk(key("P-256"))), key_id="given").key_id == "given"
+    assert as_signer(form(jwk(key("P-256"), kid=5))).key_id is None
+
+
+def test_algorithm_of_a_jwk():
+    """The algorithm is the JWK's (RFC 7517 section 4.4); another one, and one that does not fit the key, is refused."""
+    named = jwk(key("RSA"), alg="PS384")
+    assert as_signer(named).algorithm == as_signer(named, algorithm="PS384").algorithm == "PS384"
+    assert "another algorithm than 'RS512'" in refusal(named, algorithm="RS512").what
+    assert "'RSA-OAEP' does not fit" in refusal(jwk(key("RSA"), alg="RSA-OAEP")).what
+    assert "'HS256' does not fit" in refusal(jwk(key("RSA"), alg="HS256")).what
+    assert "'none' does not fit" in refusal(jwk(key("P-256"), alg="none")).what
+    assert len(refusal(jwk(key("P-256"), alg=CANARY * 9)).what) < 100
+
+
+def test_use_of_a_jwk():
+    """A key for another use is refused (RFC 7517 sections 4.2 and 4.3)."""
+    assert as_signer(jwk(key("P-256"), use="sig", key_ops=["sign", "verify"])).algorithm == "ES256"
+    for use in ("enc", 5, ""):
+        assert "not for signing" in refusal(jwk(key("P-256"), use=use)).what
+    for operations in (["verify"], [], "sign", ["decrypt"], None):
+        assert "not for signing" in refusal(jwk(key("P-256"), key_ops=operations)).what
+
+
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_secrets_of_a_jwk(kind):
+    """Every private member of the JWK counts as a secret, and so do those of its neighbours in a set."""
+    text, neighbour = jwk(key(kind), kid="a"), jwk(key("RSA"), kid="b")
+    secrets = {secret.reveal() for _, secret in as_signer(jwks(text, neighbour), key_id="a").secrets()}
+    members = "\n".join(private_parts(jwk) for jwk in (text, neighbour)).splitlines()
+    assert {value for value in members if len(value) >= 16} <= secrets
+    assert identity(kind) in secrets
+
+
+UNREADABLE_PEM, UNREADABLE_JWK = "PEM of the private key cannot be read", "JWK of the private key cannot be read"
+BAD_TEXTS = {
+    "public key": (lambda: public_pem(key("P-256")), "This is a public key"),
+    "certificate": (certificate_pem, "or a certificate"),
+    "two private keys": (lambda: pem_of("PKCS#8 P-256") + pem_of("PKCS#8 RSA"), "several private keys"),
+    "damaged": (lambda: pem_of("PKCS#8 P-256").replace("\nMI", "\nIM"), UNREADABLE_PEM),
+    "written out line breaks": (lambda: pem_of("PKCS#8 P-256").replace("\n", "\\n"), UNREADABLE_PEM),
+    "no base64": (lambda: pem_of("PKCS#8 P-256").replace("\nMI", "\n%I"), UNREADABLE_PEM),
+    "no ASCII": (lambda: pem_of("PKCS#8 P-256").replace("\nMI", "\nüI"), UNREADABLE_PEM),
+    "empty": (lambda: "-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----", UNREADABLE_PEM),
+    "cut within": (lambda: pem_of("PKCS#8 RSA")[:600] + "\n-----END PRIVATE KEY-----", UNREADABLE_PEM),
+    "cut at its end": (lambda: pem_of("PKCS#8 RSA")[:-20], "is cut off"),
+    "another end": (lambda: pem_of("PKCS#8 RSA").replace("END PRIVATE", "END RSA PRIVATE"), "is cut off"),
+    "many beginnings": (lambda: "-----BEGIN PRIVATE KEY-----\n" * 20_000, "is cut off"),
+    "body of a PEM": (lambda: "".join(pem(key("P-256")).splitlines()[1:-1]), "not a private key in PEM or JWK"),
+    "name of a file": (lambda: "desk.pem", "not a private key in PEM or JWK"),
+    "empty text": (lambda: " ", "not a private key in PEM or JWK"),
+    "of OpenSSH": (lambda: pem(key("P-256"), PrivateFormat.OpenSSH), "format of OpenSSH"),
+    "DSA": (lambda: pem(key("DSA")), "DSAPrivateKey is not a private key that signs"),
+    "small RSA": (lambda: pem(key("small RSA")), "1024 bits"),
+    "another curve": (lambda: pem(key("secp256k1")), "secp256k1"),
+    "agreement": (lambda: pem(key("X25519")), "X25519PrivateKey is not a private key that signs"),
+    "public JWK": (lambda: ECAlgorithm.to_jwk(key("P-256").public_key()), "a public or a symmetric key"),
+    "symmetric JWK": (lambda: json.dumps({"kty": "oct", "k": CANARY}), "a public or a symmetric key"),
+    "broken JWK": (lambda: jwk(key("P-256"))[:-3], UNREADABLE_JWK),
+    "JWK of wrong numbers": (lambda: jwk(key("P-256"), d=CANARY), UNREADABLE_JWK),
+    "JWK of wrong types": (lambda: jwk(key("P-256"), d=[CANARY]), UNREADABLE_JWK),
+    "JWK of no kind": (lambda: json.dumps({"d": CANARY}), UNREADABLE_JWK),
+    "JWK of an unknown kind": (lambda: json.dumps({"kty": "AKP", "d": CANARY}), UNREADABLE_JWK),
+    "JWK of another curve": (lambda: jwk(key("secp256k1")), "secp256k1"),
+    "JWK for agreement": (lambda: json.dumps({"kty": "OKP", "crv": "X25519", "d": CANARY}), UNREADABLE_JWK),
+    "JWK of small RSA": (lambda: jwk(key("small RSA")), "1024 bits"),
+    "JWK of two halves": (lambda: jwk(key("P-256"), x=json.loads(jwk(key("P-256", 1)))["x"]), UNREADABLE_JWK),
+    "set of nothing": (lambda: '{"keys": []}', "does not hold a private key that may sign"),
+    "set of public keys": (lambda: jwks(public(key("P-256"))), "does not hold a private key that may sign"),
+    "set of no list": (lambda: json.dumps({"keys": {"d": CANARY}}), "does not hold a private key that may sign"),
+    "very deep JSON": (lambda: '{"keys": ' + "[" * 100_000, UNREADABLE_JWK),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_TEXTS)
+def test_bad_text(bad, tmp_path):
+    """Text that is not a private key is refused, also from a file; the error says what is wrong and shows no key."""
+    make, words = BAD_TEXTS[bad]
+    assert_refused(make(), words, tmp_path / "key")
+
+
+OTHERS = {
+    "bytes": (lambda: b"\x80" + CANARY.encode(), "not a private key in PEM or JWK"),
+    "DER": (lambda: der(key("P-256")), "not a private key in PEM or JWK"),
+    "mapping": (lambda: {"d": {CANARY}}, UNREADABLE_JWK),
+    "public key object": (lambda: key("RSA").public_key(), "This is a public key"),
+    "certificate object": (certificate, "or a certificate"),
+    "small RSA key object": (lambda: key("small RSA"), "1024 bits"),
+    "key object for agreement": (lambda: key("X25519"), "X25519PrivateKey is not a private key that signs"),
+    "None": (lambda: None, "NoneType is not a private key that signs"),
+    "list": (lambda: [CANARY], "list is not a private key that signs"),
+    "class": (lambda: Secret, "type is not a private key that signs"),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_not_a_private_key(other):
+    """The error for a value that is not a private key says what it is, but does not show it."""
+    make, words = OTHERS[other]
+    error = refusal(make())
+    assert words in error.what
+    assert_shows_nothing_of(error, CANARY)
+
+
+def test_key_object_that_keeps_its_key():
+    """The error for a key object that does not give its private half out suggests a Signer."""
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
+    class Token(ed25519.Ed25519PrivateKey):
+        def private_bytes(self, encoding, format, encryption_algorithm):  # noqa: A002
+            raise NotImplementedError
+
+        def sign(self, data): ...
+        def public_key(self): ...
+        def private_bytes_raw(self): ...
+        def __copy__(self): ...
+        def __deepcopy__(self, memo): ...
+
+    error = refusal(Token())
+    assert "does not export its private key" in error.what
+    assert "Signer" in error.next_step
+
+
+@given(
+    st.text(), st.sampled_from(["{}", "-----BEGIN PRIVATE KEY-----{}", "{{{}", "{{{}}}", '{{"d": "{}"}}', "0\x02{}"])
+)
+@example("\ud800", "{}")
+@example("\ud800", "-----BEGIN PRIVATE KEY-----{}-----END PRIVATE KEY-----")
+@example("\x00", "{}")
+def test_any_text_as_key(text, form):
+    """Any text that is not a key is refused with a ConfigurationError, as bytes too; no other error escapes."""
+    refusal(form.format(text))
+    refusal(form.format(text), passphrase="a")
+    refusal(form.format(text).encode("utf-8", "surrogatepass"))
+
+
+def test_unforeseen_error(monkeypatch):
+    """An unforeseen error is replaced by one that names its type and does not show the key."""
+
+    def fail(text, passphrase):
+        raise RuntimeError(text)
+
+    monkeypatch.setattr("toolkit.auth.keys.private_key._from_pem", fail)
+    with pytest.raises(ToolkitError, match="as_signer failed with RuntimeError") as caught:
+        as_signer(pem(key("P-256")))
+    assert_shows_nothing_of(caught.value, pem(key("P-256")))
