@@ -22,7 +22,7 @@ from toolkit.auth.destination_memory import (
     note_destinations,
     uses_of,
 )
-from toolkit.auth.destinations import Binding, destinations_of
+from toolkit.auth.destinations import destinations_of
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.local.settings import Settings
@@ -187,7 +187,7 @@ def test_saved_credentials(in_project):
     """Saved credentials keep to their binding, and to what was allowed afterwards."""
     credentials = ClientSecret("client", "not-a-real-secret", environment="broker-live")
     bound = {name: f"https://a.example/{name}" for name in ("auth", "broker")}
-    credentials.note_source("keyring", Binding(bound))
+    credentials.note_source("keyring", bound)
     check_destinations(credentials, in_project("a.example"))
     assert not config_folder().exists()
     settings = in_project("b.example")

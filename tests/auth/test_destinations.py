@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from toolkit.auth.destinations import (
     HEADER_PREFIX,
-    Binding,
     Destination,
     changes,
     destinations_of,
@@ -33,25 +32,6 @@ def test_destinations(project, environment, kind, texts, prefix):
     own = {name: text for name, text in texts.items() if name in environment.rules.addresses.values()}
     extra = {HEADER_PREFIX: prefix} if own and kind is CredentialKind.KEY_PAIR else {}
     assert found == own | extra
-
-
-@SHARED_FOLDER
-@given(st.sampled_from(Environment), addresses, addresses, prefixes, prefixes)
-def test_binding(project, environment, then, now, old_prefix, new_prefix):
-    """A binding allows exactly what was set when it was made; one by origin allows any path of these origins."""
-    kind = CredentialKind.KEY_PAIR
-    bound = destinations_of(environment, kind, Settings(then, old_prefix, project=project))
-    binding = Binding({name: text for name, text, _ in bound})
-    by_origin = Binding({name: text.removesuffix("/v1") for name, text, _ in bound}, by_origin=True)
-    for destination in destinations_of(environment, kind, Settings(now, new_prefix, project=project)):
-        name, text, _ = destination
-        assert binding.allows(destination) == ((name, text) in [(old.name, old.text) for old in bound])
-        if name == HEADER_PREFIX:
-            assert by_origin.allows(destination)
-        else:
-            assert by_origin.allows(destination) == (
-                name in then and then[name].removesuffix("/v1") == text.removesuffix("/v1")
-            )
 
 
 def test_places(project):

@@ -1,8 +1,9 @@
 """Make the files of an earlier version that `test_files_of_earlier_versions.py` reads.
 
-The stored files were made by commit b7594ad. To make those of a later version that must stay readable:
+The stored cassettes and the token were made by commit b7594ad, and the profiles by a0334b8. To make those of a later
+version that must stay readable:
 
-    git worktree add ../earlier b7594ad
+    git worktree add ../earlier a0334b8
     PYTHONPATH=../earlier python tests/compatibility/make_files.py
 
 The files are cassettes, saved profiles, a shared token, and `expected.json` with what that version reads in them. The
@@ -479,18 +480,15 @@ BY_HAND = f"""\
 client_id = "{CLIENT_SECRET["client_id"]}"
 client_secret_file = "secret.txt"
 
-[origins]
+[destinations]
 broker = "https://broker.example.com"
-market_data = "https://data.example.com"
+market_data = "https://data.example.com/stocks"
 auth = "https://auth.example.com"
 """
 
 
 def make_profiles(folder):
-    """Save a profile of each kind in files and in a keyring, and write one by hand; return what is in them.
-
-    The key in the keyring is a long one, which that version kept in pieces.
-    """
+    """Save a profile of each kind in files and with a keyring, and write one by hand; return what is in them."""
     saved = Path(platformdirs.user_config_dir(APPLICATION, appauthor=False)) / "profiles"
     memory, expected = MemoryKeyring(), {}
     for place, backend, algorithm, key in (

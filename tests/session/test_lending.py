@@ -97,10 +97,8 @@ def test_only_sessions_can_be_lent(value):
 
 def test_destinations_are_checked_where_the_credentials_are(make_credentials, settings):
     """Credentials that are bound to other addresses are refused before anything is lent."""
-    from toolkit.auth.destinations import Binding
-
     credentials = make_credentials("broker-sandbox")
-    credentials.note_source("saved", Binding({"broker_sandbox": "https://elsewhere.example.com"}))
+    credentials.note_source("saved", {"broker_sandbox": "https://elsewhere.example.com"})
     session = tk.Session(credentials=credentials, settings=settings)
     with pytest.raises(tk.UnsafeAddress, match="would go elsewhere"):
         lendable(session)

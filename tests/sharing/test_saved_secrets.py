@@ -10,9 +10,11 @@ import toolkit as tk
 from toolkit.auth.profiles.saved import profiles_folder
 
 WORDS = "wandering amber giraffes paint"  # nothing that a scan takes for a secret by itself
-ORIGINS = '[origins]\ntrading_live = "https://trading.example.com"\nmarket_data = "https://data.example.com"\n'
-PROFILE = f'key_id = "AK-obviously-fake"\nsecret_key = "{WORDS}"\n{ORIGINS}'
-BROKEN = f'key_id = "AK-obviously-fake"\n{ORIGINS}'
+DESTINATIONS = (
+    '[destinations]\ntrading_live = "https://trading.example.com"\nmarket_data = "https://data.example.com"\n'
+)
+PROFILE = f'key_id = "AK-obviously-fake"\nsecret_key = "{WORDS}"\n{DESTINATIONS}'
+BROKEN = f'key_id = "AK-obviously-fake"\n{DESTINATIONS}'
 
 
 @pytest.fixture

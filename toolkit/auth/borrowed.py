@@ -10,7 +10,6 @@ from typing import Protocol
 
 from toolkit.auth.authorizers import BearerAuthorizer
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.destinations import Binding
 from toolkit.auth.grants import Grant
 from toolkit.auth.tokens.single_flight import TokenSource
 from toolkit.auth.tokens.token import Token
@@ -59,7 +58,7 @@ class BorrowedCredentials(Credentials):
         super().__init__(environment=environment, name=name)
         self.loan = loan
         self.borrow = borrow
-        self.note_source(f"loan {loan}", Binding(destinations))
+        self.note_source(f"loan {loan}", destinations)
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
         return ()

@@ -7,16 +7,16 @@ Each function returns the value to keep, or raises a ConfigurationError about th
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
-from toolkit.auth.form_fields import FormFields
+from toolkit.core.document import Placeholder
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
 LONGEST_ASSERTION_LIFETIME: Final = 3600  # seconds
 _PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
-_ALGORITHM: Final = re.compile(r"[A-Za-z0-9-]{1,20}\Z")
+_ALGORITHM: Final = re.compile(r"[A-Za-z0-9-]{1,6}\Z")  # a longer text may be a misplaced secret
 _FIELD_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")  # RFC 6749 section 8.2
 _FIELDS_WE_SET: Final = ("grant_type", "client_id", "client_secret", "client_assertion", "client_assertion_type")
 # A request has one authentication method (RFC 6749 section 2.3). These are other grants and methods.
@@ -32,7 +32,51 @@ _FIELDS_OF_OTHER_METHODS: Final = (
     "subject_token",
     "username",
 )
+# What is asked for (RFC 6749 section 3.3, RFC 8707 section 2). Any other field may be a part of the credentials.
+_NOT_SECRET: Final = frozenset({"scope", "audience", "resource"})
 _LABELS: Final = {"key_id": "key ID", "client_id": "client ID", "assertion_typ": "assertion type"}
+
+
+class FormFields(Mapping[str, str]):
+    """Further fields of token requests, such as a scope, as an immutable mapping of names to values.
+
+    What the service means by a field, only the user knows. So the repr shows the values only of fields that are never
+    secret.
+    """
+
+    __slots__ = ("_secrets",)
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        self._secrets = {name: Secret(value) for name, value in fields.items()}
+
+    def __getitem__(self, name: str) -> str:
+        return self._secrets[name].reveal()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._secrets)
+
+    def __len__(self) -> int:
+        return len(self._secrets)
+
+    def __repr__(self) -> str:
+        return repr(self.recorded())
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("form fields cannot be pickled: they may be a part of credentials")
+
+    def __copy__(self) -> FormFields:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> FormFields:
+        return self
+
+    def recorded(self) -> dict[str, str]:
+        """Return the fields as a recording shows them: with a placeholder for each value that may be secret."""
+        return {name: self[name] if name.lower() in _NOT_SECRET else Placeholder.SECRET for name in self}
+
+    def secrets(self) -> list[Secret]:
+        """Return the values that may be secret."""
+        return [secret for name, secret in self._secrets.items() if name.lower() not in _NOT_SECRET]
 
 
 def text(value: object, about: str) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from toolkit.auth import checks
 from toolkit.auth.assertion import ASSERTION_LIFETIME
 from toolkit.auth.cell_warning import warn_if_in_cell
-from toolkit.auth.form_fields import FormFields
+from toolkit.auth.checks import FormFields
 from toolkit.core.arguments import as_choice
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
@@ -29,7 +29,6 @@ from toolkit.core.tracebacks import frameless
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from toolkit.auth.destinations import Binding
     from toolkit.auth.keys import Signer
 
 Scheme = Literal["headers", "basic"]
@@ -44,7 +43,7 @@ class Credentials(ABC):
         environment: the one environment they belong to.
         name: name of the profile; recordings tell callers apart by it.
         loaded_from: where they were loaded from, in words; "" if code made them.
-        binding: the destinations that they were saved for; None unless they are a saved profile.
+        binding: the destinations that they were saved for, by their names; None unless they are a saved profile.
         is_practice: True if a practice service made them up; no other service accepts them.
     """
 
@@ -52,7 +51,7 @@ class Credentials(ABC):
     environment: Environment
     name: str
     loaded_from: str
-    binding: Binding | None
+    binding: Mapping[str, str] | None
     is_practice: bool
 
     def __init__(self, *, environment: Environment | str, name: str) -> None:
@@ -72,7 +71,7 @@ class Credentials(ABC):
         """Note that a practice service made these credentials up."""
         vars(self)["is_practice"] = True
 
-    def note_source(self, loaded_from: str, binding: Binding | None = None) -> None:
+    def note_source(self, loaded_from: str, binding: Mapping[str, str] | None = None) -> None:
         """Note where these credentials were loaded from, and the destinations that they were saved for."""
         vars(self).update(loaded_from=loaded_from, binding=binding)
 
@@ -234,7 +233,8 @@ class ClientKey(Credentials):
             `cryptography` package, or a Signer that keeps the key elsewhere.
         environment: "broker-live" or "broker-sandbox".
         name: profile name.
-        key_id: the `kid` that the service knows the key by, if it wants one; chooses the key of a JWK set.
+        key_id: the `kid` that the service knows the key by, if it wants one; names the key of a JWK set. A JWK
+            with another `kid` is refused.
         algorithm: JWS algorithm; by default the JWK's own, else the usual one for the key.
         audience: "token-endpoint" (its exact URL), "issuer" (the auth address), or text that is sent as it is.
         passphrase: decrypts an encrypted private key; kept only to keep it out of recordings, logs and displays.

@@ -182,7 +182,7 @@ def not_allowed(credentials: Credentials, settings: Settings) -> list[Change]:
     """
     destinations = destinations_of(credentials.environment, credentials.kind, settings)
     if credentials.binding is not None:
-        new = [destination for destination in destinations if not credentials.binding.allows(destination)]
+        new = [to for to in destinations if credentials.binding.get(to.name) != to.text]
         return changes(new, uses_of(credentials)) if new else []
     of_project = [destination for destination in destinations if destination.is_of_project]
     if all(to.name == HEADER_PREFIX for to in of_project) and not (of_project and without_loopback(destinations)):
@@ -220,7 +220,7 @@ def uses_of(credentials: Credentials) -> Uses:
         ConfigurationError: if the file of remembered destinations is malformed.
     """
     remembered = DestinationMemory().uses_of(credentials) or _UNUSED
-    bound = {} if credentials.binding is None else credentials.binding.destinations
+    bound = credentials.binding or {}
     return {
         name: {**({bound[name]: "as saved"} if name in bound else {}), **remembered.get(name, {})}
         for name in {**bound, **remembered}

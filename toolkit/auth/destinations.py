@@ -21,7 +21,6 @@ repository could name an address of its own and receive the user's secrets.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -78,30 +77,7 @@ class Destination(NamedTuple):
     @property
     def is_loopback(self) -> bool:
         """True if it is an address of this machine."""
-        return self.name != HEADER_PREFIX and is_loopback(_address(self.text).origin.host)
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """The destinations of saved credentials.
-
-    Attributes:
-        destinations: name and text of each.
-        by_origin: True if an earlier version saved them, or a person wrote them: then only the origins of addresses
-            count.
-    """
-
-    destinations: Mapping[str, str]
-    by_origin: bool = False
-
-    def allows(self, destination: Destination) -> bool:
-        """Check whether the credentials may go there; not if the address was not set when they were saved."""
-        bound = self.destinations.get(destination.name)
-        if self.by_origin:
-            if destination.name == HEADER_PREFIX:
-                return True
-            return bound is not None and _address(bound).origin == _address(destination.text).origin
-        return bound == destination.text
+        return self.name != HEADER_PREFIX and is_loopback(Address.parse(self.text, setting="The address").origin.host)
 
 
 class Change(NamedTuple):
@@ -186,7 +162,3 @@ def refusal(
         else:
             next_step += f" In a pipeline, set {own} instead: your own variables need no permission."
     return UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=new[0].destination.name)
-
-
-def _address(text: str) -> Address:
-    return Address.parse(text, setting="The address")

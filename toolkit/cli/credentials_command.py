@@ -11,10 +11,9 @@ from toolkit.auth.correcting import where_to_correct
 from toolkit.auth.destination_memory import DestinationMemory, uses_of
 from toolkit.auth.destinations import changes
 from toolkit.auth.profiles.fields import Profile
-from toolkit.auth.profiles.lookup import survey
 from toolkit.auth.profiles.prompt import can_ask
 from toolkit.auth.profiles.saved import profile_at
-from toolkit.auth.profiles.saving import destinations_to_save, find_credentials, remove_credentials
+from toolkit.auth.profiles.saving import destinations_to_save, find_credentials, remove_credentials, survey
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cli import probe, terminal
 from toolkit.cli.application import Application
@@ -122,8 +121,6 @@ def allow(
     credentials = find_credentials(environment, name, settings=settings)
     destinations = destinations_to_save(environment, credentials.kind, settings)
     new = changes(destinations, uses_of(credentials))
-    if credentials.binding is not None:
-        new = [change for change in new if not credentials.binding.allows(change.destination)]
     who = f"[bold]{terminal.escape(name)}[/] for {environment} ({terminal.escape(credentials.loaded_from)})"
     if not new:
         console.print(f"The credentials {who} may already go there.", highlight=False, soft_wrap=True)

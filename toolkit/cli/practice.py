@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from toolkit.auth.profiles.fields import REQUIRED
-from toolkit.auth.profiles.serialize import decompose
+from toolkit.auth.profiles.fields import REQUIRED, decompose
 from toolkit.auth.profiles.variables import DEFAULT, variable
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError

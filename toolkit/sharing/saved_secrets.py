@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from toolkit.auth.profiles.lookup import profiles_in_order
 from toolkit.auth.profiles.saved import KEYRING, saved_profiles
+from toolkit.auth.profiles.saving import profiles_in_order
 from toolkit.core.errors import ToolkitError
 from toolkit.core.secret import Secret
 from toolkit.core.tracebacks import frameless

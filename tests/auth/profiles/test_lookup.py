@@ -4,8 +4,7 @@ import pytest
 
 from toolkit.auth.credentials import KeyPair
 from toolkit.auth.profiles.fields import Profile
-from toolkit.auth.profiles.lookup import ProfileList, survey
-from toolkit.auth.profiles.saving import save_credentials
+from toolkit.auth.profiles.saving import ProfileList, save_credentials, survey
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 

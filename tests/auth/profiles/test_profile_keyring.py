@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from keyring.backend import KeyringBackend
 from keyring.backends import chainer, fail, null
 
-from toolkit.auth.profiles.keyring import USER_NAME, EarlierEntry, SealedText, seal_text
+from toolkit.auth.profiles.keyring import USER_NAME, open_text, seal_text
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.local.locks import try_lock
@@ -33,7 +33,7 @@ class PlaintextKeyring(KeyringBackend):
 
 
 def opened(sealed, profile="live/a"):
-    return sealed.open(profile, "Save it again.").reveal()
+    return open_text(sealed, profile, "Save it again.").reveal()
 
 
 def refusal(call):
@@ -55,7 +55,7 @@ def test_round_trip(memory_keyring, tmp_path, text):
     assert opened(sealed) == text
     assert memory_keyring.entries.keys() == {KEY}
     assert len(base64.b64decode(memory_keyring.entries[KEY])) == 32
-    assert "hush" not in sealed.text
+    assert "hush" not in sealed
     assert not (tmp_path / ".keyring.lock").exists()
 
 
@@ -69,7 +69,7 @@ def test_other_profile(memory_keyring, tmp_path):
 def test_changed_text(memory_keyring, tmp_path, text):
     """A text that was not sealed does not open."""
     seal_text(Secret("x"), "live/a", tmp_path)
-    assert "does not open" in refusal(lambda: opened(SealedText(text)))
+    assert "does not open" in refusal(lambda: opened(text))
 
 
 def test_one_key(memory_keyring, tmp_path):
@@ -83,7 +83,7 @@ def test_no_real_keyring(tmp_path, backend):
     """A keyring that keeps nothing, or keeps it in the clear, does not count."""
     keyring.set_keyring(backend)
     assert seal_text(Secret("x"), "live/a", tmp_path) is None
-    assert "does not have the key" in refusal(lambda: opened(SealedText("x")))
+    assert "does not have the key" in refusal(lambda: opened("x"))
 
 
 def test_chained_keyrings(memory_keyring, tmp_path, monkeypatch):
@@ -184,80 +184,3 @@ def test_disk_without_locks(memory_keyring, tmp_path, monkeypatch):
 
     monkeypatch.setattr("toolkit.auth.profiles.keyring.try_lock", refuse)
     assert opened(seal_text(Secret("x"), "live/a", tmp_path)) == "x"
-
-
-EARLIER_TABLE = {"kind": "key pair", "keyring": "0123456789abcdef", "pieces": 2}
-EARLIER_ENTRY = EarlierEntry("0123456789abcdef", 2)
-EARLIER_SERVICES = [f"service-access-toolkit/live/a/0123456789abcdef/{number}" for number in (1, 2)]
-
-
-@pytest.fixture
-def earlier_entries(memory_keyring):
-    """Return the entries of a keyring that has a text in two pieces."""
-    memory_keyring.entries |= {(EARLIER_SERVICES[0], "live/a"): "hush-", (EARLIER_SERVICES[1], "live/a"): "hush"}
-    return memory_keyring.entries
-
-
-def test_earlier_entry_read_and_deleted(earlier_entries):
-    """The pieces are joined, and all of them are deleted; deleting them again does nothing."""
-    assert EARLIER_ENTRY.open("live/a", "").reveal() == "hush-hush"
-    EARLIER_ENTRY.delete("live/a")
-    EARLIER_ENTRY.delete("live/a")
-    assert earlier_entries == {}
-
-
-def test_earlier_entry_missing_piece(earlier_entries):
-    """If a piece is gone, nothing of the text is read."""
-    del earlier_entries[EARLIER_SERVICES[1], "live/a"]
-    with pytest.raises(ConfigurationError, match="does not have the credentials live/a") as caught:
-        EARLIER_ENTRY.open("live/a", "Save it again.")
-    assert caught.value.next_step == "Save it again."
-
-
-def test_earlier_entry_other_profile(earlier_entries):
-    """The entry of one profile is not opened under the name of another."""
-    with pytest.raises(ConfigurationError, match="does not have the credentials paper/a"):
-        EARLIER_ENTRY.open("paper/a", "")
-
-
-def test_earlier_entry_locked_keyring(memory_keyring, earlier_entries):
-    """A locked keyring is an error that quotes nothing."""
-    for broken, call in (
-        ("get", lambda: EARLIER_ENTRY.open("live/a", "")),
-        ("delete", lambda: EARLIER_ENTRY.delete("live/a")),
-    ):
-        memory_keyring.broken = {broken}
-        with pytest.raises(ConfigurationError, match="locked") as caught:
-            call()
-        assert caught.value.__context__ is None
-        assert "hush" not in str(caught.value)
-
-
-def test_earlier_entry_no_keyring():
-    """Without a keyring nothing is read, and nothing counts as deleted."""
-    with pytest.raises(ConfigurationError, match="does not have the credentials"):
-        EARLIER_ENTRY.open("live/a", "")
-    with pytest.raises(ConfigurationError):
-        EARLIER_ENTRY.delete("live/a")
-
-
-def test_earlier_entry_from_table():
-    """The table of a file names the entry."""
-    assert EarlierEntry.from_table(EARLIER_TABLE) == EARLIER_ENTRY
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"keyring": "hush"},
-        {"keyring": True},
-        {"pieces": 0},
-        {"pieces": 1000},
-        {"pieces": "1"},
-        {"pieces": True},
-        {"key_id": "hush"},
-    ],
-)
-def test_earlier_entry_from_other_table(changes):
-    """A table of another shape is refused."""
-    assert EarlierEntry.from_table({**EARLIER_TABLE, **changes}) is None

@@ -6,21 +6,36 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolkit.auth.credentials import KeyPair
+from toolkit.auth.profiles.fields import FIELDS
 from toolkit.auth.profiles.keyring import seal_text
-from toolkit.auth.profiles.profile_document import render_closed
-from toolkit.auth.profiles.saved import delete, make_folder, profiles_folder, saved_profiles, write
+from toolkit.auth.profiles.saved import (
+    Document,
+    SealedDocument,
+    delete,
+    make_folder,
+    parse,
+    profiles_folder,
+    render,
+    render_sealed,
+    saved_profiles,
+    write,
+)
 from toolkit.auth.profiles.saving import (
     load_credentials,
-    remove_credentials,
     save_credentials,
     saved_credentials,
 )
-from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.core.document import ADDRESS_NAMES, CredentialKind
+from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
 from toolkit.core.secret import Secret
 
-ORIGINS = '[origins]\ntrading_live = "https://trading.example.com"\nmarket_data = "https://data.example.com"\n'
+DESTINATIONS = (
+    '[destinations]\ntrading_live = "https://trading.example.com"\nmarket_data = "https://data.example.com/stocks"\n'
+)
 
 
 def write_profile(folder, name, text):
@@ -41,15 +56,15 @@ def test_folder(monkeypatch, home):
 def test_written_by_hand(settings, home, folder, keys, key_text):
     """A person may write a file that names a key file; it is bound to addresses like any other."""
     (home / "key.pem").write_text(key_text)
-    text = 'client_id = "c"\nprivate_key_file = "~/key.pem"\n[origins]\n'
+    text = 'client_id = "c"\nprivate_key_file = "~/key.pem"\n[destinations]\n'
     write_profile(folder, "broker-live.mine.toml", text)
     with pytest.raises(ConfigurationError, match="does not say with which addresses"):
         load_credentials("broker-live", settings=settings)
-    origins = "\n".join(f'{name} = "{settings.addresses[name]}"' for name in ("auth", "broker", "market_data"))
-    write_profile(folder, "broker-live.mine.toml", text + origins)
+    destinations = "\n".join(f'{name} = "{settings.addresses[name]}"' for name in ("auth", "broker", "market_data"))
+    write_profile(folder, "broker-live.mine.toml", text + destinations)
     credentials = load_credentials("broker-live", settings=settings)
     assert (credentials.name, credentials.kind) == ("mine", "client key")
-    write_profile(folder, "broker-live.mine.toml", text + origins.replace("auth.example.com", "auth.example.org"))
+    write_profile(folder, "broker-live.mine.toml", text + destinations.replace("auth.example.com", "auth.example.org"))
     with pytest.raises(UnsafeAddress, match=r"https://auth\.example\.org"):
         load_credentials("broker-live", settings=settings)
 
@@ -63,7 +78,7 @@ def test_other_files(folder, settings):
 
 def test_hand_written_name(folder, settings):
     """A file whose name is not a profile name is refused when it is loaded."""
-    write_profile(folder, "live.a b.toml", f'key_id = "k"\nsecret_key = "s"\n{ORIGINS}')
+    write_profile(folder, "live.a b.toml", f'key_id = "k"\nsecret_key = "s"\n{DESTINATIONS}')
     with pytest.raises(ConfigurationError, match="profile name"):
         load_credentials("live", "a b", settings=settings)
 
@@ -82,56 +97,16 @@ def test_sealed_file_in_a_sealed_file(memory_keyring, settings, folder):
     save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
     for text in ((folder / "live.a.toml").read_text(), "hush"):
         sealed = seal_text(Secret(text), "live/a", folder)
-        write_profile(folder, "live.a.toml", render_closed("key pair", sealed))
+        write_profile(folder, "live.a.toml", render_sealed(SealedDocument("key pair", sealed)).reveal())
         with pytest.raises(ConfigurationError, match=r"is not a profile|is not valid TOML") as caught:
             load_credentials("live", settings=settings)
         assert "hush" not in str(caught.value)
 
 
-EARLIER = 'kind = "key pair"\nkeyring = "0123456789abcdef"\npieces = 1\n'
-EARLIER_PLACE = ("service-access-toolkit/live/a/0123456789abcdef/1", "live/a")
-
-
-@pytest.fixture
-def earlier(memory_keyring, folder):
-    """Save a profile as earlier versions did, and return the entries of the keyring."""
-    write_profile(folder, "live.a.toml", EARLIER)
-    memory_keyring.entries[EARLIER_PLACE] = f'key_id = "k"\nsecret_key = "hush-hush"\n{ORIGINS}'
-    return memory_keyring.entries
-
-
-def test_earlier_profile(earlier, settings):
-    """A profile that an earlier version saved is listed and loaded; without its entry, the error says what to do."""
-    assert [profile.source for profile in saved_credentials(settings=settings)] == ["keyring"]
-    assert load_credentials("live", settings=settings).secret_key.reveal() == "hush-hush"
-    earlier.clear()
-    with pytest.raises(ConfigurationError, match="toolkit credentials add a --environment live"):
-        load_credentials("live", settings=settings)
-
-
-def test_replacing_an_earlier_profile(earlier, settings):
-    """Saving the profile again removes its old entries from the keyring."""
-    save_credentials(KeyPair("k", "other", environment="live"), "a", settings=settings)
-    assert EARLIER_PLACE not in earlier
-    assert load_credentials("live", settings=settings).secret_key.reveal() == "other"
-
-
-def test_removing_an_earlier_profile(memory_keyring, earlier, settings, folder):
-    """Removing the profile empties the keyring; if the keyring is locked, the profile stays."""
-    memory_keyring.broken = {"delete"}
-    with pytest.raises(ConfigurationError, match="locked"):
-        remove_credentials("a", "live")
-    assert (folder / "live.a.toml").exists()
-    memory_keyring.broken = set()
-    remove_credentials("a", "live")
-    assert earlier == {}
-    assert saved_credentials(settings=settings) == []
-
-
 @pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
 def test_open_to_others(settings, folder):
     """A warning names a file with credentials that others can read."""
-    file = write_profile(folder, "live.a.toml", f'key_id = "k"\nsecret_key = "s"\n{ORIGINS}')
+    file = write_profile(folder, "live.a.toml", f'key_id = "k"\nsecret_key = "s"\n{DESTINATIONS}')
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         load_credentials("live", settings=settings)
@@ -226,10 +201,116 @@ def test_delete(folder):
 @pytest.mark.skipif(os.name != "posix", reason="owners are of POSIX")
 def test_profile_of_another_user(settings, folder, monkeypatch):
     """A profile that a stranger left is refused, because it would choose the account; it is listed with a warning."""
-    file = write_profile(folder, "live.a.toml", f'key_id = "k"\nsecret_key = "s"\n{ORIGINS}')
+    file = write_profile(folder, "live.a.toml", f'key_id = "k"\nsecret_key = "s"\n{DESTINATIONS}')
     monkeypatch.setattr("toolkit.auth.profiles.saved.belongs_to_stranger", lambda path, _: path == file)
     with pytest.raises(ConfigurationError, match=r"live\.a\.toml belongs neither to you") as caught:
         load_credentials("live", settings=settings)
     assert "chown" in caught.value.next_step
     with pytest.warns(UserWarning, match="belongs neither"):
         assert saved_credentials(settings=settings) == []
+
+
+AUTH = '[destinations]\nauth = "https://auth.example.com"\n'
+bindings = st.builds(
+    lambda texts, prefix: {**texts, **prefix},
+    st.dictionaries(
+        st.sampled_from(ADDRESS_NAMES), st.sampled_from(["https://a.example/v1", "http://localhost:8000"]), min_size=1
+    ),
+    st.just({}) | st.builds(lambda prefix: {"header_prefix": prefix}, st.sampled_from(["SVC", "ACME-1"])),
+)
+
+
+def parsed(text):
+    return parse(text if isinstance(text, Secret) else Secret(text), "the file", "Fix it.")
+
+
+def refusal(text, kind=ConfigurationError):
+    with pytest.raises(kind) as caught:
+        parsed(text)
+    assert "the file" in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    return caught.value
+
+
+@given(
+    st.dictionaries(st.sampled_from(sorted(FIELDS)), st.text(st.characters(codec="utf-8"), min_size=1)),
+    bindings,
+)
+def test_rendered_is_parsed(values, binding):
+    """A rendered document is parsed to an equal document, whatever characters a value has."""
+    document = Document({field: Secret(text) for field, text in values.items()}, binding)
+    assert parsed(render(document)) == document
+
+
+@pytest.mark.parametrize("kind", CredentialKind)
+def test_sealed_document(kind):
+    """A document that only the keyring opens is parsed without it."""
+    document = SealedDocument(kind, "gAAAAABk")
+    assert parsed(render_sealed(document)) == document
+
+
+def test_whole_addresses():
+    """A profile is bound to whole addresses, in their usual form."""
+    text = 'key_id = "k"\n[destinations]\nauth = "HTTPS://Auth.example.com:443/v1/"\nheader_prefix = "ACME"'
+    assert parsed(text).binding == {"auth": "https://auth.example.com/v1", "header_prefix": "ACME"}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "",
+        "[destinations]",
+        "destinations = 3",
+        '[destinations]\nfoo = "https://a.example"',
+        '[destinations]\nheader_prefix = "SVC"',
+    ],
+)
+def test_without_destinations(table):
+    """A file that does not say where its credentials may go is refused, and the error tells how to write it."""
+    message = str(refusal(f'key_id = "k"\n{table}'))
+    assert "[destinations]" in message
+    assert 'auth = "https://' in message
+
+
+@pytest.mark.parametrize("address", ["http://auth.example.com", "https://user:hush@auth.example.com"])
+def test_unsafe_address(address, locals_of):
+    """An address must be safe to send credentials to."""
+    error = refusal(f'key_id = "k"\n[destinations]\nauth = "{address}"', UnsafeAddress)
+    assert "hush" not in f"{error} {locals_of(error)}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'hush = "x"\n' + AUTH,
+        'client_secret_command = "hush"\n' + AUTH,
+        "key_id = 5\n" + AUTH,
+        'key_id = ""\n' + AUTH,
+        'key_id = ["hush"]\n' + AUTH,
+        'key_id = "hush\n' + AUTH,
+        "hush",
+        "[hush]\n[hush]",
+        "x = " + "[" * 5000 + "hush",
+        'sealed = "hush"',
+        'kind = "hush"\nsealed = "x"',
+        'kind = ["hush"]\nsealed = "x"',
+        'kind = "key pair"\nsealed = 5',
+        'kind = "key pair"\nsealed = "x"\nkey_id = "hush"',
+    ],
+)
+def test_malformed(text, locals_of):
+    """A text that is not a profile is refused and not quoted."""
+    error = refusal(text)
+    assert "hush" not in f"{error} {locals_of(error)}"
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_any_text(before, after):
+    """Any text is a profile or is refused, and is not quoted."""
+    message = ""
+    try:
+        parsed(f"{before}kanari-5f1d{after}")
+    except ToolkitError as error:
+        message = f"{error!r} {error} {error.__cause__} {error.__context__}"
+    assert "kanari" not in message

@@ -198,14 +198,6 @@ def test_save_name_differing_in_case(settings):
         save_credentials(credentials, "fund", settings=settings)
 
 
-def test_save_what_would_not_load(place, settings, folder, monkeypatch):
-    """Credentials that would load as others are not saved."""
-    monkeypatch.setattr(KeyPair, "fingerprint", lambda self: os.urandom(8).hex())
-    with pytest.raises(ConfigurationError, match="cannot be saved"):
-        save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
-    assert not folder.exists()
-
-
 @pytest.mark.parametrize("broken", ["get", "set"])
 def test_save_with_locked_keyring(memory_keyring, settings, folder, broken):
     """A locked or broken keyring is an error, and nothing is saved in the clear in its place."""
@@ -481,7 +473,7 @@ class Written:
             dotenv.write_text("\n".join(lines), encoding="utf-8")
         else:
             lines = [f"{name} = {json.dumps(value)}" for name, value in self.values.items()]
-            saved.write_text("\n".join([*lines, '[origins]\nauth = "https://auth.example.com"']), encoding="utf-8")
+            saved.write_text("\n".join([*lines, '[destinations]\nauth = "https://auth.example.com"']), encoding="utf-8")
         return {}
 
 

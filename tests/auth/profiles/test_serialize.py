@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
-from toolkit.auth.profiles.fields import ProfileFields, fields_of
-from toolkit.auth.profiles.serialize import decompose
+from toolkit.auth.profiles.fields import ProfileFields, decompose, fields_of
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret

@@ -15,11 +15,11 @@ and `.env` go where the user says or allows: see `toolkit.auth.destinations`. A 
 With the settings of a practice service that runs in this process, its own credentials are found by their names before
 any saved profile.
 
-- `saving` loads, saves, lists and removes; `lookup` goes through the places.
+- `saving` loads, saves, lists and removes, and goes through the places.
 - `practice_profiles`: the credentials of practice services that run in this process.
-- `variables`: environment variables and `.env`. `fields`: what one place gives. `prompt`: questions at the keyboard.
-- `saved`: the files. `profile_document`: the text in a file, and the destinations it is bound to. `serialize`:
-  credentials as strings, and back. `keyring`: the key that seals files.
+- `variables`: environment variables and `.env`. `prompt`: questions at the keyboard.
+- `fields`: what one place gives, and credentials as texts and back.
+- `saved`: the files, with the destinations that they are bound to. `keyring`: the key that seals them.
 
 A file `<environment>.<name>.toml` in the folder of saved profiles may be written by hand:
 

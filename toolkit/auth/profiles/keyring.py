@@ -5,21 +5,15 @@ asked for the key when a sealed profile is loaded or saved, never for a list.
 
 The key is made when the first profile is saved. It is never replaced: a new key would make every saved profile
 unreadable. So a keyring that is locked or broken is an error, and only a missing key is made, by one process at a time.
-
-Earlier versions kept the whole text of a profile in the keyring, in pieces, because keyrings limit the length of an
-entry. Such profiles are read and removed, and no longer written.
 """
 
 from __future__ import annotations
 
 import base64
-import re
 import secrets
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from toolkit.auth.sealing import Seal
 from toolkit.core.errors import ConfigurationError
@@ -37,107 +31,13 @@ if TYPE_CHECKING:
 USER_NAME: Final = "key of saved profiles"  # what the keyring shows beside the application's name
 _KEY_LENGTH: Final = 32  # bytes
 _NO_KEYRINGS: Final = ("keyring.backends.fail", "keyring.backends.null")
-_TOKEN: Final = re.compile(r"[0-9a-f]{16}\Z")
-_MOST_PIECES: Final = 100
 _LOCK: Final = ".keyring.lock"
 _LOOK_AGAIN: Final = 0.05  # seconds
 _MOST_LOOKS: Final = 1200  # one minute: the process that holds the lock may be asking its user to unlock the keyring
 
 
-@dataclass(frozen=True, slots=True)
-class SealedText:
-    """A text that was sealed for one profile; it does not open under the name of another.
-
-    Attributes:
-        text: the sealed text, which is not secret.
-    """
-
-    text: str
-
-    @classmethod
-    def from_table(cls, table: dict[str, Any]) -> SealedText | None:
-        """Return the sealed text in a profile file, or None if the file has another content."""
-        is_sealed = table.keys() == {"kind", "sealed"} and isinstance(table["sealed"], str)
-        return cls(table["sealed"]) if is_sealed else None
-
-    def open(self, profile: str, next_step: str) -> Secret:
-        """Return the text that was sealed for this profile.
-
-        Raises:
-            ConfigurationError: if the keyring is locked or does not have the key, or the text does not open; with
-                `next_step` as its advice.
-        """
-        backend = _real_keyring()
-        key = None if backend is None else _read_key(backend)
-        if key is None:
-            raise ConfigurationError(
-                f"The system keyring does not have the key that the profile {profile} was sealed with.",
-                next_step,
-                about="keyring",
-            )
-        data = _seal(key, profile).open(self.text.encode("utf-8", "replace"))
-        if data is None:
-            raise ConfigurationError(
-                f"The profile {profile} does not open with the key in the system keyring.", next_step, about="keyring"
-            )
-        return Secret(data.decode("utf-8"))
-
-
-@dataclass(frozen=True, slots=True)
-class EarlierEntry:
-    """The place of a profile in the keyring, for a profile that an earlier version saved.
-
-    Attributes:
-        token: 16 hexadecimal digits, new each time the profile was saved.
-        pieces: number of pieces.
-    """
-
-    token: str
-    pieces: int
-
-    @classmethod
-    def from_table(cls, table: dict[str, Any]) -> EarlierEntry | None:
-        """Return the entry that a profile file names, or None if the file has another content."""
-        token, pieces = table.get("keyring"), table.get("pieces")
-        if table.keys() != {"kind", "keyring", "pieces"} or not isinstance(token, str) or not _TOKEN.match(token):
-            return None
-        return cls(token, pieces) if type(pieces) is int and 0 < pieces <= _MOST_PIECES else None
-
-    def open(self, profile: str, next_step: str) -> Secret:
-        """Return the text that was kept for this profile.
-
-        Raises:
-            ConfigurationError: if the keyring is locked, or does not have all of the text; with `next_step`.
-        """
-        backend = _real_keyring()
-        pieces = [_read_entry(backend, service, profile) for service in self._services(profile)] if backend else []
-        if not pieces or None in pieces:
-            raise ConfigurationError(
-                f"The system keyring does not have the credentials {profile}.", next_step, about="keyring"
-            )
-        return Secret("".join(piece.reveal() for piece in pieces if piece))
-
-    def delete(self, profile: str) -> None:
-        """Remove the text; if it is gone already, do nothing.
-
-        Raises:
-            ConfigurationError: if the keyring is locked or does not work.
-        """
-        backend = _real_keyring()
-        if backend is None:
-            raise _unusable()
-        for service in self._services(profile):
-            if _read_entry(backend, service, profile) is not None:
-                attempt(partial(backend.delete_password, service, profile), otherwise=_unusable)
-
-    def _services(self, profile: str) -> list[str]:
-        return [f"{APPLICATION}/{profile}/{self.token}/{number}" for number in range(1, self.pieces + 1)]
-
-
-def seal_text(
-    text: Secret, profile: str, folder: Path, *, pause: Callable[[float], None] = time.sleep
-) -> SealedText | None:
-    """Seal a text for one profile; return None if this system has no keyring.
+def seal_text(text: Secret, profile: str, folder: Path, *, pause: Callable[[float], None] = time.sleep) -> str | None:
+    """Return a text sealed for one profile, or None if this system has no keyring. What is sealed is not secret.
 
     Args:
         text: the text.
@@ -155,7 +55,30 @@ def seal_text(
     if key is None:
         with _locked(folder / _LOCK, pause):
             key = _read_key(backend) or _make_key(backend)
-    return SealedText(_seal(key, profile).seal(text.reveal().encode("utf-8")).decode("ascii"))
+    return _seal(key, profile).seal(text.reveal().encode("utf-8")).decode("ascii")
+
+
+def open_text(sealed: str, profile: str, next_step: str) -> Secret:
+    """Return the text that was sealed for this profile; it does not open under the name of another.
+
+    Raises:
+        ConfigurationError: if the keyring is locked or does not have the key, or the text does not open; with
+            `next_step` as its advice.
+    """
+    backend = _real_keyring()
+    key = None if backend is None else _read_key(backend)
+    if key is None:
+        raise ConfigurationError(
+            f"The system keyring does not have the key that the profile {profile} was sealed with.",
+            next_step,
+            about="keyring",
+        )
+    data = _seal(key, profile).open(sealed.encode("utf-8", "replace"))
+    if data is None:
+        raise ConfigurationError(
+            f"The profile {profile} does not open with the key in the system keyring.", next_step, about="keyring"
+        )
+    return Secret(data.decode("utf-8"))
 
 
 def _real_keyring() -> KeyringBackend | None:
@@ -165,16 +88,6 @@ def _real_keyring() -> KeyringBackend | None:
     chosen = attempt(keyring.get_keyring, otherwise=_unusable)
     backends = getattr(chosen, "backends", None) or [chosen]  # several, if it is a chain
     return next((backend for backend in backends if _is_real(type(backend))), None)
-
-
-def _read_entry(backend: KeyringBackend, service: str, user_name: str) -> Secret | None:
-    """Return an entry of the keyring, or None if it does not exist.
-
-    Raises:
-        ConfigurationError: if the keyring is locked or does not work.
-    """
-    text = attempt(lambda: backend.get_password(service, user_name), otherwise=_unusable)
-    return None if text is None else Secret(text)
 
 
 def _unusable() -> ConfigurationError:
@@ -194,7 +107,8 @@ def _is_real(kind: type[object]) -> bool:
 
 def _read_key(backend: KeyringBackend) -> Secret | None:
     """Return the key as base64 text, or None if it does not exist yet."""
-    key = _read_entry(backend, APPLICATION, USER_NAME)
+    text = attempt(lambda: backend.get_password(APPLICATION, USER_NAME), otherwise=_unusable)
+    key = None if text is None else Secret(text)
     if key is not None and len(_key_bytes(key)) != _KEY_LENGTH:
         raise ConfigurationError(
             f"The entry {APPLICATION!r} ({USER_NAME}) of the system keyring is not a key.",

@@ -1,35 +1,39 @@
-"""Load, save, list and remove profiles."""
+"""Load, save, list and remove profiles, which come from several places in the order in which they count."""
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolkit.auth import checks
 from toolkit.auth.credentials import Credentials, as_environment
 from toolkit.auth.destination_memory import check_destinations, note_destinations
-from toolkit.auth.destinations import Binding, Destination, destinations_of
-from toolkit.auth.profiles.fields import Profile, ProfileFields
+from toolkit.auth.destinations import Destination, destinations_of
+from toolkit.auth.profiles.fields import Profile, ProfileFields, decompose
 from toolkit.auth.profiles.keyring import seal_text
-from toolkit.auth.profiles.lookup import ProfileList, profiles_in_order, survey
 from toolkit.auth.profiles.practice_profiles import has_stopped, practice_credentials
-from toolkit.auth.profiles.profile_document import Document, parse, render, render_closed
 from toolkit.auth.profiles.saved import (
     KEYRING,
+    Document,
     SavedProfile,
+    SealedDocument,
     delete,
     make_folder,
     profile_at,
     profiles_folder,
+    render,
+    render_sealed,
     saved_profiles,
     write,
 )
-from toolkit.auth.profiles.serialize import decompose
-from toolkit.auth.profiles.variables import DEFAULT, variables_to_set
-from toolkit.core.errors import ConfigurationError
+from toolkit.auth.profiles.variables import DEFAULT, fields_in_dotenv, fields_in_variables, variables_to_set
+from toolkit.core.document import Environment
+from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.escaping import excerpt
-from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.core.html import list_html, list_text
+from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.core.shells import shell_word
 from toolkit.core.tracebacks import frameless
 from toolkit.core.user_code import warn
@@ -40,9 +44,71 @@ from toolkit.local.settings import Settings, as_settings
 from toolkit.local.variables import variable_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from toolkit.core.document import CredentialKind, Environment
+    from toolkit.core.document import CredentialKind
+
+_VARIABLES: Final = "environment variables"
+_ENVIRONMENTS: Final = tuple(Environment)
+_COLUMNS: Final = ("environment", "profile", "kind", "source")
+_NONE: Final = "No profiles."
+
+
+class ProfileList(list[Profile]):
+    """Profiles, shown as a table in a notebook and a terminal."""
+
+    def __repr__(self) -> str:
+        return list_text(_COLUMNS, _rows(self)) if self else _NONE
+
+    def _repr_html_(self) -> str:
+        return list_html(_COLUMNS, _rows(self)) if self else f"<p>{_NONE}</p>"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedProfile:
+    """A profile in one place, whether it can be loaded or not.
+
+    Attributes:
+        environment: the environment that it is for.
+        name: the name to load it by.
+        outcome: the profile as a list shows it, or the error that it raises.
+        comes_first: False if an earlier place has a profile of this name, so that this profile is not used.
+    """
+
+    environment: Environment
+    name: str
+    outcome: Profile | ToolkitError
+    comes_first: bool
+
+
+def profiles_in_order(settings: Settings, environ: Mapping[str, str] | None) -> Iterator[ProfileFields | SavedProfile]:
+    """Yield every profile, place by place in the order in which they count. A place is read when its turn comes.
+
+    A malformed profile raises its error when it is used.
+
+    Raises:
+        ConfigurationError: if a place as a whole cannot be read.
+    """
+    yield from fields_in_variables(os.environ if environ is None else environ, _VARIABLES, Path())
+    yield from fields_in_dotenv(settings.project)
+    yield from saved_profiles()
+
+
+def survey(settings: Settings, environ: Mapping[str, str] | None) -> list[ListedProfile]:
+    """Return all profiles, sorted by environment and name, and then in the order in which places count.
+
+    No keyring is opened.
+
+    Raises:
+        ConfigurationError: if a place as a whole cannot be read.
+    """
+    listed: list[ListedProfile] = []
+    known: set[tuple[Environment, str]] = set()
+    for profile in profiles_in_order(settings, environ):
+        key = profile.environment, profile.name
+        listed.append(ListedProfile(*key, _outcome(profile), key not in known))
+        known.add(key)
+    return sorted(listed, key=lambda profile: (_ENVIRONMENTS.index(profile.environment), profile.name))
 
 
 @frameless
@@ -177,19 +243,14 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
         ConfigurationError: if the private key is kept elsewhere, no address of the environment is set, the name is
             malformed, the keyring is locked or broken, or the file cannot be written.
     """
-    fields = decompose(credentials)
-    environment = credentials.environment
+    fields, environment = decompose(credentials), credentials.environment
+    checks.profile_name(name)
     destinations = destinations_to_save(environment, credentials.kind, _settings(settings, None))
-    text = render(Document(fields, Binding({name: text for name, text, _ in destinations})))
-    _check_that_it_loads(text, credentials, name)
+    text = render(Document(fields, {name: text for name, text, _ in destinations}))
     saved = profile_at(environment, name)
-    earlier = saved.earlier_entry()
     sealed = seal_text(text, saved.label, make_folder())
-    write(saved.file, text if sealed is None else Secret(render_closed(credentials.kind, sealed)))
+    write(saved.file, text if sealed is None else render_sealed(SealedDocument(credentials.kind, sealed)))
     note_destinations(environment, destinations)
-    if earlier is not None:
-        with suppress(ConfigurationError):  # nothing refers to it any more
-            earlier.delete(saved.label)
     if sealed is not None:
         return Profile(name, environment, credentials.kind, KEYRING)
     warn(
@@ -236,26 +297,11 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
             f"Saved: {', '.join(saved) or 'none'}. Profiles in variables and {FILE_NAME} cannot be removed here.",
             about="name",
         )
-    earlier = saved[name].earlier_entry()
-    if earlier is not None:
-        earlier.delete(saved[name].label)
     delete(saved[name].file)
 
 
 def _settings(settings: Settings | None, environ: Mapping[str, str] | None) -> Settings:
     return Settings.load(environ=environ) if settings is None else as_settings(settings)
-
-
-def _check_that_it_loads(text: Secret, credentials: Credentials, name: str) -> None:
-    """Refuse a text that would not load as equal credentials under this name; called before anything is replaced."""
-    environment, source = credentials.environment, "what is to be saved"
-    document = parse(text, source, "")
-    if isinstance(document, Document):
-        loaded = ProfileFields(environment, name, source, document.values, str, Path()).credentials()
-        # The fingerprint does not cover the options that make no difference to the token.
-        if loaded.fingerprint() == credentials.fingerprint() and decompose(loaded) == decompose(credentials):
-            return
-    raise ConfigurationError("These credentials cannot be saved as they are.", "Make them in code where you need them.")
 
 
 def _not_found(environment: Environment, name: str | None, others: list[str], settings: Settings) -> ConfigurationError:
@@ -283,3 +329,14 @@ def _not_a_practice_name(environment: Environment, name: str | None, names: list
 def _quoted(name: str) -> str:
     """Return a name for a message. A name that is long enough to be a misplaced secret is not quoted."""
     return "of that name" if len(name) >= SHORTEST_SECRET else repr(excerpt(name))
+
+
+def _outcome(profile: ProfileFields | SavedProfile) -> Profile | ToolkitError:
+    try:
+        return profile.profile()
+    except ToolkitError as error:
+        return error.with_traceback(None)
+
+
+def _rows(profiles: list[Profile]) -> list[tuple[str, ...]]:
+    return [(profile.environment, profile.name, profile.kind, profile.source) for profile in profiles]
