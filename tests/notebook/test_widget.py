@@ -116,7 +116,7 @@ def test_a_refused_secret_is_shown_beside_its_field(open_panel, service, capsys)
         ("new client secret", ("", "secret-of-client"), "client_id", "The client ID is empty."),
         ("new client secret", ("id", "two\nlines"), "client_secret", "line break"),
         ("new client key", ("id", ""), "private_key", "The private key is missing."),
-        ("new client key", ("id", '{"keys": []}'), "private_key", "set of JWKs"),
+        ("new client key", ("id", '{"keys": []}'), "private_key", "JWK set"),
         ("new client key", ("id",), "private_key", "The private key is missing."),
         ("new client key", ("", ""), "client_id", "The client ID is empty."),
     ],
