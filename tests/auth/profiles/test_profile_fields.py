@@ -4,11 +4,12 @@ import os
 from functools import partial
 from pathlib import Path
 
+import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
 from toolkit.auth.credentials import ClientKey
-from toolkit.auth.profiles.fields import FIELDS, ProfileFields, fields_of
+from toolkit.auth.profiles.fields import FIELDS, ProfileFields, decompose, fields_of
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
@@ -116,6 +117,23 @@ def test_client_key(keys, key_text):
     )
     assert fields.kind() is CredentialKind.CLIENT_KEY
     assert fields.credentials().fingerprint() == whole.fingerprint()
+
+
+def test_decompose_jwk(keys):
+    """A JWK is saved as PKCS#8 PEM, with its key ID and algorithm."""
+    jwk = {**jwt.algorithms.RSAAlgorithm.to_jwk(keys["rsa"], as_dict=True), "kid": "k1", "alg": "PS256"}
+    credentials = ClientKey("c", jwk, environment="broker-live")
+    fields = decompose(credentials)
+    assert max(map(len, fields["private_key"].reveal().splitlines())) == 64
+    again = ProfileFields(Environment.BROKER_LIVE, "a", "the source", fields, str, Path()).credentials()
+    assert (again.key_id, again.algorithm) == ("k1", "PS256")
+    assert again.fingerprint() == credentials.fingerprint()
+
+
+def test_type_none(keys):
+    """A type with the name "none" is refused, because it would be restored as no type."""
+    with pytest.raises(ConfigurationError, match="read as no type"):
+        decompose(ClientKey("c", keys["p256"], environment="broker-live", assertion_typ="none"))
 
 
 def test_algorithm(key_text):

@@ -60,10 +60,3 @@ def test_list_as_html():
     assert "&lt;b&gt;" in html
     assert "\x1b" not in html + repr(ProfileList([odd]))
     assert "No profiles" in ProfileList()._repr_html_()
-
-
-def test_list_is_a_list():
-    """The list equals an ordinary list, and a profile cannot be changed."""
-    assert ProfileList([FUND]) == [FUND]
-    with pytest.raises(AttributeError):
-        FUND.name = "x"
