@@ -48,7 +48,7 @@ class Session(BaseSession[httpx.Client]):
 
     def close(self) -> None:
         """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
-        self.__exit__(None, None, None)
+        Session.__exit__(self, None, None, None)  # not that of a subclass, which may call this
 
     def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.Client:
         return httpx.Client(base_url=base_url, transport=transport, timeout=self._timeout)
@@ -81,7 +81,7 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
 
     async def close(self) -> None:
         """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
-        await self.__aexit__(None, None, None)
+        await AsyncSession.__aexit__(self, None, None, None)
 
     def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.AsyncClient:
         return httpx.AsyncClient(base_url=base_url, transport=transport, timeout=self._timeout)
