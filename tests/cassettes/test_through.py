@@ -642,6 +642,7 @@ def test_impossible_port(path):
         with pytest.raises(CassetteError, match="a URI is not valid") as caught:
             client.get("http://127.0.0.1:70000/b")
     assert caught.value.response.status_code == 200
+    assert "this error's `response`" in caught.value.next_step
     assert len(tk.Cassette(path, "none").table()) == 1
     with pytest.raises(CassetteMiss):
         replay(path, impossible)

@@ -118,6 +118,9 @@ def test_tokens_and_named_cursors(service):
     asked.clear()
     assert len(tk.tabulate(tk.pages(plain(service), "/x", cursor=("meta.n", "from")))) == 3
     assert asked == ["", "from=c%2F1%3D", "from=c%2F2%3D"]
+    asked.clear()
+    with pytest.warns(UserWarning, match='"nextPageToken" names a next page. There is no cursor at "next"; without'):
+        assert len(list(tk.pages(plain(service), "/x", cursor=("next", "from")))) == 1
 
 
 @pytest.mark.parametrize("at_end", [{"meta": {"n": None}}, {"meta": {}}, {}])

@@ -487,6 +487,17 @@ def test_close_when_a_connection_cannot_be_closed(open_session, replayed, servic
     assert session.is_closed
     assert call(replayed()).status_code == 200
 
+    async def with_session():
+        async with open_session("paper", is_async=True):
+            raise KeyError("of the caller")
+
+    with pytest.raises(RuntimeError, match="Event loop is closed") as caught:  # noqa: PT012 - the end of a `with`
+        if is_async:
+            asyncio.run(with_session())
+        with open_session("paper"):
+            raise KeyError("of the caller")
+    assert isinstance(caught.value.__context__, KeyError)
+
 
 @BOTH
 def test_close_ends_a_recording(open_session, replayed, service, is_async):

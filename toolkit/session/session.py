@@ -48,13 +48,7 @@ class Session(BaseSession[httpx.Client]):
 
     def close(self) -> None:
         """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
-        self._close(well=True)
-
-    def _close(self, *, well: bool) -> None:
-        with ExitStack() as stack:  # calls all of them, the last first, and raises what fails then
-            stack.callback(self._finish, well=well)
-            for transport in (self._below, *self._clients.values()):
-                stack.callback(transport.close)
+        Session.__exit__(self, None, None, None)  # not that of a subclass, which may call this
 
     def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.Client:
         return httpx.Client(base_url=base_url, transport=transport, timeout=self._timeout)
@@ -65,7 +59,11 @@ class Session(BaseSession[httpx.Client]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._close(well=kind is None)
+        stack = ExitStack()  # calls all of them, the last first, and raises what fails then, with `error` as context
+        stack.callback(self._finish, well=kind is None)
+        for transport in (self._below, *self._clients.values()):
+            stack.callback(transport.close)
+        stack.__exit__(kind, error, traceback)
 
 
 class AsyncSession(BaseSession[httpx.AsyncClient]):
@@ -83,13 +81,7 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
 
     async def close(self) -> None:
         """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
-        await self._close(well=True)
-
-    async def _close(self, *, well: bool) -> None:
-        async with AsyncExitStack() as stack:
-            stack.callback(self._finish, well=well)
-            for transport in (self._below, *self._clients.values()):
-                stack.push_async_callback(transport.aclose)
+        await AsyncSession.__aexit__(self, None, None, None)
 
     def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.AsyncClient:
         return httpx.AsyncClient(base_url=base_url, transport=transport, timeout=self._timeout)
@@ -100,4 +92,8 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await self._close(well=kind is None)
+        stack = AsyncExitStack()
+        stack.callback(self._finish, well=kind is None)
+        for transport in (self._below, *self._clients.values()):
+            stack.push_async_callback(transport.aclose)
+        await stack.__aexit__(kind, error, traceback)

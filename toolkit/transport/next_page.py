@@ -40,6 +40,7 @@ _WITH_CURSOR: Final = (
     "With cursor=({}, PARAMETER), tk.pages and tk.sweep read all pages; "
     "PARAMETER is the query parameter that the service documents."
 )
+_WITHOUT_CURSOR: Final = "There is no cursor at {}; without cursor=, tk.pages and tk.sweep read all pages."
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,10 @@ def next_page(
         is_there, text = _text_at(body, cursor[0])
         if text and not members.ends:
             return _with_parameter(response, cursor[1], text, _quoted(cursor[0]))
+        if is_first and not is_there:
+            following = next_page(response, content=content)
+            if following is not None and following.url is not None:
+                return NextPage(None, following.words, _WITHOUT_CURSOR.format(_quoted_path(cursor[0])))
         return None if is_there else _not_followed(response, members, is_first)
     target = link_target(response.headers.get("link", ""), "next")
     if target is not None:

@@ -294,7 +294,9 @@ def test_retry_after_by_the_servers_clock():
         (400, "invalid_scope", "refused the request: status 400 (invalid_scope)", False),
         (403, None, "refused the credentials: status 403", False),
         (500, None, "gave no token: status 500", True),
-        (302, None, "gave no token: status 302", False),
+        (302, None, "gave no token: status 302.\nCheck the auth address", False),
+        (404, None, "gave no token: status 404.\nCheck the auth address", False),
+        (404, "invalid_client", "refused the credentials: status 404", False),
     ],
 )
 def test_refused_in_words(status, error, words, is_passing):
