@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 
+import httpx
 import pytest
 from recordings import paths_in
 from typer.main import get_command
@@ -14,7 +15,6 @@ from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cli import cassettes_rewriting
 from toolkit.cli.cassettes_command import app
-from toolkit.transport.family import httpx
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import math
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+import httpx
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -16,7 +17,6 @@ from toolkit.core.errors import TokenError, TokenRefused, TokenResponseInvalid
 from toolkit.core.escaping import printable
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
-from toolkit.transport.family import httpx
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 # Text that no message holds by chance.

@@ -27,7 +27,7 @@ FAILURES: Final = frozenset(
     {
         *("TimeoutException", "ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout"),
         *("NetworkError", "ConnectError", "ReadError", "WriteError", "CloseError"),
-        *("RemoteProtocolError", "ProxyError"),
+        *("LocalProtocolError", "RemoteProtocolError", "ProxyError", "UnsupportedProtocol", "DecodingError"),
     }
 )
 # Recorded in place of a response when none came, so that stock vcrpy can load the file. No standard defines this
