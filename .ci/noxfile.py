@@ -1,7 +1,7 @@
-"""Run the tests under each version of Python, and with each HTTP library: `nox -f .ci/noxfile.py`.
+"""Run the tests under each version of Python: `nox -f .ci/noxfile.py`.
 
     nox -f .ci/noxfile.py --list                               # all sessions
-    nox -f .ci/noxfile.py -s "tests-3.14(httpx)"               # one
+    nox -f .ci/noxfile.py -s tests-3.14                        # one
     nox -f .ci/noxfile.py -p 3.14 -s tests -- tests/scrubbing  # arguments of pytest
 
 The versions are those that `pyproject.toml` names. A version that is not installed is skipped, and fails where the
@@ -16,7 +16,6 @@ import nox
 
 PROJECT = Path(__file__).resolve().parents[1]
 VERSIONS = nox.project.python_versions(nox.project.load_toml(PROJECT / "pyproject.toml"))
-FAMILIES = [nox.param("httpx", id="httpx"), nox.param("httpx2", id="httpx2")]
 PYTEST = ("python", "-m", "pytest", "-q", "-n", "logical", "--dist", "loadfile")
 
 nox.needs_version = ">=2024.4"
@@ -26,11 +25,10 @@ nox.options.envdir = str(PROJECT / "build" / "nox")
 
 
 @nox.session(python=VERSIONS)
-@nox.parametrize("family", FAMILIES)
-def tests(session: nox.Session, family: str) -> None:
+def tests(session: nox.Session) -> None:
     """Run the tests that need no browser, kernel or cluster."""
-    _install(session, "tests" if family == "httpx" else "tests,httpx2")
-    session.run(*PYTEST, *session.posargs, env={"TOOLKIT_HTTPX": family})
+    _install(session, "tests")
+    session.run(*PYTEST, *session.posargs)
 
 
 @nox.session(python=VERSIONS)

@@ -15,11 +15,12 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+import httpx
+
 import toolkit as tk
 from toolkit.cli import bundled
 from toolkit.core.clock import SystemClock
 from toolkit.practice_service.service import PracticeService
-from toolkit.transport.family import httpx
 
 FOLDER = Path(__file__).resolve().parent
 SYMBOLS = {"symbols": "ALFA,BRVO"}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 
+import httpx
+
 from toolkit.cassettes.format import contents
-from toolkit.transport.family import httpx
 
 URL = "https://h.example"
 

@@ -33,6 +33,7 @@ import secrets
 import sysconfig
 from pathlib import Path
 
+import httpx
 import pytest
 from bodies import body_class
 from forgetting import forget_everything
@@ -42,7 +43,6 @@ from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
 from toolkit.core.clock import SystemClock
 from toolkit.core.document import ADDRESS_NAMES, TOKEN_PATH
 from toolkit.local.settings import Settings
-from toolkit.transport.family import httpx
 
 pytest_plugins = ["recordings"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import httpx
+
 import toolkit as tk
 from toolkit.local.user_folders import cache_folder
-from toolkit.transport.family import httpx
 
 
 def served(cookie):

@@ -8,10 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 import toolkit as tk
-from toolkit.transport.family import httpx
 
 # As the design writes them. The package may have further parameters, which are optional and given by keyword.
 

@@ -5,6 +5,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, parse_qsl
 
+import httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -21,7 +22,6 @@ from toolkit.core.addresses import Address
 from toolkit.core.clock import ManualClock
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.secret import Secret
-from toolkit.transport.family import httpx
 from toolkit.transport.flow import WhichLoop
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)

@@ -2,7 +2,6 @@
 
     python -m tests.benchmarks.list_endpoints                  # the endpoints in tests/benchmarks/corpus/list_endpoints
     python -m tests.benchmarks.list_endpoints --file more.json # others, in the same form
-    python -m tests.benchmarks.list_endpoints --large          # each list repeated beyond 64 kB
 
 The shapes are those of public documentation, and all values are invented. An entry of a file has these members:
 
@@ -30,7 +29,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,6 @@ import toolkit as tk
 from tests.benchmarks.measuring import Table
 
 FOLDER = Path(__file__).parent / "corpus" / "list_endpoints"
-LARGE = 65 * 1024
 RIGHT, HINT, WRONG = "rows", "hint", "WRONG"
 
 
@@ -267,20 +265,10 @@ def names_all(text: str, endpoint: Endpoint) -> bool:
     return all(path and names(path) for path in endpoint.records)
 
 
-def repeated(endpoint: Endpoint) -> Endpoint:
-    """Return the endpoint with the records of its list repeated until the body is large."""
-    body = json.loads(json.dumps(endpoint.body))
-    for value in values_at(body, endpoint.records[0].removesuffix(".node")):
-        if isinstance(value, list) and value and not endpoint.kind:
-            value.extend(value * (LARGE // len(json.dumps(value))))
-    return replace(endpoint, body=body)
-
-
 def main() -> None:
     """Print a line for each endpoint, and the totals."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--file", type=Path, default=FOLDER, help="a file or folder of endpoints")
-    parser.add_argument("--large", action="store_true", help="repeat each list beyond 64 kB")
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     several = endpoints(arguments.file)[:: 10 if arguments.quick else 1]
@@ -289,7 +277,7 @@ def main() -> None:
     pages: Counter[tuple[bool, bool]] = Counter()
     lost = leading = with_leading = 0
     for endpoint in several:
-        result = outcome(repeated(endpoint) if arguments.large else endpoint)
+        result = outcome(endpoint)
         verdicts[result.verdict] += 1
         pages[endpoint.more is not None, result.is_warned] += endpoint.more is not None or result.verdict == RIGHT
         lost += len(result.lost_codes)

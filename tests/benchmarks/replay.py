@@ -5,8 +5,7 @@ Whole runs are in new interpreters, and the fastest of several is shown. Targets
 - 5,000 distinct requests, opening included, take under 2 s, and no more memory than in vcrpy.
 - A request whose recording is parsed, by the toolkit or by vcrpy, takes at most 1.4 times as long as with
   `httpx.MockTransport`, the same at 100 and at 10,000 interactions (growth under 1.2).
-- The same holds for a client of the other HTTP library, which gets its own types: httpx2 with the toolkit on httpx, and
-  the reverse.
+- A client of httpx2, whose requests and answers are converted, is measured beside `httpx2.MockTransport`.
 - A cassette that vcrpy wrote opens no slower than in vcrpy, and replays as fast as one of the toolkit.
 
 vcrpy compares each request with all recordings, which takes minutes for 5,000. It is measured at 500 and 1,000, and the
@@ -16,7 +15,7 @@ of vcrpy.
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import httpx2
 
 import toolkit as tk
 from tests.benchmarks.interactions import (
@@ -46,7 +46,6 @@ from tests.benchmarks.measuring import (
     time_in_turn,
 )
 from tests.benchmarks.peers import version
-from toolkit.transport import family
 
 COUNT, ROUNDS = (20, 1) if IS_QUICK else (5_000, 3)
 VCRPY_COUNTS = (5, 10) if IS_QUICK else (500, 1_000)
@@ -84,11 +83,6 @@ def main() -> None:
                 print_vcrpy(table, f"{package} {installed}, {label}", files[name])
     print()
     compare_with_mock_transport()
-    other = other_family()
-    if other is not None:
-        print()
-        options = ["--quick"] if IS_QUICK else []
-        print(run_in_new_interpreter("replay", "parsed", *options, settings={family.VARIABLE: other.__name__}), end="")
 
 
 def print_vcrpy(table: Table, label: str, path: str) -> None:
@@ -181,17 +175,14 @@ def replay(way: str, path: Path, count: int) -> Figures:
 
 def compare_with_mock_transport() -> None:
     """Measure requests whose recordings are parsed, beside a `MockTransport` with the same responses."""
-    heading = f"one request, parsed, toolkit on {family.httpx.__name__}"
-    table = Table(heading, "interactions", "MockTransport", "toolkit", "ratio", "growth", label_width=44)
+    table = Table("one request, parsed", "interactions", "MockTransport", "toolkit", "ratio", "growth", label_width=44)
     kinds = {"any client": "client", "a session's client": "session", "vcrpy's cassette": "vcrpy"}
-    other = other_family()
-    if other is not None:
-        kinds[f"a client of {other.__name__}"] = "other"
+    kinds["a client of httpx2"] = "httpx2"
     for label, kind in kinds.items():
         ratios: list[float] = []
         for count in PARSED_COUNTS:
             client = replaying_client(count, kind)
-            library = other if kind == "other" else family.httpx
+            library = httpx2 if kind == "httpx2" else httpx
             mock = library.Client(transport=mock_transport(library, count), base_url=str(client.base_url))
             request_all(client.get, count)
             paths = [path_of(number) for number in range(0, count, max(1, count // 100))]
@@ -206,14 +197,8 @@ def compare_with_mock_transport() -> None:
             table.print_row(label, f"{count:,}", *times, f"{ratios[-1]:.2f}", *growth)
 
 
-def other_family() -> Any | None:
-    """Return the HTTP library that the process did not choose, or None if it is not installed."""
-    name = next(name for name in family.FAMILIES if name != family.httpx.__name__)
-    return importlib.import_module(name) if importlib.util.find_spec(name) else None
-
-
 def replaying_client(count: int, kind: str) -> Any:
-    """Return a client that replays a new cassette: of any client, a session, vcrpy, or the other HTTP library."""
+    """Return a client that replays a new cassette: of any client, a session, vcrpy, or httpx2."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "parsed.yaml"
         if kind == "vcrpy":
@@ -222,7 +207,7 @@ def replaying_client(count: int, kind: str) -> Any:
             write_cassette(path, count, is_session=kind == "session")
         if kind == "session":
             return tk.Session("broker-sandbox", cassette=path, mode="none", settings=tk.Settings({})).broker
-        library: Any = other_family() if kind == "other" else family.httpx
+        library: Any = httpx2 if kind == "httpx2" else httpx
         return library.Client(transport=tk.Cassette(path, "none").transport(), base_url=CLIENT_ADDRESS)
 
 
@@ -245,7 +230,5 @@ if __name__ == "__main__":
         main()
     elif ARGUMENTS[0] == "write":
         write_cassettes(*ARGUMENTS[1:])
-    elif ARGUMENTS[0] == "parsed":
-        compare_with_mock_transport()
     else:
         measure(ARGUMENTS[0], ARGUMENTS[1], int(ARGUMENTS[2]))

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import canaries
+import httpx
 import httpx as stock_httpx
 import pytest
 import vcr
@@ -31,7 +32,6 @@ from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
-from toolkit.transport.family import httpx
 
 BASE = "https://broker.svc.invalid"
 

@@ -8,6 +8,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
+import httpx
 import pytest
 from vcr.request import Request
 from vcr.serialize import serialize
@@ -16,7 +17,6 @@ from vcr.serializers import yamlserializer
 import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
-from toolkit.transport.family import httpx
 
 BASE = "https://broker.svc.invalid"
 THREADS = 16

@@ -9,6 +9,7 @@ import secrets
 import warnings
 import zlib
 
+import httpx
 import httpx as stock_httpx
 import pytest
 import vcr
@@ -19,7 +20,6 @@ from hypothesis import strategies as st
 import toolkit as tk
 from toolkit.cassettes.event_streams import EventStream
 from toolkit.core.errors import CassetteMiss
-from toolkit.transport.family import httpx
 
 URL = "https://h.example/events"
 EVENTS = {"Content-Type": "text/event-stream; charset=utf-8"}

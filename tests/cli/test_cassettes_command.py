@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 
+import httpx
 import pytest
 from recordings import paths_in
 from typer.main import get_command
@@ -14,7 +15,6 @@ from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cli import cassettes_rewriting
 from toolkit.cli.cassettes_command import app
-from toolkit.transport.family import httpx
 
 
 @pytest.fixture
@@ -57,6 +57,18 @@ def keys_of(value):
     if not isinstance(value, dict):
         return set()
     return {*value, *(key for name, each in value.items() if name != "replaced" for key in keys_of(each))}
+
+
+def test_broken_links(record, folder):
+    """A link to a missing file, or to itself, does not end the list and the check of the other files."""
+    record("fine", "/a")
+    (folder / "gone.yaml").symlink_to("nowhere.yaml")
+    (folder / "itself.yaml").symlink_to("itself.yaml")
+    listed = {entry["name"]: entry["is_clean"] for entry in json.loads(run("list", "--json"))}
+    assert listed == {"fine": True, "gone": False, "itself": False}
+    assert "2 problems in 2 of 3 recordings" in run("check", status=1)
+    assert "a link to a file that does not exist" in run("check", "gone", status=1)
+    run("check", "missing", status=2)
 
 
 def test_diff(record, interaction):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
 from tls_servers import Authority, tls_server
 from typer.testing import CliRunner
@@ -11,7 +12,6 @@ from toolkit.cli.probe import explain_status, probe
 from toolkit.core.clock import ManualClock
 from toolkit.local.settings import Settings
 from toolkit.session.session import Session
-from toolkit.transport.family import httpx
 
 
 @pytest.fixture

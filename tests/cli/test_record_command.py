@@ -2,6 +2,7 @@
 
 import functools
 
+import httpx
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -10,7 +11,6 @@ import toolkit as tk
 from toolkit.cli import record
 from toolkit.core.errors import ToolkitError
 from toolkit.session.session import Session
-from toolkit.transport.family import httpx
 
 
 @pytest.fixture

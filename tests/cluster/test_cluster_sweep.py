@@ -91,7 +91,7 @@ def posting(key):
 def test_a_folder_that_workers_do_not_share_is_an_error(cluster, session, tmp_path):
     """Without the run in its folder, a worker asks nothing."""
     from toolkit.loans.lend import Loan
-    from toolkit.session.lending import lendable
+    from toolkit.loans.lending import lendable
     from toolkit.session.sending import facts_of
     from toolkit.sweeps.definition import Definition
     from toolkit.sweeps.shares import Share, Spread, ask_share

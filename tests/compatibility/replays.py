@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib
 import inspect
-import os
 from typing import Any
 
+import httpx
 from keyring.backend import KeyringBackend
 
 import toolkit as tk
 
-httpx = importlib.import_module(os.environ.get("TOOLKIT_HTTPX") or "httpx")  # the earlier version knows only httpx
 _IGNORED_HEADERS = frozenset({"content-length", "date", "server"})
 _CALLS = ("when", "interface", "method", "path", "status", "elapsed", "token")
 _TOKENS = ("profile", "environment", "issued", "expires", "lifetime", "remaining", "state", "calls")

@@ -4,13 +4,13 @@ import pickle
 import string
 import traceback
 
+import httpx
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from toolkit.core.addresses import Address, Origin, is_loopback
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
-from toolkit.transport.family import httpx
 
 # Text that does not occur in a message, name or address by chance.
 CANARIES = st.text("QXZ", min_size=12)

@@ -10,13 +10,13 @@ import threading
 import traceback
 from dataclasses import dataclass
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.tracebacks import attempt, frameless, without_frames
-from toolkit.transport.family import httpx
 
 _LINGER_NONE = b"\x01\0\0\0\0\0\0\0"  # closing resets the connection
 

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import dask.dataframe as dd
 import duckdb
+import httpx
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -17,7 +18,6 @@ import pytest
 import toolkit as tk
 from toolkit.tables.fitting import fitted
 from toolkit.tables.schema import arrow_table
-from toolkit.transport.family import httpx
 
 PAGES = 50
 RECORD = {

@@ -6,12 +6,12 @@ import secrets
 
 import dask.dataframe as dd
 import duckdb
+import httpx
 import pandas as pd
 import polars as pl
 
 import toolkit as tk
 from toolkit.sweeps import recorder
-from toolkit.transport.family import httpx
 
 COLUMNS = ("key", "n", "note", "on")
 

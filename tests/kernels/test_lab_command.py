@@ -8,11 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 
 import toolkit
-from toolkit.transport.family import httpx
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
 PATIENCE = 60  # seconds; for a machine that is busy with other things

@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from datetime import timedelta
 
+import httpx
+
 from toolkit.auth.borrowed import BorrowedCredentials
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import ManualClock
@@ -12,7 +14,6 @@ from toolkit.core.secret import Secret
 from toolkit.loans.borrower import BoardSilentError, Borrower
 from toolkit.loans.lender import Ask, Lender, LoanState
 from toolkit.loans.publication import Publication
-from toolkit.transport.family import httpx
 from toolkit.transport.flow import run
 
 LOAN = "1f2e3d4c5b6a7988"

@@ -11,7 +11,7 @@ from toolkit.loans import handle
 from toolkit.loans.cluster import refuse_open_addresses
 from toolkit.loans.handle import LentSession, Terms, forget_lent, note_lent
 from toolkit.loans.lend import Loan
-from toolkit.session.lending import lendable
+from toolkit.loans.lending import lendable
 
 TERMS = Terms(
     loan=LOAN,

@@ -53,6 +53,15 @@ def test_a_secret_is_masked_in_every_form(secret):
     assert masked({secret: [secret.encode(), (secret,)]}) == {MARK: [MARK.encode(), (MARK,)]}
 
 
+@pytest.mark.parametrize("written", [html.escape, repr, json.dumps])
+def test_pieces_of_an_escaped_secret_are_masked(written):
+    """Of a secret that pages, code and JSON escape in many places, a display shows no twelve characters either."""
+    text = "".join(secrets.choice("<>&\"'\\ab") for _ in range(60))
+    REGISTER.add("CLIENT_SECRET", Secret(text))
+    shown = masked(f"a {written(text)[8:-8]}...")
+    assert shown == "a <CLIENT_SECRET>..."
+
+
 def test_what_cannot_be_checked_is_not_shown(monkeypatch):
     """A text that cannot be checked is left out, and containers keep their types."""
 

@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import httpx
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-
-from toolkit.transport.family import httpx
 
 HERE = Path(__file__).parent
 PATIENCE = 30  # seconds to wait for a line from the server

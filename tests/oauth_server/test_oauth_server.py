@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from oidc_provider import ALGORITHMS, SCOPES
 
 from toolkit.core.document import TOKEN_PATH
 from toolkit.core.errors import TokenRefused
-from toolkit.transport.family import httpx
 
 HOUR = timedelta(hours=1)
 

@@ -41,7 +41,7 @@ def run_hook(git_project, hooks, pre_commit_home):
         lines = ["repos:", f"- repo: {repository}", f"  rev: {commit}", "  hooks:", f"  - id: {hook}"]
         git_project.add(".pre-commit-config.yaml", "\n".join([*lines, ""]))
         command = [sys.executable, "-m", "pre_commit", "run", hook, "--color=never", *arguments]
-        environ = {**os.environ, "PRE_COMMIT_HOME": str(pre_commit_home), "TOOLKIT_HTTPX": ""}  # its own environment
+        environ = {**os.environ, "PRE_COMMIT_HOME": str(pre_commit_home)}  # its own environment
         process = subprocess.run(
             command, cwd=git_project.folder, env=environ, capture_output=True, text=True, check=False
         )

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
+import httpx
 import pytest
 
 from toolkit.core.clock import ManualClock
 from toolkit.practice_service import practice
-from toolkit.transport.family import httpx
 
 
 @pytest.fixture(autouse=True)

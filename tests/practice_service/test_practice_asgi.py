@@ -3,13 +3,13 @@ from __future__ import annotations
 import asyncio
 import secrets
 
+import httpx
 import pytest
 from practice_requests import PATHS, TOKEN_PATH, assertion_form, basic, claims_for, get, own_headers, signed, token_form
 
 from toolkit.practice_service.asgi import PracticeApp
 from toolkit.practice_service.faults import ConnectionDroppedError
 from toolkit.practice_service.world import World
-from toolkit.transport.family import httpx
 
 
 def test_unknown_paths_and_methods(http, service, clock):

@@ -3,10 +3,9 @@ from __future__ import annotations
 import json
 import secrets
 
+import httpx
 import pytest
 from practice_requests import TOKEN_PATH, assertion_form, auth_address, claims_for, encoded, signed
-
-from toolkit.transport.family import httpx
 
 
 def to_whole_second(clock):

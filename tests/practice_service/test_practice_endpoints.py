@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 from decimal import Decimal
 
+import httpx
 import pytest
 
 from toolkit.core.clock import ManualClock
@@ -13,7 +14,6 @@ from toolkit.practice_service import payloads
 from toolkit.practice_service.asgi import PracticeApp
 from toolkit.practice_service.endpoints import Endpoints
 from toolkit.practice_service.world import Options, World
-from toolkit.transport.family import httpx
 
 BASE = "http://127.0.0.1:50001"
 HOLDERS = {"broker": "broker-secret", "broker-2": "broker-2"}

@@ -5,12 +5,12 @@ import socket
 import threading
 import time
 
+import httpx
 import pytest
 from practice_requests import ask_token, get, own_headers
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.practice_service import practice
-from toolkit.transport.family import httpx
 
 
 def test_status_and_retry_after(http, service, clock):

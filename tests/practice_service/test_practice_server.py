@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import socket
 
+import httpx
 import pytest
 
 from toolkit.practice_service import practice
 from toolkit.practice_service.server import HOST, ServerThread, listen
-from toolkit.transport.family import httpx
 
 COMPLETE = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab"
 

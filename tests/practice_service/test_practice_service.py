@@ -11,6 +11,7 @@ import sys
 import threading
 from contextlib import ExitStack
 
+import httpx
 import pytest
 from practice_requests import ALLOWED, CLIENTS, KEY_PAIRS, PATHS, get, own_headers
 
@@ -22,7 +23,6 @@ from toolkit.practice_service import Fault, practice
 from toolkit.practice_service.asgi import PracticeApp
 from toolkit.practice_service.server import ServerThread, listen
 from toolkit.practice_service.world import World
-from toolkit.transport.family import httpx
 
 
 def test_names_and_kinds_of_credentials(service):

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import base64
 
+import httpx
 import pytest
 from practice_requests import CLIENTS, FORM_TYPE, TOKEN_PATH, ask_token, get, own_headers, token_form
 
 from toolkit.practice_service import practice
-from toolkit.transport.family import httpx
 
 
 @pytest.mark.parametrize("name", CLIENTS)

@@ -63,7 +63,7 @@ def test_after_a_kill(tmp_path, mode):
 SCRIPT = """
 import os
 import sys
-from toolkit.transport.family import httpx
+import httpx
 import toolkit as tk
 
 os.environ["XDG_CACHE_HOME"] = "/dev/null/none"

@@ -10,19 +10,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 from claimed_calls import CountingService, get, new_path, recorded_paths
 
 import toolkit as tk
 from toolkit.cassettes.recording import writer_lock
 from toolkit.core.errors import CassetteBusy, CassetteMiss
-from toolkit.transport.family import httpx
 
 OTHER = """
 import gc
 import os
 import sys
-from toolkit.transport.family import httpx
+import httpx
 import toolkit as tk
 
 sent = []

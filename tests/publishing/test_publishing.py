@@ -12,13 +12,13 @@ import sys
 import zipfile
 
 import canaries
+import httpx
 import pytest
 from notebook_files import write_notebook
 from typer.testing import CliRunner
 
 import toolkit as tk
 from toolkit.cli import app as cli_app
-from toolkit.transport.family import httpx
 
 PERSON, MAIL, SHORT = "Zdenka Quimby", "zdenka.quimby@bigbank.example", "Zazu"
 RULES = 'pseudonyms = ["account_number", "id", "full_name", "email", "nick"]\nnames = ["pin"]\n'

@@ -7,13 +7,13 @@ import sys
 import zlib
 from functools import partial
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import SecretLeak
 from toolkit.scrubbing.content_encodings import decompress_body
-from toolkit.transport.family import httpx
 
 
 def raw_deflate(data):

@@ -9,6 +9,7 @@ from random import Random
 from urllib.parse import quote, urlencode
 
 import canaries
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +24,6 @@ from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import is_placeholder
-from toolkit.transport.family import httpx
 
 URL = "https://h.example/v2/accounts"
 

@@ -19,6 +19,7 @@ import zlib
 from urllib.parse import quote, urlencode
 
 import canaries
+import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -28,7 +29,6 @@ from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
-from toolkit.transport.family import httpx
 
 CANARY = canaries.AWKWARD
 PLAIN = "".join(random.Random(11).choices(string.ascii_letters + string.digits, k=24))  # noqa: S311 - as machines make them

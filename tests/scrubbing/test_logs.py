@@ -27,7 +27,6 @@ from hypothesis import strategies as st
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.log_filter import LOGGERS, SecretFilter, install
-from toolkit.transport.family import FAMILIES
 
 LIBRARIES = ["httpx", "httpx2", "httpcore", "httpcore2", "hpack", "h2", "h11", "hyperframe", "socksio"]
 
@@ -99,7 +98,7 @@ def answer(status, *headers):
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
-@pytest.fixture(params=FAMILIES)
+@pytest.fixture(params=["httpx", "httpx2"])
 def library(request):
     """Return httpx, and then httpx2."""
     return importlib.import_module(request.param)

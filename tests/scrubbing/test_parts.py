@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
 
 from toolkit.scrubbing.finding.parts import parts_of, replace_cookies
-from toolkit.transport.family import httpx
 
 
 @pytest.mark.parametrize(

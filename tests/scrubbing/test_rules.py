@@ -7,6 +7,7 @@ import json
 from urllib.parse import parse_qs, urlsplit
 
 import canaries
+import httpx
 import pytest
 from recordings import as_recorded
 
@@ -18,7 +19,6 @@ from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.rules.applying import AppliedRules
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.scrubber import Scrubber
-from toolkit.transport.family import httpx
 
 KEY = Secret("an obviously fake key of pseudonyms")
 NUMBER, NAME, MAIL = "4711000815", "Ada O'Lovelace", "ada@mail.example"

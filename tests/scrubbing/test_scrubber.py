@@ -227,6 +227,11 @@ BROKER, SANDBOX, AUTH = (symbolic_address(name) for name in ("broker", "broker_s
         ("wss://api.example.com/sandbox/v1", f"{SANDBOX.replace('https', 'wss')}/v1"),
         ("ws://127.0.0.1:8000/v1", f"{symbolic_address('trading_live').replace('https', 'wss')}/v1"),
         ("<//api.example.com/v1?page=2>", f"<{BROKER.removeprefix('https:')}/v1?page=2>"),
+        (
+            r"https:\u002f\u002Fapi.example.com\u002Fsandbox\u002fv1",
+            SANDBOX.replace("/", r"\u002f", 1).replace("/", r"\u002F", 1) + r"\u002fv1",
+        ),
+        (r"{\u0022host\u0022:\u0022api.example.com\u0022}", r"{\u0022host\u0022:\u0022broker.svc.invalid\u0022}"),
         ("to=https%253A%252F%252Fapi.example.com%252Fv1", f"to={quote(quote(BROKER, safe=''))}%252Fv1"),
         (
             '{"host": "api.example.com", "at": "127.0.0.1:8000"}',

@@ -8,6 +8,7 @@ import secrets
 import warnings
 from urllib.parse import quote, urlencode
 
+import httpx
 import pytest
 from recordings import as_recorded
 
@@ -19,7 +20,6 @@ from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.sharing.saved_secrets import scan
-from toolkit.transport.family import httpx
 
 URL = "https://h.example"
 

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import parse_qs, quote
 
+import httpx
+
 import toolkit
 from toolkit.auth.authorizers import KeyPairAuthorizer, TokenAuthorizer
 from toolkit.auth.credentials import KeyPair
@@ -22,11 +24,9 @@ from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.session.authorizing import Gentleness, TokenExchange
 from toolkit.session.scope import Scope
 from toolkit.session.sending import InterfaceTransport, Sender
-from toolkit.session.token_requests import TokenExchange
-from toolkit.session.tries import Gentleness
-from toolkit.transport.family import httpx
 from toolkit.transport.pacing import Pace
 from toolkit.transport.retry import Retry
 
@@ -58,7 +58,7 @@ class Way:
             cassette=cassette,
             identity=Identity(credentials.environment, credentials.name),
             known=self.known,
-            make_authorizer=self.authorizer,
+            make_authorizer=lambda _sender: self.authorizer(),
             settings=Settings(),
             gentleness=self.gentleness,
         )

@@ -7,12 +7,12 @@ import traceback
 import warnings
 from urllib.parse import unquote
 
+import httpx
 import pytest
 from session_calls import BOTH, finished
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
-from toolkit.transport.family import httpx
 
 
 @BOTH

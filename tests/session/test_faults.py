@@ -12,6 +12,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
 import pytest
 from canaries import secrets_of
 from session_calls import finished
@@ -19,7 +20,6 @@ from session_calls import finished
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.core.clock import SystemClock
-from toolkit.transport.family import httpx
 
 KINDS = ["paper", "sandbox-secret", "live", "broker-key", "paper-basic", "broker-secret", "sandbox-key"]
 TOKEN_KINDS = ["broker-secret", "sandbox-key", "sandbox-secret", "broker-key"]

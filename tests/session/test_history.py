@@ -5,13 +5,13 @@ from __future__ import annotations
 import pickle
 from datetime import UTC, datetime, timedelta
 
+import httpx
 import pandas as pd
 import pytest
 from session_calls import call
 
 from toolkit.core.clock import ManualClock
 from toolkit.tables import tabulate
-from toolkit.transport.family import httpx
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 

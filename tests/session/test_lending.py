@@ -4,12 +4,12 @@ import pickle
 import ssl
 from dataclasses import replace
 
+import httpx
 import pytest
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
-from toolkit.session.lending import lendable
-from toolkit.transport.family import httpx
+from toolkit.loans.lending import lendable
 from toolkit.transport.network import Network
 
 

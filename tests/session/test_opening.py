@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 
+import httpx
 import pytest
 
 import toolkit as tk
-from toolkit.transport.family import httpx
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ import json
 import warnings
 from itertools import islice
 
+import httpx
 import pytest
 from session_calls import BOTH, finished
 
 import toolkit as tk
 from toolkit.local import progress
 from toolkit.practice_service import practice
-from toolkit.transport.family import httpx
 
 PATH = "/v1/accounts"
 
@@ -118,24 +118,61 @@ def test_tokens_and_named_cursors(service):
     asked.clear()
     assert len(tk.tabulate(tk.pages(plain(service), "/x", cursor=("meta.n", "from")))) == 3
     assert asked == ["", "from=c%2F1%3D", "from=c%2F2%3D"]
+    asked.clear()
+    with pytest.warns(UserWarning, match='"nextPageToken" names a next page. There is no cursor at "next"; without'):
+        assert len(list(tk.pages(plain(service), "/x", cursor=("next", "from")))) == 1
 
 
-@pytest.mark.parametrize("at_end", [{"meta": {"n": None}}, {"meta": {}}, {}])
+@pytest.mark.parametrize("at_end", [{"next_cursor": None}, {}])
 def test_no_warning_after_the_last_page(service, at_end):
     """After all pages of a named cursor neither reading nor a table warns, whatever the answers say about a total."""
 
     def answer(request):
         number = int(request.url.params.get("from", 1))
-        following = {"meta": {"n": number + 1}} if number < 4 else at_end
+        following = {"next_cursor": number + 1} if number < 4 else at_end
         return service.reply({"items": rows(number), "total": 4} | following)
 
     service.answer = answer
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(tk.tabulate(tk.pages(plain(service), "/x", cursor=("meta.n", "from")))) == 4
-        assert len(tk.tabulate(list(tk.pages(plain(service), "/x", cursor=("meta.n", "from"))))) == 4
+        assert len(tk.tabulate(tk.pages(plain(service), "/x", cursor=("next_cursor", "from")))) == 4
+        assert len(tk.tabulate(list(tk.pages(plain(service), "/x", cursor=("next_cursor", "from"))))) == 4
     with pytest.warns(UserWarning, match="lacks pages of a list"):
-        tk.tabulate(list(islice(tk.pages(plain(service), "/x", cursor=("meta.n", "from")), 2)))
+        tk.tabulate(list(islice(tk.pages(plain(service), "/x", cursor=("next_cursor", "from")), 2)))
+
+
+@pytest.mark.parametrize("cursor", ["offset", "page"])
+@pytest.mark.parametrize("ending", ["empty", "the last page again", "the first page again"])
+def test_counted_pages(service, cursor, ending):
+    """Pages that are counted end with an empty page or with rows that came before, which are not read twice."""
+    asked, lists = [], [rows(1, 2), rows(3, 4), rows(5)]
+
+    def answer(request):
+        asked.append(request.url.query.decode())
+        count = int(request.url.params.get(cursor, {"offset": 0, "page": 1}[cursor]))
+        number = {0: 0, 2: 1, 4: 2}.get(count, 3) if cursor == "offset" else count - 1
+        again = {"empty": [], "the last page again": lists[-1], "the first page again": lists[0]}[ending]
+        return service.reply({"items": lists[number] if number < 3 else again, "page": count})
+
+    service.answer = answer
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = tk.tabulate(tk.pages(plain(service), "/x", params={"size": 2}, cursor=cursor))
+    assert table["id"].tolist() == ["a1", "a2", "a3", "a4", "a5"]
+    counts = {"offset": [2, 4, 5], "page": [2, 3, 4]}[cursor]
+    assert asked == ["size=2", *(f"size=2&{cursor}={count}" for count in counts)]
+
+
+def test_counted_pages_begin_where_the_caller_says(service):
+    """The first count is the caller's; one that is not a number is refused, and a service that ignores it ends."""
+    asked = paged(service, [rows(1)])
+    assert len(tk.tabulate(tk.pages(plain(service), PATH, params={"offset": "7"}, cursor="offset"))) == 1
+    assert len(asked) == 2
+    assert service.calls[-1].url.params["offset"] == "8"
+    with pytest.raises(tk.ConfigurationError, match="offset of the first page is not a whole number"):
+        list(tk.pages(plain(service), PATH, params={"offset": "x"}, cursor="offset"))
+    with pytest.raises(tk.ConfigurationError, match="offset and page"):
+        tk.pages(plain(service), PATH, cursor="offsets")
 
 
 @pytest.mark.parametrize("status", [301, 404, 429, 500])
@@ -234,7 +271,7 @@ def test_more_that_cannot_be_followed(service):
     [
         ({"items": rows(1), "next": "/x?p=2"}, r'"next" names a next page\. tk\.tabulate\(tk\.pages\(client, path\)\)'),
         ({"items": rows(1), "meta": {"next_cursor": "QXZ"}}, r'cursor=\("meta\.next_cursor", PARAMETER\)'),
-        ({"items": rows(1), "page": 1, "total_pages": 4}, r"it is page 1 of 4\. It does not say"),
+        ({"items": rows(1), "has_more": True}, r'"has_more" says that there is more\. It does not say'),
     ],
 )
 def test_a_response_that_is_one_page(service, body, message):
@@ -385,7 +422,7 @@ def test_a_recording_of_some_pages(open_session, settings, service, is_async):
 
 
 @BOTH
-@pytest.mark.parametrize("name", ["limit", "page_size", "perPage", "page", "offset", "cursor", "page_token", "after"])
+@pytest.mark.parametrize("name", ["limit", "page_size", "perPage", "page", "offset", "cursor", "page_token"])
 def test_a_page_of_the_callers_own(open_session, service, name, is_async):
     """With a limit or cursor of the caller's own that page is the table, with one warning that names the parameter."""
     asked = paged(service, [rows(1), rows(2)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,6 @@ from toolkit.core.addresses import Address
 from toolkit.core.document import Interface
 from toolkit.core.errors import AccessError, CredentialsMismatch, UnsafeAddress
 from toolkit.session.scope import Scope
-from toolkit.transport.family import httpx
 
 SYMBOLIC = "https://broker.svc.invalid"
 

@@ -8,13 +8,13 @@ import logging
 import pickle
 from datetime import timedelta
 
+import httpx
 import pytest
 from sender_calls import ADDRESS, START, URL, Way, secrets_in
 from session_calls import BOTH, bearer
 
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.core.errors import AccessError, CredentialsMismatch, TokenRefused, UnsafeAddress
-from toolkit.transport.family import httpx
 from toolkit.transport.flow import Discard, WhichLoop
 
 

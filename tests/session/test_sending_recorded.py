@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import httpx
 import pytest
 from sender_calls import URL, Way, assert_clean, secrets_in, taped
 from session_calls import BOTH, bearer
@@ -15,7 +16,6 @@ from toolkit.core.errors import (
     UnsafeAddress,
 )
 from toolkit.core.ledger import TRAFFIC
-from toolkit.transport.family import httpx
 
 
 def test_recording(make_credentials, service, tmp_path):

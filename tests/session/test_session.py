@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
 import canaries
+import httpx
 import pytest
 from pandas.testing import assert_frame_equal
 from session_calls import BOTH, CLIENTS, PATHS, bearer, call, finished, in_threads, own_client
@@ -23,7 +24,6 @@ from toolkit.cassettes import cell_cassette
 from toolkit.core.clock import ManualClock
 from toolkit.core.document import ADDRESS_NAMES, Environment
 from toolkit.practice_service import practice
-from toolkit.transport.family import httpx
 from toolkit.transport.network import Network
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
@@ -487,6 +487,17 @@ def test_close_when_a_connection_cannot_be_closed(open_session, replayed, servic
     assert session.is_closed
     assert call(replayed()).status_code == 200
 
+    async def with_session():
+        async with open_session("paper", is_async=True):
+            raise KeyError("of the caller")
+
+    with pytest.raises(RuntimeError, match="Event loop is closed") as caught:  # noqa: PT012 - the end of a `with`
+        if is_async:
+            asyncio.run(with_session())
+        with open_session("paper"):
+            raise KeyError("of the caller")
+    assert isinstance(caught.value.__context__, KeyError)
+
 
 @BOTH
 def test_close_ends_a_recording(open_session, replayed, service, is_async):
@@ -791,3 +802,18 @@ def test_trace_extension_does_not_see_credentials(open_session, service, is_asyn
     session = open_session(is_async=is_async)
     call(session, "/v1/one", extensions={"trace": note_async if is_async else note})
     assert events == [("http11.send_request_headers.started", {"n": 1})]
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_names_that_a_session_does_not_have(open_session, is_async):
+    """A resource is answered with what to write, and a private name as by any object; hasattr works for both."""
+    session = open_session(is_async=is_async)
+    with pytest.raises(tk.UnknownName, match="no attribute 'positions'") as caught:
+        session.positions  # noqa: B018 - the attribute is what fails
+    assert f'session.{session.environment.rules.accounts[0]}.get("/v' in caught.value.next_step
+    assert caught.value.next_step.endswith('/positions").')
+    assert not hasattr(session, "positions")
+    assert not hasattr(session, "_repr_png_")
+    absent = "trading" if "broker" in dir(session) else "broker"
+    with pytest.raises(tk.InterfaceNotAllowed):
+        getattr(session, absent)

@@ -7,6 +7,7 @@ import gzip
 import threading
 from datetime import UTC, datetime, timedelta
 
+import httpx
 import pytest
 from bodies import body_class
 from hypothesis import given
@@ -18,8 +19,7 @@ from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import ManualClock
 from toolkit.core.secret import Secret
-from toolkit.session.token_requests import TokenNumbers
-from toolkit.transport.family import httpx
+from toolkit.session.authorizing import TokenNumbers
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 PATH = "/v1/accounts"

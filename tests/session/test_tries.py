@@ -8,6 +8,7 @@ import gc
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
+import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,8 +17,7 @@ from session_calls import BOTH, bearer, call, finished
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
-from toolkit.session.tries import Gentleness
-from toolkit.transport.family import httpx
+from toolkit.session.authorizing import Gentleness
 from toolkit.transport.pacing import Pace
 
 BROKEN = [httpx.ConnectError, httpx.ConnectTimeout, httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError]

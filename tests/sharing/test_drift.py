@@ -6,6 +6,7 @@ import dataclasses
 import json
 
 import canaries
+import httpx
 import pytest
 
 import toolkit as tk
@@ -13,7 +14,6 @@ from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cassettes.catalog.reading import read_cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.core.errors import ConfigurationError
-from toolkit.transport.family import httpx
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from threading import Event
 from types import SimpleNamespace
 
+import httpx
 import pytest
 
 import toolkit as tk
@@ -16,7 +17,6 @@ from toolkit.sweeps.keys import KeySource
 from toolkit.sweeps.places import place_of
 from toolkit.sweeps.shares import RunPlace, Share, Spread, ask_share, begin_run, end_run
 from toolkit.sweeps.spreading import Counts, spread_keys
-from toolkit.transport.family import httpx
 
 
 class Threads:

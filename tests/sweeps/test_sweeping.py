@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 
 import canaries
+import httpx
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
@@ -21,7 +22,6 @@ from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.outcomes import KeyFailure
 from toolkit.sweeps.storage import LocalPlace
 from toolkit.tables import flatten
-from toolkit.transport.family import httpx
 
 KEYS = [f"acc-{number}" for number in range(40)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 
+import httpx
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.tables import tabulate
 from toolkit.tables.joining import TableBuilder
-from toolkit.transport.family import httpx
 
 keys = st.sampled_from(["id", "account_number", "cash", "key", "opened", "deep.cash"])
 scalars = st.none() | st.booleans() | st.integers(-(2**65), 2**65) | st.floats(-1e20, 1e20)

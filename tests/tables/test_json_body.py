@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import traceback
 
+import httpx
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -10,7 +11,6 @@ from hypothesis import strategies as st
 
 from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.tables.json_body import Body, NumberText, body_of
-from toolkit.transport.family import httpx
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from datetime import UTC, datetime, timedelta
 
+import httpx
 import pandas as pd
 import pytest
 
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.ledger import Authorization, Call
 from toolkit.tables import calls_table, tabulate, tokens_table
-from toolkit.transport.family import httpx
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 TOKEN = Authorization(

@@ -5,6 +5,7 @@ import warnings
 from datetime import date, time
 from decimal import Decimal
 
+import httpx
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 from toolkit.core.errors import TabulationError
 from toolkit.tables import tabulate
 from toolkit.tables.schema import arrow_table, schema
-from toolkit.transport.family import httpx
 
 TEXTS = st.sampled_from(
     ["", "x", "1", "1.50", "007", "1e5", "2026-05-12", "2026-05-12 09:30:00", "2026-05-12T09:30:00Z", "true", "1e999"]

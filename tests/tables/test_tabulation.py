@@ -3,22 +3,20 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import sys
 import warnings
 from datetime import date, datetime
 from decimal import Decimal
 
+import httpx
 import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import toolkit as tk
 from toolkit.core.errors import TabulationError, ToolkitError
-from toolkit.scrubbing.known import KnownSecrets
-from toolkit.session.answers import AnswerPages, tabulated
-from toolkit.tables import arrow_reader, tabulate
-from toolkit.transport.family import httpx
+from toolkit.tables import tabulate
 
 KEYS = st.text("ab.", max_size=3)
 SCALARS = (
@@ -31,12 +29,6 @@ SCALARS = (
 JSON = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=10
 )
-
-
-@pytest.fixture(params=["by json", "by Arrow"])
-def _way(request, monkeypatch):
-    """Read bodies of any size in both ways."""
-    monkeypatch.setattr(arrow_reader, "WORTHWHILE", 0 if request.param == "by Arrow" else sys.maxsize)
 
 
 def quietly(data, **options):
@@ -68,16 +60,6 @@ def test_same_table_from_any_data(records, numbers):
         pd.testing.assert_frame_equal(frame, frames[0], check_exact=True)
 
 
-@given(st.lists(st.dictionaries(KEYS, JSON, max_size=4), min_size=1), st.sampled_from(["float", "decimal", "text"]))
-def test_same_table_from_both_ways_of_reading(records, numbers):
-    """Arrow gives the same table, dtypes included, as json."""
-    body = json.dumps(records).encode()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arrow_reader, "WORTHWHILE", 0)
-        by_arrow = quietly(body, numbers=numbers)
-    pd.testing.assert_frame_equal(by_arrow, quietly(body, numbers=numbers), check_exact=True)
-
-
 @given(st.lists(st.decimals(-(10**15), 10**15, places=5), min_size=1), st.booleans())
 def test_decimals_are_exact(amounts, as_text):
     """With numbers as decimals, every amount keeps its digits, whether it is a JSON number or text."""
@@ -103,7 +85,6 @@ def test_any_body_is_a_table_or_a_toolkit_error(data):
         assert isinstance(quietly(data), pd.DataFrame)
 
 
-@pytest.mark.usefixtures("_way")
 def test_accounts():
     """A page of accounts becomes a table of typed columns."""
     page = {
@@ -186,11 +167,8 @@ def test_same_as_json_normalize(records):
         column = expected[name]
         _, by_hand = KINDS[name.rpartition(".")[2]]
         expected[name] = column.astype(object).where(column.notna(), None) if column.isna().all() else by_hand(column)
-    body = json.dumps(records).encode()
-    for data, least in ((records, sys.maxsize), (body, sys.maxsize), (body, 0)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(arrow_reader, "WORTHWHILE", least)
-            frame = quietly(data)
+    for data in (records, json.dumps(records).encode()):
+        frame = quietly(data)
         pd.testing.assert_frame_equal(frame, expected[list(frame.columns)], check_exact=True, check_column_type=False)
         assert set(frame.columns) == set(expected.columns)
 
@@ -201,7 +179,6 @@ def test_scalars():
     assert tabulate("true")["value"].tolist() == [True]
 
 
-@pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("data", [b"[]", [], {"accounts": [], "next": None}])
 def test_no_records(data):
     """No records give an empty table."""
@@ -235,7 +212,6 @@ def test_rows_of_lists_in_lists():
         tabulate({"orders": orders}, records="fills")
 
 
-@pytest.mark.usefixtures("_way")
 def test_requested_dtypes_take_precedence():
     """A requested dtype takes precedence over name, values and `numbers`; other columns stay as they are."""
     body = b'[{"zip": "07030", "id": 12, "rate": 0.1000, "cash": "1.50", "x": 1.5}]'
@@ -246,7 +222,6 @@ def test_requested_dtypes_take_precedence():
     assert dtypes(frame)["x"] == "float64"
 
 
-@pytest.mark.usefixtures("_way")
 def test_a_value_that_does_not_fit():
     """The error names row, column and types, but not the value."""
     with pytest.raises(TabulationError, match="'cash', row 1: expected Int64, found text") as caught:
@@ -254,7 +229,6 @@ def test_a_value_that_does_not_fit():
     assert "canary" not in str(caught.value)
 
 
-@pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("mixed", ['[{"a": 9007199254740993}, {"a": 1.5}]', '[{"a": 1.5}, {"a": 9007199254740993}]'])
 def test_an_integer_between_floats(mixed):
     """An integer that float64 would change is refused as float64, and exact as a decimal."""
@@ -270,7 +244,6 @@ def test_an_unknown_kind_of_numbers():
         tabulate([], numbers="int")
 
 
-@pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize(
     ("body", "columns"),
     [
@@ -298,35 +271,36 @@ def test_digits_that_do_not_fit_a_float(body, columns):
         ({"a": "2026-05-12T09:30:00.123456789Z"}, {"dtypes": {"a": "str"}}),
     ],
 )
-def test_warnings_about_a_table_of_accounts(record, options):
+def test_warnings_about_a_table_of_accounts(record, options, settings, make_credentials):
     """A warning points to the caller's line, through any functions of the toolkit, and names a remedy that works."""
-    response, read = httpx.Response(200, json=[record]), AnswerPages()
-    read.responses.append(response)
+    response = httpx.Response(200, json=[record])
+    token = {"access_token": "an-access-token-of-a-test", "expires_in": 899, "token_type": "Bearer"}
+    transport = httpx.MockTransport(
+        lambda request: httpx.Response(200, json=token if request.method == "POST" else [record])
+    )
+    session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings, transport=transport)
     option = ", ".join(f"{name}={value!r}" for name, value in options.items()).replace("'a'", "...")
     with pytest.warns(UserWarning, match=re.escape(f"(tk.tabulate(response, {option}) keeps them)")) as caught:
-        tabulated(read, known=KnownSecrets())
+        session.accounts()
     assert [warning.filename for warning in caught] == [__file__]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tabulate(response, **options)
 
 
-@pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("numbers", ["float", "decimal", "text"])
 @pytest.mark.parametrize("others", ["", ', {"a": 1}', ', {"a": 1.5}', ', {"a": -0.0}'])
 def test_minus_zero(numbers, others):
-    """The integer -0 becomes 0, or stays -0 where numbers are text, in both ways of reading."""
+    """The integer -0 becomes 0, or stays -0 where numbers are text."""
     value = tabulate(f'[{{"a": -0}}{others}]', numbers=numbers)["a"][0]
     assert str(value) in ({"-0"} if numbers == "text" else {"0", "0.0"})
 
 
-@pytest.mark.usefixtures("_way")
 def test_half_a_surrogate_pair_in_a_key():
-    """A key that UTF-8 cannot encode becomes a column, in both ways of reading."""
+    """A key that UTF-8 cannot encode becomes a column."""
     assert list(tabulate(json.dumps([{"p": "x", "a\ud800": "q"}] * 3)).columns) == ["p", "a\ufffd"]
 
 
-@pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("number", ["9" * 5000, "1e9999999999999999999999"])
 @pytest.mark.parametrize("others", ["", ', {"a": true}'])
 def test_hostile_numbers(number, others):
@@ -348,7 +322,6 @@ def test_nanoseconds():
     assert tabulate([record], dtypes={"at": "str"})["at"].tolist() == [record["at"]]
 
 
-@pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("body", [b"[" * 200_000, b'{"a":' * 200_000, b'[{"a":' * 2000 + b"1" + b"}]" * 2000])
 def test_hostile_depth(body):
     """A body that is nested too deeply raises TabulationError instead of crashing."""
@@ -377,7 +350,6 @@ def test_wrong_arguments():
     assert tabulate(b"null").shape == (1, 0)
 
 
-@pytest.mark.usefixtures("_way")
 def test_codes_and_times():
     """Codes stay text by their names, nested ones too; amounts are numbers, and dates may be empty."""
     records = [

@@ -2,15 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from concurrent.futures import CancelledError
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.clock import ManualClock, SystemClock
-from toolkit.transport.family import httpx
-from toolkit.transport.flow import Apart, Flight, Pause, Read, Shielded, Wait, WhichLoop, run, run_async
+from toolkit.transport.flow import Apart, Pause, Read, Shielded, WhichLoop, run, run_async
 
 URL = "https://service.example.com/"
 
@@ -138,71 +137,6 @@ def test_long_flow():
     assert run(flow(), Transport()) == "done"
 
 
-def waiting(flight):
-    return (yield Wait(flight))
-
-
-def test_wait_in_another_thread():
-    """A thread that waits for another thread's flight goes on only when it has landed."""
-    flight = Flight()
-    outcomes = []
-    thread = threading.Thread(target=lambda: outcomes.append(run(waiting(flight), Transport())))
-    thread.start()
-    thread.join(0.05)
-    assert outcomes == []
-    flight.landed.set_result(True)
-    thread.join()
-    assert outcomes == [True]
-
-
-def test_wait_on_own_thread():
-    """A synchronous caller does not wait for a flight of its own thread, which would take forever."""
-    assert run(waiting(Flight()), Transport()) is False
-
-
-def test_wait_in_a_task():
-    """A task can wait for another task of its loop, and for a thread."""
-
-    async def main():
-        mine, other = Flight(), Flight(thread=0)
-        tasks = [asyncio.create_task(run_async(waiting(flight), Transport())) for flight in (mine, other)]
-        await asyncio.sleep(0.01)
-        assert not any(task.done() for task in tasks)
-        mine.landed.set_result(True)
-        threading.Thread(target=lambda: other.landed.set_result(True)).start()
-        return await asyncio.gather(*tasks)
-
-    assert asyncio.run(main()) == [True, True]
-
-
-def test_cancelled_waiter():
-    """A cancelled waiter does not cancel the flight for the others."""
-
-    async def main():
-        flight = Flight()
-        cancelled, waiter = (asyncio.create_task(run_async(waiting(flight), Transport())) for _ in range(2))
-        await asyncio.sleep(0.01)
-        cancelled.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await cancelled
-        assert not flight.landed.cancelled()
-        flight.landed.set_result(True)
-        return await waiter
-
-    assert asyncio.run(main()) is True
-
-
-def test_flight_cannot_be_cancelled():
-    """A flight cannot be cancelled."""
-    flight = Flight()
-    assert not flight.landed.cancel()
-    flight.landed.set_result(True)
-    try:
-        assert flight.landed.result(0)
-    except CancelledError:  # pragma: no cover - ruled out by the first assertion
-        pytest.fail("the flight was cancelled")
-
-
 @BOTH
 def test_pause(is_async):
     """A pause on a manual clock is over at once and moves the clock."""
@@ -240,61 +174,6 @@ def test_which_loop():
 
     assert run(flow(), Transport()) is None
     assert asyncio.run(main())
-
-
-class LoopThread:
-    """An event loop that runs in its own thread."""
-
-    def __init__(self):
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self.thread.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join()
-        self.loop.close()
-
-    def flight(self):
-        return Flight(self.loop, thread=self.thread.ident)
-
-
-@pytest.fixture
-def impatient(monkeypatch):
-    monkeypatch.setattr("toolkit.transport.flow._LONGEST_SILENCE", 0.05)
-
-
-@BOTH
-@pytest.mark.usefixtures("impatient")
-def test_wait_for_a_loop_that_is_stuck(is_async):
-    """A loop that is blocked, perhaps by a call that waits for this thread, is not waited for."""
-    with LoopThread() as other:
-        freed = threading.Event()
-        other.loop.call_soon_threadsafe(freed.wait)
-        assert drive(waiting(other.flight()), is_async=is_async) is False
-        freed.set()
-
-
-@BOTH
-@pytest.mark.usefixtures("impatient")
-def test_wait_for_a_loop_that_is_closed(is_async):
-    """A loop that is closed is not waited for."""
-    with LoopThread() as other:
-        flight = other.flight()
-    assert drive(waiting(flight), is_async=is_async) is False
-
-
-@BOTH
-@pytest.mark.usefixtures("impatient")
-def test_wait_for_a_loop_that_is_slow(is_async):
-    """A loop that responds is waited for, however long its fetch takes."""
-    with LoopThread() as other:
-        flight = other.flight()
-        other.loop.call_soon_threadsafe(other.loop.call_later, 0.15, flight.landed.set_result, True)
-        assert drive(waiting(flight), is_async=is_async) is True
 
 
 @BOTH

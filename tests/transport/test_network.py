@@ -9,12 +9,12 @@ import threading
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
+import httpx
 import pytest
 
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
-from toolkit.transport.family import httpx
 from toolkit.transport.network import Network, as_timeout
 
 PROXY = "http://proxy.example.com:3128"

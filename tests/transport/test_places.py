@@ -7,12 +7,30 @@ import gc
 import threading
 from collections import deque
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.transport.family import httpx
-from toolkit.transport.places import Places, pool_timeout, with_release
+from toolkit.transport.flow import run, run_async
+from toolkit.transport.network import Places, pool_timeout, with_release
+
+
+def takes(places):
+    """Return True if there is a place at once, and take it."""
+    try:
+        run(places.enter(0), None)
+    except httpx.PoolTimeout:
+        return False
+    return True
+
+
+def wait(places, seconds=None):
+    return run(places.enter(seconds), None)
+
+
+async def wait_async(places, seconds=None):
+    return await run_async(places.enter(seconds), None)
 
 
 def in_thread(work):
@@ -27,50 +45,29 @@ def until(condition):
         threading.Event().wait(0.001)
 
 
-class TakenByAnother(deque):
-    """Free places that another thread takes in the moment in which they are handed over."""
-
-    def pop(self):
-        self.clear()
-        raise IndexError
-
-
-def test_a_place_that_another_thread_takes_first():
-    """Whoever waits goes on waiting, and gets the next place."""
-    places = Places(1)
-    assert places.enter()
-    with places._turn() as turn:
-        places._free = TakenByAnother()
-        places.leave()
-        assert not turn.done()
-        places._free = deque()
-        places.leave()
-        assert turn.done()
-
-
 def test_as_many_as_there_are():
     """There are as many places as were made; one that is given back can be taken again."""
     places = Places(2)
-    assert [places.enter() for _ in range(3)] == [True, True, False]
+    assert [takes(places) for _ in range(3)] == [True, True, False]
     places.leave()
-    assert [places.enter() for _ in range(2)] == [True, False]
+    assert [takes(places) for _ in range(2)] == [True, False]
 
 
 def test_first_come_first_served():
     """A free place goes to the thread that has waited longest, and to nobody who comes later."""
     places, order = Places(1), []
-    places.enter()
+    assert takes(places)
 
-    def wait(number):
-        places.wait(None)
+    def work(number):
+        wait(places)
         order.append(number)
 
     threads = []
     for number in range(5):
-        threads.append(in_thread(lambda number=number: wait(number)))
+        threads.append(in_thread(lambda number=number: work(number)))
         until(lambda number=number: len(places._waiting) == number + 1)
     for number in range(5):
-        assert not places.enter()
+        assert not takes(places)
         places.leave()
         threads[number].join()
     assert order == [0, 1, 2, 3, 4]
@@ -83,8 +80,7 @@ def test_tasks(count, tasks, cancelled):
 
     async def work(number):
         nonlocal under_way, most
-        if not places.enter():
-            await places.wait_async(None)
+        await wait_async(places)
         under_way += 1
         most = max(most, under_way)
         await asyncio.sleep(0)
@@ -104,7 +100,7 @@ def test_tasks(count, tasks, cancelled):
     expected = asyncio.run(main())
     assert done == expected
     assert most <= count
-    assert [places.enter() for _ in range(count + 1)] == [True] * count + [False]
+    assert [takes(places) for _ in range(count + 1)] == [True] * count + [False]
 
 
 def test_tasks_of_trio():
@@ -112,18 +108,18 @@ def test_tasks_of_trio():
     trio, places, done = pytest.importorskip("trio"), Places(1), []
 
     async def work():
-        await places.wait_async(5)
+        await wait_async(places, 5)
         await trio.lowlevel.checkpoint()
-        done.append(places.enter())
+        done.append(takes(places))
         places.leave()
 
     async def main():
         async with trio.open_nursery() as nursery:
             for _ in range(3):
                 nursery.start_soon(work)
-        places.enter()
+        assert takes(places)
         with pytest.raises(httpx.PoolTimeout):
-            await places.wait_async(0)
+            await wait_async(places, 0)
 
     trio.run(main)
     assert done == [False] * 3
@@ -134,8 +130,8 @@ def test_cancelled_at_the_moment_of_its_turn():
     places = Places(1)
 
     async def main():
-        places.enter()
-        first, second = (asyncio.create_task(places.wait_async(None)) for _ in range(2))
+        assert takes(places)
+        first, second = (asyncio.create_task(wait_async(places)) for _ in range(2))
         await asyncio.sleep(0)
         places.leave()
         first.cancel()
@@ -144,24 +140,24 @@ def test_cancelled_at_the_moment_of_its_turn():
         await second
 
     asyncio.run(main())
-    assert not places.enter()
+    assert not takes(places)
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_timeout(is_async):
     """With a limit, waiting ends in httpx's own error; the place is not lost."""
     places = Places(1)
-    places.enter()
+    assert takes(places)
     with pytest.raises(httpx.PoolTimeout):
-        asyncio.run(places.wait_async(0)) if is_async else places.wait(0)
+        asyncio.run(wait_async(places, 0)) if is_async else wait(places, 0)
     places.leave()
-    assert [places.enter(), places.enter()] == [True, False]
+    assert [takes(places), takes(places)] == [True, False]
 
 
 def test_given_back_within():
     """A place may be given back in the midst of another method, as the garbage collector does it; nobody hangs."""
     places = Places(1)
-    places.enter()
+    assert takes(places)
 
     class Reentrant(type(places._waiting)):
         def append(self, turn):
@@ -169,8 +165,9 @@ def test_given_back_within():
             super().append(turn)
 
     places._waiting = Reentrant()
-    places.wait(1)
-    assert not places.enter()
+    assert wait(places, 1)
+    places._waiting = deque()
+    assert not takes(places)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.transport.family import httpx
 from toolkit.transport.retry import FIRST_PAUSE, as_retry, may_be_repeated, may_pass, retry_after_of
 
 NOW = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)

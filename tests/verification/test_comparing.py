@@ -4,6 +4,7 @@ import base64
 import copy
 import json
 import struct
+from pathlib import PureWindowsPath
 
 import pytest
 from hypothesis import assume, given
@@ -143,10 +144,11 @@ def test_outputs_that_another_program_saved(path):
     words = ["1\n", "50%\r2\n", '{0}:3: UserWarning: careful\n  File "{0}", line 3\n']
 
     def outputs(name, page, image, colour, streams):
+        bad = f"bad ({PureWindowsPath(name).name}, line 1)"  # the text of a SyntaxError
         return [
             *({"output_type": "stream", "name": kind, "text": text.format(name)} for kind, text in streams),
             {"output_type": "display_data", "metadata": {}, "data": {"image/png": image, "text/html": page}},
-            {"output_type": "error", "ename": "E", "evalue": "", "traceback": [f"{colour}1/0 in {name}"]},
+            {"output_type": "error", "ename": "E", "evalue": bad, "traceback": [f"{colour}1/0 in {name}"]},
         ]
 
     ours = [("stdout", "1\n2\n"), ("stderr", words[2])]

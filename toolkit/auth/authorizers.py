@@ -13,6 +13,8 @@ from datetime import datetime
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
+import httpx
+
 from toolkit.auth.assertion import ASSERTION_TYPE, client_assertion
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
 from toolkit.auth.grants import Grant, Headers, authorization
@@ -24,7 +26,6 @@ from toolkit.core.addresses import Address
 from toolkit.core.clock import Clock
 from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, Placeholder, header_names
 from toolkit.core.secret import Secret
-from toolkit.transport.family import httpx
 from toolkit.transport.flow import Flow
 from toolkit.transport.retry import Retry, can_be_sent_again
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+import httpx
+
 from toolkit.auth.authorizers import BearerAuthorizer
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.grants import Grant
@@ -16,7 +18,6 @@ from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import Clock
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.secret import Secret
-from toolkit.transport.family import httpx
 from toolkit.transport.flow import Flow
 
 

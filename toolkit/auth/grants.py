@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import httpx
+
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.token import Token
 from toolkit.core.ledger import Authorization
-from toolkit.transport.family import httpx
 
 Headers = tuple[tuple[str, str], ...]
 RawHeaders = list[tuple[bytes, bytes]]

@@ -35,10 +35,10 @@ from toolkit.scrubbing.rules.model import Rules, as_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
 if TYPE_CHECKING:
+    import httpx
     import pandas as pd
 
     from toolkit.cassettes.through import CassetteTransport
-    from toolkit.transport.family import httpx
 
 
 class Cassette:

@@ -6,17 +6,16 @@ import re
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import httpx
+
 from toolkit.cassettes.event_streams import EventStream, has_no_end
 from toolkit.cassettes.format.interactions import FAILURES, Interaction, RecordedFailure
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.core.escaping import excerpt
 from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes, header_value
-from toolkit.transport.adapter import family_of
-from toolkit.transport.family import httpx
-from toolkit.transport.unreachable import ReplayAdvice, ReplayedReason, no_connection
+from toolkit.transport.errors import Advice, ReplayedReason, no_connection
 
-# Errors of a network or a service. Errors of the caller (UnsupportedProtocol, LocalProtocolError) are not recorded.
-RECORDABLE: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError)
+RECORDABLE: Final = tuple(getattr(httpx, name) for name in sorted(FAILURES))  # errors of a call without an answer
 
 # The name of a header by RFC 5322. From Python 3.14 on, httpx's cookie jar fails on any other.
 _NAME: Final = re.compile(rb"[!-9;-~]+")
@@ -37,20 +36,18 @@ def as_recorded_response(response: httpx.Response, body: bytes, *, headers: Head
 def as_response(interaction: Interaction, request: Any = None, *, source: str) -> httpx.Response:
     """Return a recorded response as if it had just arrived, with its body unread.
 
-    It is of the family of its request, which saves the time to convert it; streams of events are of the process's own.
-
     Args:
         interaction: the recording.
-        request: what it answers, of either family.
+        request: what it answers.
         source: name of the cassette's file, for a note on the error of a request that got no response.
 
     Raises:
         CassetteCorrupt: if the name of a header is not one.
-        httpx.TransportError: if the recorded request got no response; of the recorded class.
+        httpx.RequestError: if the recorded request got no response; of the recorded class.
     """
     failure = interaction.failure
     if failure is not None:
-        error: type[httpx.TransportError] = getattr(httpx, failure.type)  # RecordedFailure allows no other names
+        error: type[httpx.RequestError] = getattr(httpx, failure.type)  # RecordedFailure allows no other names
         raised = _with_advice(error(failure.message, request=request), interaction, source)
         if failure.reason:
             raised.add_note(ReplayedReason(failure.reason))
@@ -73,17 +70,15 @@ def as_response(interaction: Interaction, request: Any = None, *, source: str) -
         ended_early, call = interaction.ended_early, _call_of(interaction)
         stream = EventStream(recorded.body, content_type, ended_early=ended_early, call=call)
         return httpx.Response(recorded.status, headers=headers, stream=stream, extensions=extensions)
-    family = family_of(request, "Request") or httpx
-    body = family.ByteStream(recorded.body)
-    response: httpx.Response = family.Response(recorded.status, headers=headers, stream=body, extensions=extensions)
-    return response
+    body = httpx.ByteStream(recorded.body)
+    return httpx.Response(recorded.status, headers=headers, stream=body, extensions=extensions)
 
 
-def _with_advice(error: httpx.TransportError, interaction: Interaction, source: str) -> httpx.TransportError:
+def _with_advice(error: httpx.RequestError, interaction: Interaction, source: str) -> httpx.RequestError:
     """Return an error with a note that it was replayed. Its message stays that of the live call."""
     on = f" (recorded on {interaction.recorded_at:%Y-%m-%d})" if interaction.recorded_at else ""
     advice = f'It was replayed from {source}{on}. To send the call again, record anew with mode="all".'
-    error.add_note(ReplayAdvice(advice))
+    error.add_note(Advice(advice))
     return error
 
 
@@ -98,7 +93,7 @@ def _raw_headers(headers: HeaderList) -> list[tuple[bytes, bytes]]:
         return [(header_bytes(name), header_bytes(value)) for name, value in headers]
 
 
-def as_failure(error: httpx.TransportError) -> RecordedFailure:
+def as_failure(error: httpx.RequestError) -> RecordedFailure:
     """Return the recorded form of an error of RECORDABLE; a transport's own class becomes its base in httpx."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in FAILURES)
     return RecordedFailure(name, str(error), no_connection(error))

@@ -11,10 +11,11 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
+import httpx
+
 from toolkit.core.errors import CassetteMiss, SecretLeak
 from toolkit.scrubbing.content_encodings import capped, is_text
 from toolkit.scrubbing.messages import HeaderList
-from toolkit.transport.family import httpx
 
 _EVENTS: Final = "text/event-stream"
 _LINES: Final = frozenset(

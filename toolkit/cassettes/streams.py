@@ -7,6 +7,8 @@ import sys
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any, Final, Protocol
 
+import httpx
+
 from toolkit.cassettes.conversion import header_list
 from toolkit.cassettes.event_streams import has_no_end, part_that_was_read
 from toolkit.core.clock import Clock
@@ -14,9 +16,7 @@ from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import Call
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.messages import HeaderList
-from toolkit.transport.chunks import chunks_of
-from toolkit.transport.family import httpx
-from toolkit.transport.flow import call_apart
+from toolkit.transport.flow import call_apart, chunks_of
 
 LARGE_BODY: Final = 1 << 16  # bytes; searching more than that for secrets would hold up an event loop
 

@@ -10,6 +10,8 @@ from functools import partial
 from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
+import httpx
+
 from toolkit.cassettes.conversion import (
     RECORDABLE,
     as_failure,
@@ -24,17 +26,14 @@ from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import CassetteError, ToolkitError, UnsafeAddress
 from toolkit.core.escaping import excerpt
-from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Call, Ledger
+from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Call, Ledger, source_of
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
-from toolkit.transport.adapter import UpperTransport, answering, as_own_transport, in_family
-from toolkit.transport.family import httpx
-from toolkit.transport.flow import Apart, Enter, Flow, Read, run, run_async
-from toolkit.transport.network import Network
-from toolkit.transport.places import Places, pool_timeout, with_release
-from toolkit.transport.provenance import note_recording, note_replay
-from toolkit.transport.unreachable import origin
+from toolkit.transport.errors import origin
+from toolkit.transport.flow import Apart, Flow, Read, run, run_async
+from toolkit.transport.httpx2 import UpperTransport, answer, answer_async, as_httpx_transport
+from toolkit.transport.network import Network, Places, pool_timeout, with_release
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -49,7 +48,7 @@ class Outgoing:
     `SessionRequest`) gets its credentials in `send`, so neither client nor cassette ever sees them.
 
     Attributes:
-        request: the request as the client made it, of either family.
+        request: the request as the client made it.
         clock: where the time of sending comes from.
         interface: name of the interface, or the host, for the ledger.
         path: path for the ledger.
@@ -75,7 +74,7 @@ class Outgoing:
 
     def send(self, call: Call) -> Flow[httpx.Response]:  # noqa: ARG002 - a session notes in it how it is authorized
         """Send the request; restart `call` if something else is sent first."""
-        response: httpx.Response = yield in_family(httpx, self.request)
+        response: httpx.Response = yield self.request
         return response
 
     def placeholders(self) -> HeaderList:
@@ -99,7 +98,7 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         CassetteMiss: if nothing matches and the cassette does not record.
         AccessError: if the request would be sent with a placeholder or pseudonym of the recording as a value, or to
             another origin because a replayed redirect leads there.
-        httpx.TransportError: if the service does not answer, or did not answer when this was recorded.
+        httpx.RequestError: if the service does not answer, or did not answer when this was recorded.
     """
     request = outgoing.request
     recorded: RecordedRequest | None = None
@@ -118,9 +117,8 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         if match is not None:
             _note_replay(tape, outgoing, match)
             request.extensions.setdefault(_REPLAYED, uri)
-            file_name = tape.path.name
-            replayed = as_response(match, request, source=file_name)
-            note_replay(replayed, file_name)
+            replayed = as_response(match, request, source=tape.path.name)
+            source_of(replayed).replayed_from = tape.path.name
             return replayed
         recorded = recorded or RecordedRequest(request.method, uri, header_list(request.headers), body)
         tape.refuse_recorded_values(recorded)
@@ -147,7 +145,7 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     if tape is None or recorded is None:
         return observe(response, call, clock)
     if tape.mode != "all":  # which records again each time
-        note_recording(response, tape.path.name)
+        source_of(response).recorded_in = tape.path.name
     recorder = _recorder(tape, _as_sent(recorded, outgoing), response, call)
     observed = partial(observe, response, call, clock, recorder)
     # A transport that has the whole body at hand, as in tests, is recorded at once.
@@ -159,8 +157,7 @@ def _in_place(outgoing: Outgoing, call: Call) -> Flow[httpx.Response]:
     """Send a request when there is a place for it; the place is free again when the response is closed."""
     places = outgoing.places
     assert places is not None  # noqa: S101
-    if not places.enter():
-        yield Enter(places, pool_timeout(outgoing.request))
+    if (yield from places.enter(pool_timeout(outgoing.request))):
         call.start(outgoing.clock)
     try:
         response = yield from outgoing.send(call)
@@ -258,7 +255,7 @@ def _typed(record: Callable[..., None], call: Call) -> Callable[..., None]:
     return recording
 
 
-def _record_failure(tape: Cassette, request: RecordedRequest, call: Call, error: httpx.TransportError) -> None:
+def _record_failure(tape: Cassette, request: RecordedRequest, call: Call, error: httpx.RequestError) -> None:
     """Record that a request got no answer. If that fails too, only warn: the caller is about to get `error`."""
     interaction = Interaction(
         request=request,
@@ -280,8 +277,8 @@ class CassetteTransport(UpperTransport):
 
     Args:
         tape: the cassette.
-        inner: the transport for requests that are not replayed, of httpx or httpx2; by default that of the process's
-            own family, direct or through the proxy of the environment as for a client without a cassette.
+        inner: the transport for requests that are not replayed, of httpx or httpx2; by default that of httpx, direct or
+            through the proxy of the environment as for a client without a cassette.
         clock: by default the machine's.
     """
 
@@ -294,18 +291,21 @@ class CassetteTransport(UpperTransport):
     ) -> None:
         self._tape = tape
         # A Network opens nothing until a request is sent, which a replay never does.
-        self._inner: Any = Network(is_async=False) if inner is None else as_own_transport(inner)
+        self._inner: Any = Network(is_async=False) if inner is None else as_httpx_transport(inner)
         self._inner_async: Any = Network(is_async=True) if inner is None else self._inner
         super().__init__(self._inner, self._inner_async)
         self._places = Places() if inner is None else None
         self._clock = clock or SystemClock()
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        response: httpx.Response = run(answering(request, self._through), self._inner)
-        return response
+    def handle_request(self, request: Any) -> Any:
+        if not isinstance(request, httpx.Request):
+            return answer(request, self.handle_request)
+        return run(self._through(request), self._inner)
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return await run_async(answering(request, self._through), self._inner_async)
+    async def handle_async_request(self, request: Any) -> Any:
+        if not isinstance(request, httpx.Request):
+            return await answer_async(request, self.handle_async_request)
+        return await run_async(self._through(request), self._inner_async)
 
     def _through(self, request: httpx.Request) -> Flow[httpx.Response]:
         return through(self._tape, Outgoing(request, self._clock, self._places))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -65,7 +66,7 @@ def check(
         settings = Settings.load()
         wanted = [cassettes_at(place, settings) for place in places] if places else [cassettes_at(None, settings)]
         paths = list(dict.fromkeys(path for several in wanted for path in several))
-        missing = [path for path in paths if not path.is_file()]
+        missing = [path for path in paths if not os.path.lexists(path)]  # a broken link is a problem of its own
         if missing:
             raise ConfigurationError(
                 f"The cassette {missing[0]} does not exist.",

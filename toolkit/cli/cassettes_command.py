@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -43,7 +44,7 @@ def list_(
     with terminal.errors_exit_with(2):
         settings, now = Settings.load(), SystemClock().now()
         paths = cassettes_at(folder, settings)
-        if not all(path.exists() for path in paths):
+        if not all(map(os.path.lexists, paths)):  # a broken link in a folder is listed
             raise ConfigurationError(
                 f"The folder or cassette {excerpt(str(folder))} does not exist.",
                 "Without a name, the project's cassettes are listed.",

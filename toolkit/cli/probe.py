@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from toolkit.cli import terminal
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import ToolkitError
-from toolkit.transport.provenance import call_of
-from toolkit.transport.unreachable import as_toolkit_error
+from toolkit.core.ledger import call_of
+from toolkit.transport.errors import as_toolkit_error
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -118,7 +118,7 @@ def print_probes(console: Console, results: list[Probe]) -> None:
 
 
 def _call_interface(session: Session, interface: Interface) -> Probe:
-    from toolkit.transport.family import httpx
+    import httpx
 
     call = _call_text(session, interface)
     try:

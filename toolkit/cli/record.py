@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Final, NamedTuple
 
+import httpx
 import typer
 from rich.console import Console
 
@@ -22,7 +23,6 @@ from toolkit.local.variables import is_offline
 from toolkit.session.pages import Pages
 from toolkit.session.session import Session
 from toolkit.tables.error_statuses import NO_TABLE, recording_note
-from toolkit.transport.family import httpx
 from toolkit.transport.next_page import next_page
 
 EPILOG: Final = terminal.examples(

@@ -28,8 +28,8 @@ Catch ToolkitError to catch them all. Messages hold names, places and types, but
 A wrong argument of a public function or command is a ConfigurationError whose `about` is the argument; `core.arguments`
 checks it before a library can raise an error of its own. Three mistakes stay Python's own TypeError: a wrong number of
 arguments, an unknown keyword, and a `Secret` made of something other than text, because this module imports `secret`.
-Two errors are built-in errors as well, because Python relies on them: InterfaceNotAllowed is an AttributeError for
-`hasattr`, and UnknownName a ValueError for enumerations.
+Two errors are built-in errors as well, because Python relies on them: InterfaceNotAllowed and UnknownName are an
+AttributeError for `hasattr`, and UnknownName is a ValueError for enumerations.
 """
 
 from __future__ import annotations
@@ -94,10 +94,10 @@ class ConfigurationError(ToolkitError):
     """A setting, credential, profile or argument is missing or malformed; the message says where to set it."""
 
 
-class UnknownName(ConfigurationError, ValueError):
-    """A text is not one of the choices; the message lists them and suggests the nearest.
+class UnknownName(ConfigurationError, ValueError, AttributeError):
+    """A text is not one of the choices, or a session has no attribute of that name; the message says what to write.
 
-    Also a ValueError, which enumerations raise for an unknown value.
+    Also a ValueError, which enumerations raise for an unknown value, and an AttributeError for `hasattr`.
     """
 
 

@@ -6,7 +6,7 @@ so that a replay gives the same tables. `TRAFFIC` counts the calls of the whole 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -16,6 +16,7 @@ from toolkit.core.document import CredentialKind, Environment
 
 EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording without a time of its own
 TRIES: Final = "toolkit.tries"  # extension of a request that was sent or replayed: how often it was sent
+_SOURCE: Final = "toolkit.source"  # extension of a response: its `ResponseSource`
 _MOST: Final = 10**9  # a larger number is not a count, and may be too long to print
 
 
@@ -195,3 +196,41 @@ def parse_http_date(text: str) -> datetime | None:
         return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+@dataclass(slots=True)
+class ResponseSource:
+    """Where a response came from. It is an extension of the response, which pickling drops.
+
+    Attributes:
+        describe: returns words such as `live · live calls, as of …`, as they are when a table is made; or None.
+        describe_call: returns method and URL of the call that a response answers, without a secret; or None.
+        replayed_from: name of the cassette's file that it was replayed from; "" for a live one.
+        recorded_in: name of the cassette's file that later replays it; "" if there is none.
+    """
+
+    describe: Callable[[], str] | None = None
+    describe_call: Callable[[Any], str] | None = None
+    replayed_from: str = ""
+    recorded_in: str = ""
+
+
+def source_of(response: Any) -> ResponseSource:
+    """Return the notes on a response, to read or to fill in; those of anything else are empty."""
+    extensions = getattr(response, "extensions", None)
+    if not isinstance(extensions, dict):
+        return ResponseSource()
+    source: ResponseSource = extensions.setdefault(_SOURCE, ResponseSource())
+    return source
+
+
+def words_of(response: Any) -> str | None:
+    """Return in words where a response of a session came from; None for anything else."""
+    describe = source_of(response).describe
+    return None if describe is None else describe()
+
+
+def call_of(response: Any) -> str:
+    """Return method and URL of the call of a session that a response answers; "" for any other response."""
+    describe = source_of(response).describe_call
+    return "" if describe is None else describe(response)

@@ -14,7 +14,7 @@ from toolkit.core.user_code import warn
 from toolkit.loans.cluster import LenderBoard, check_cluster, count_workers
 from toolkit.loans.handle import LentSession, Terms, forget_lent, note_lent
 from toolkit.loans.lender import Ask, Lender, LoanState
-from toolkit.session.lending import Lendable, lendable
+from toolkit.loans.lending import Lendable, lendable
 from toolkit.session.session import AsyncSession, Session
 
 if TYPE_CHECKING:

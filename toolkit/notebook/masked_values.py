@@ -6,6 +6,8 @@ that a display cut short. Everything else passes unchanged.
 
 from __future__ import annotations
 
+import html
+import json
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -120,7 +122,9 @@ def _all_pieces() -> Pieces:
             for secret, kind in new:
                 text = secret.reveal()
                 if kind not in _MASKED_AS_A_WHOLE:
-                    _pieces.add(text, f"<{kind}>")
+                    # Pieces of it as pages, code and JSON write it, too, which is the same for most secrets.
+                    for written in (text, html.escape(text), repr(text)[1:-1], json.dumps(text)[1:-1]):
+                        _pieces.add(written, f"<{kind}>")
                 if len(text) >= SHORTEST_SECRET:
                     _beginnings.setdefault(text[:_BEGINNING], []).append(text)
                     _longest_secret = max(_longest_secret, len(text))

@@ -11,7 +11,7 @@ from toolkit.core.addresses import is_loopback
 from toolkit.core.document import ADDRESS_NAMES, SYMBOLIC_ENDING, symbolic_address
 
 # Written in URLs, and escaped as in JSON and in queries, also several times.
-_SLASH: Final = rb"(?:\\{0,7}/|%(?:25){0,3}2[Ff])"
+_SLASH: Final = rb"(?:\\{0,7}/|%(?:25){0,3}2[Ff]|\\{1,7}u002[Ff])"
 _COLON: Final = rb"(?::|%(?:25){0,3}3[Aa])"
 _PORT: Final = re.compile(_COLON + rb"([0-9]{1,5})")
 # A host or an address must not be followed by this, or it is the beginning of another one.
@@ -19,8 +19,8 @@ _END: Final = rb"(?![A-Za-z0-9_-]|\.[A-Za-z0-9])"
 # What stands before a host, read backwards from it, which is quicker: slashes and a scheme, or nothing that makes it
 # the end of another name.
 _BEFORE: Final = re.compile(
-    rb"(?P<slashes>(?:/\\{0,7}|f2(?:52){0,3}%){2})(?:(?::|a3(?:52){0,3}%)(?P<scheme>s?ptth|s?sw))?"
-    rb"|\.?(?:\Z|[^a-z0-9_.-]|[0-9a-f]{2}(?:52){0,3}%|[bfnrt]\\)"
+    rb"(?P<slashes>(?:/\\{0,7}|f2(?:52){0,3}%|f200u\\{1,7}){2})(?:(?::|a3(?:52){0,3}%)(?P<scheme>s?ptth|s?sw))?"
+    rb"|\.?(?:\Z|[^a-z0-9_.-]|[0-9a-f]{2}(?:52){0,3}%|[bfnrt]\\|[0-9a-f]{4}u\\)"
 )
 _LONGEST_BEFORE: Final = 40  # bytes
 _DEFAULT_PORTS: Final = {b"https": 443, b"http": 80}

@@ -1,19 +1,175 @@
-"""The choice of what authorizes a session's calls, by the kind of its credentials."""
+"""Below the cassette: which credentials a call gets, when it is sent, and whether it is sent again.
+
+`make_authorizer` chooses what grants credentials by their kind, and `TokenExchange` sends the token requests that this
+needs: they are recorded beside the calls, and never replayed by themselves. `send_with_tries` sends a call, and sends
+it again in two cases only:
+
+- after a 401 to a token that should be good: once, with a new token (`auth.authorizers`);
+- GET and HEAD after 429, 503 or a connection that broke before an answer began, within the limits of a `Retry`
+  (`transport.retry`).
+
+Each time the call waits for its turn if a rate limits all calls with its credentials (`transport.pacing`), and is
+granted credentials anew: a token may have expired while it waited.
+"""
 
 from __future__ import annotations
 
-from toolkit.auth.authorizers import Authorizer, KeyPairAuthorizer, TokenAuthorizer
+import random
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import httpx
+
+from toolkit.auth.authorizers import Authorizer, KeyPairAuthorizer, TokenAuthorizer, TokenRequest
 from toolkit.auth.borrowed import BorrowedAuthorizer, BorrowedCredentials
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
 from toolkit.auth.destination_memory import check_destinations
+from toolkit.auth.grants import AuthorizedRequest, Grant, RawHeaders, authorization
+from toolkit.auth.tokens.response import read_token_response
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
-from toolkit.core.document import Interface
-from toolkit.core.errors import ConfigurationError
+from toolkit.auth.tokens.token import Token
+from toolkit.cassettes.conversion import as_recorded_response, header_list
+from toolkit.cassettes.format.interactions import Interaction
+from toolkit.core.clock import Clock
+from toolkit.core.document import TOKEN_PATH, Interface, symbolic_address
+from toolkit.core.errors import ConfigurationError, SecretLeak, TokenError, TokenResponseInvalid, Unreachable
+from toolkit.core.ledger import Call
+from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
-from toolkit.session.sending import Sender
-from toolkit.session.token_requests import TokenExchange
-from toolkit.transport.family import httpx
+from toolkit.scrubbing.content_encodings import decompress_body
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest
+from toolkit.transport.errors import origin, unreachable
+from toolkit.transport.flow import Discard, Flow, Pause, SendAndRead
+from toolkit.transport.pacing import Pace, Rate, nap, pace_of
+from toolkit.transport.retry import Retry, seconds_before_retry
+
+if TYPE_CHECKING:
+    from toolkit.session.sending import Sender
+
+_LARGEST_REPLY: Final = 1 << 20  # bytes
+_BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
+
+
+class Gentleness(NamedTuple):
+    """The limits within which a session calls the service.
+
+    Attributes:
+        retry: limits for sending a failed call again.
+        pace: the schedule of all calls with these credentials.
+        rate: the rate that the session asks for, or None.
+        jitter: returns a random number from 0 to 1, which pauses are multiplied with.
+    """
+
+    retry: Retry
+    pace: Pace
+    rate: Rate | None = None
+    jitter: Callable[[], float] = random.random
+
+    @classmethod
+    def of(cls, retry: Retry, per_second: float | None, credentials: Credentials | None, clock: Clock) -> Gentleness:
+        """Return the gentleness of a session; its rate counts from here on.
+
+        Args:
+            retry: limits for sending a failed call again.
+            per_second: the most calls a second that the session asks for, or None.
+            credentials: who calls; None if nothing can be sent.
+            clock: the session's clock.
+        """
+        pace = Pace() if credentials is None else pace_of(credentials.fingerprint(), clock)
+        return cls(retry, pace, None if per_second is None else pace.add(per_second))
+
+    def end(self) -> None:
+        """Stop counting the rate of this session."""
+        if self.rate is not None:
+            self.pace.drop(self.rate)
+
+
+def send_with_tries(
+    request: httpx.Request,
+    raw: RawHeaders,
+    call: Call,
+    *,
+    authorizer: Authorizer,
+    clock: Clock,
+    gentleness: Gentleness,
+) -> Flow[httpx.Response]:
+    """Send a request with credentials, and again where that may help; return the last answer.
+
+    Args:
+        request: the request without credentials.
+        raw: its raw headers.
+        call: has just been started; notes the last try and the number of tries.
+        authorizer: grants the credentials.
+        clock: where time comes from.
+        gentleness: limits and rate.
+
+    Raises:
+        httpx.TransportError: the error of the last try.
+        TokenError, Unreachable: if no token is available for it.
+    """
+    first_sent, is_renewed = 0.0, False
+    call.tries = 0
+    while True:
+        grant = authorizer.grant_at(call.sent_at, call.since)
+        if grant is None or gentleness.pace.is_limited:
+            grant = yield from _grant_in_turn(call, authorizer, clock, gentleness.pace)
+        if call.tries == 0:
+            first_sent = call.since
+        call.tries += 1
+        call.authorized_by = grant.authorization
+        try:
+            answer: httpx.Response = yield AuthorizedRequest(request, grant, raw)
+        except httpx.TransportError as error:
+            pause = _pause_after(error, request, call.tries, first_sent, clock, gentleness)
+            if pause is None:
+                raise
+        else:
+            if authorizer.note_answer(request, answer.status_code, grant) and not is_renewed:
+                is_renewed, pause = True, 0.0
+            else:
+                pause = _pause_after(answer, request, call.tries, first_sent, clock, gentleness)
+            if pause is None:
+                return answer
+            yield Discard(answer)
+        if pause:
+            yield Pause(pause, clock)
+        call.start(clock)
+
+
+def _grant_in_turn(call: Call, authorizer: Authorizer, clock: Clock, pace: Pace) -> Flow[Grant]:
+    """Return credentials that are good at the instant at which it is the call's turn; the call starts then.
+
+    The turn comes last: calls that wait for a token together must not be sent together.
+    """
+    number = pace.number(call.since)
+    while True:
+        grant = authorizer.grant_at(call.sent_at, call.since)
+        if grant is None:
+            grant = yield from authorizer.obtain()
+            call.start(clock)
+        pause = nap(pace, number, clock)
+        if pause is None:
+            return grant
+        yield pause
+        call.start(clock)
+
+
+def _pause_after(
+    outcome: httpx.Response | httpx.TransportError,
+    request: httpx.Request,
+    tries: int,
+    first_sent: float,
+    clock: Clock,
+    gentleness: Gentleness,
+) -> float | None:
+    """Return the seconds to wait before the next try, or None if this was the last."""
+    elapsed, now, jitter = clock.monotonic() - first_sent, clock.now(), gentleness.jitter()
+    return seconds_before_retry(
+        gentleness.retry, request, outcome, tries=tries, elapsed=elapsed, now=now, jitter=jitter
+    )
 
 
 def make_authorizer(
@@ -53,3 +209,136 @@ def make_authorizer(
         number=exchange.number,
         timeout=timeout,
     )
+
+
+class TokenExchange:
+    """Sends token requests for one session, records them and reads the tokens in their replies.
+
+    Args:
+        sender: the session's sender: its ledger, known secrets and cassette.
+        credentials: the credentials that the tokens are for.
+        address_name: name of the auth address.
+    """
+
+    def __init__(self, sender: Sender, credentials: Credentials, address_name: str) -> None:
+        self._sender = sender
+        self._credentials = credentials
+        sender.known.add_all(_strong_fields(credentials))
+        self._uri = symbolic_address(address_name) + TOKEN_PATH
+        cassette = sender.cassette
+        self._numbers = TokenNumbers(after=cassette.last_token_number if cassette and cassette.replays else 0)
+
+    def number(self, token: Token) -> int:
+        """Return the token's number in this session. From here on no recording shows the token's text."""
+        self._sender.known.add("ACCESS_TOKEN", token.access_token)
+        return self._numbers.number(token)
+
+    def __call__(self, token_request: TokenRequest, /) -> Flow[Token]:
+        """Send a token request, record it, and read the token in its reply.
+
+        Raises:
+            Unreachable: if the token endpoint cannot be reached, or its reply is not complete in time. httpx's
+                own error would carry the request, and with it the credentials.
+            TokenError: if the endpoint refused, or if its reply is not a token response.
+        """
+        known, clock, request = self._sender.known, self._sender.clock, token_request.request
+        for kind, secret in token_request.secrets:
+            known.add(kind, secret)
+        tries = token_request.tries
+        call = Call(clock.now(), Interface.AUTH, "POST", TOKEN_PATH, tries=tries, since=clock.monotonic())
+        failure: Unreachable | None = None
+        try:
+            response, body = yield SendAndRead(request, token_request.seconds, _LARGEST_REPLY)
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            failure = unreachable(f"The token endpoint at {origin(request.url)}", error)
+        if failure is not None:  # raised here, it has no context, which would hold the request
+            raise failure
+        call.end(clock)
+        try:
+            body = _decoded(response, body)
+            token = read_token_response(
+                response.status_code,
+                response.headers,
+                body,
+                requested_at=call.sent_at,
+                requested_monotonic=call.since,
+                scrub=known.scrub_text,
+                credentials=self._credentials,
+            )
+        except TokenError as error:
+            body = b""  # some tracebacks show local variables
+            raise error.with_traceback(None) from None
+        number = self.number(token)
+        call.status = response.status_code
+        self._sender.ledger.add(call)
+        self._record(token_request, response, body, call, token, number)
+        return token
+
+    def _record(
+        self, sent: TokenRequest, response: httpx.Response, body: bytes, call: Call, token: Token, number: int
+    ) -> None:
+        cassette = self._sender.cassette_in_use()
+        if cassette is None or not cassette.records:
+            return
+        form = sent.recorded_form
+        cassette.record(
+            Interaction(
+                RecordedRequest("POST", self._uri, _headers_for(form, sent.request.headers), form),
+                as_recorded_response(response, body, headers=_headers_for(body, response.headers)),
+                recorded_at=call.sent_at,
+                elapsed=call.elapsed,
+                token_obtained=authorization(self._credentials, token, number),
+                tries=call.tries,
+            )
+        )
+
+
+def _decoded(response: httpx.Response, body: bytes) -> bytes:
+    """Return the body of a reply without its content encoding.
+
+    Raises:
+        TokenResponseInvalid: if it is too large, or not encoded as the reply says.
+    """
+    with suppress(SecretLeak):
+        is_read = response.is_stream_consumed  # by a transport, as in tests
+        body = response.content if is_read else decompress_body(header_list(response.headers), body)
+        if len(body) <= _LARGEST_REPLY:
+            return body
+    raise TokenResponseInvalid(
+        "The reply of the token endpoint has more than 1 MiB, or is not encoded as its Content-Encoding says.",
+        "Check the auth address: this may be another service, or a proxy.",
+    )
+
+
+class TokenNumbers:
+    """The numbers of a session's tokens, in the order of their first use.
+
+    Args:
+        after: the highest number in the cassette, if the session adds to one.
+    """
+
+    def __init__(self, *, after: int = 0) -> None:
+        self._after = after
+        self._numbers: dict[Token, int] = {}
+        self._lock = threading.Lock()
+
+    def number(self, token: Token) -> int:
+        """Return the token's number, from 1."""
+        with self._lock:
+            return self._numbers.setdefault(token, self._after + len(self._numbers) + 1)
+
+
+def _strong_fields(credentials: Credentials) -> list[tuple[str, Secret]]:
+    """Return the values of form fields that look like secrets, to be replaced wherever they occur."""
+    fields = credentials.form_fields.secrets() if isinstance(credentials, ClientSecret | ClientKey) else []
+    if not fields:
+        return []
+    from toolkit.scrubbing.strength import Strength, grade
+
+    return [("SECRET", secret) for secret in fields if grade(secret.reveal()) is Strength.STRONG]
+
+
+def _headers_for(body: bytes, headers: httpx.Headers) -> HeaderList:
+    """Return the headers for a body that is recorded decoded or with placeholders."""
+    kept = [(name, value) for name, value in header_list(headers) if name.lower() not in _BODY_HEADERS]
+    return (*kept, ("Content-Length", str(len(body))))

@@ -46,6 +46,8 @@ class Shown(Protocol):
     @property
     def token_number(self) -> int | None: ...
 
+    def describe(self) -> str: ...
+
 
 def caller_text(environment: Environment, credentials: Credentials | None) -> str:
     """Return who calls, such as `desk · client secret · sandbox broker partner`."""
@@ -61,6 +63,14 @@ def session_source(environment: Environment, account: str, cassette: Recording |
         ended: when the last call ended, or None before the first call.
     """
     return " · ".join(filter(None, (environment, account, source_text(cassette, ended))))
+
+
+def session_text(session: Shown, account: str) -> str:
+    """Return a session as Python shows it; `account` is as in `session_source`."""
+    who = f" as {session.credentials.name!r}" if session.credentials else ""
+    closed = ", closed" if session.is_closed else ""
+    named = f", {account}" if account else ""
+    return f"<{type(session).__name__} {session.environment}{who}{named}: {session.describe()}{closed}>"
 
 
 def session_html(session: Shown, ledger: Ledger) -> str:

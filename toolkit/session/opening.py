@@ -1,7 +1,14 @@
-"""The parts of a new session: its cassette, environment, credentials and token store, and the scopes of its calls."""
+"""The parts of a new session: its cassette, environment, credentials, token store, and whose certificates it trusts.
+
+Editors export the `.env` of a project into the process. Whoever wrote that file could vouch for a server of his own,
+write down the keys of connections, or name a proxy with a reference to a secret in its URL, which the editor expands.
+So such a file does not choose them.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,17 +17,16 @@ from toolkit.auth.tokens.single_flight import SHARED_IN_PROCESS, MemoryTokenStor
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.paths import as_mode, same_name_in_project
+from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.clock import Clock
-from toolkit.core.document import Environment, Interface, symbolic_address
-from toolkit.core.errors import (
-    CassetteMiss,
-    ConfigurationError,
-    CredentialsMismatch,
-    InterfaceNotAllowed,
-)
-from toolkit.local.settings import Settings
-from toolkit.local.variables import is_offline
-from toolkit.session.scope import Scope
+from toolkit.core.document import Environment
+from toolkit.core.errors import CassetteMiss, ConfigurationError, CredentialsMismatch, UnsafeAddress
+from toolkit.local.dotenv import exported_by
+from toolkit.local.files import shown
+from toolkit.local.settings import VERIFY, Settings
+from toolkit.local.variables import VERIFY_VARIABLE, is_offline
+from toolkit.transport.certificates import AUTHORITY_VARIABLES, KEY_LOG_VARIABLE, SYSTEM, Verify, as_verify
+from toolkit.transport.network import PROXY_VARIABLES, ProxyTypes
 
 # A live session loads neither cassettes nor the scrubber, which would double the time of its first call.
 if TYPE_CHECKING:
@@ -139,33 +145,6 @@ def resolve_credentials(
     return ResolvedCredentials(requested, loaded, loaded.name)
 
 
-def scope_of(
-    interface: Interface, environment: Environment, *, cassette: Cassette | None, settings: Settings
-) -> tuple[Scope, str]:
-    """Return where the calls of an interface may go, and the base URL of its client: in replay the symbolic address.
-
-    Raises:
-        InterfaceNotAllowed: if section 1 of the service document does not give this environment the interface.
-        ConfigurationError: if the interface's address is needed and not set.
-    """
-    rules = environment.rules
-    name = rules.addresses.get(interface)
-    if name is None:
-        allowed = ", ".join(str(other) for other in rules.addresses if other is not Interface.AUTH)
-        raise InterfaceNotAllowed(
-            f"The environment {environment} has no {interface} interface.",
-            f"A {rules.holder} may call: {allowed}.",
-            about="environment",
-        )
-    is_optional = cassette is not None and cassette.replays
-    own = None if is_optional and name not in settings.addresses else settings.address(name)
-    symbolic = symbolic_address(name)
-    others = [settings.address(other) for other, text in settings.addresses.items() if text.startswith(f"{own}/")]
-    scope = Scope(interface, own=own, symbolic=symbolic, header_prefix=settings.header_prefix, others=others)
-    replays_only = cassette is not None and not cassette.records
-    return scope, symbolic if own is None or replays_only else str(own)
-
-
 def open_token_store(
     store: TokenStore | MemoryTokenStore | str | None, *, clock: Clock | None
 ) -> TokenStore | MemoryTokenStore:
@@ -194,6 +173,59 @@ def open_token_store(
     )
 
 
+def session_verify(verify: Verify, *, cassette: Cassette | None, settings: Settings) -> Verify:
+    """Return whose certificates a session trusts: with True what the settings say, and httpx's if they say nothing.
+
+    Raises:
+        ConfigurationError: if it is nothing that a session takes.
+        UnsafeAddress: if the project's `.env` sets the variable that names the authorities in force, to a file or
+            folder, or that names the file for the keys of connections.
+    """
+    trusted = settings.trusted or True if verify is True else as_verify(verify)
+    if cassette is not None and not cassette.records:
+        return trusted
+    variables: tuple[str, ...] = ()
+    if trusted is True or trusted == SYSTEM:
+        variables = AUTHORITY_VARIABLES
+    elif verify is True and settings.place_of(VERIFY) == VERIFY_VARIABLE:
+        variables = (VERIFY_VARIABLE,)
+    to_trust = (
+        f"set it in your own environment; or pass the path of a file as verify= in code. {VERIFY_VARIABLE}={SYSTEM} "
+        "may stay."
+    )
+    _refuse_exported(variables, settings, "whom you trust", to_trust, about=VERIFY)
+    to_log = "set it in your own environment, if you want to see what is sent."
+    _refuse_exported((KEY_LOG_VARIABLE,), settings, "who can read what is sent", to_log, about=KEY_LOG_VARIABLE)
+    return trusted
+
+
+def check_proxy(proxy: ProxyTypes | None, *, cassette: Cassette | None, settings: Settings) -> None:
+    """Check that the project's `.env` does not choose the proxy of a session that may send beyond this machine.
+
+    Raises:
+        UnsafeAddress: if it sets a proxy variable, and code does not name a proxy.
+    """
+    if proxy is not None or (cassette is not None and not cassette.records):
+        return
+    hosts = (Address.parse(text, setting=name).origin.host for name, text in settings.addresses.items())
+    if not all(map(is_loopback, hosts)):
+        to_set = "set it in your own environment, or pass proxy= in code."
+        _refuse_exported(PROXY_VARIABLES, settings, "your proxy", to_set, about="proxy")
+
+
+def _refuse_exported(names: Iterable[str], settings: Settings, what: str, otherwise: str, *, about: str) -> None:
+    """Raise if the project's `.env` sets one of the variables, of which this process has at least one."""
+    names = [name for name in names if os.environ.get(name) or os.environ.get(name.lower())]
+    exported = exported_by(settings.project, beside=VERIFY_VARIABLE in names) if names else {}
+    for name in names:
+        if name in exported:
+            raise UnsafeAddress(
+                f"{shown(exported[name])} sets {name}, and the file of a project does not choose {what}.",
+                f"Take it out there, and {otherwise}",
+                about=about,
+            )
+
+
 def _without_environment(cassette: Cassette | None, settings: Settings) -> ConfigurationError:
     """Return the error for a session that has nothing to replay, or whose cassette's name may be misspelt."""
     choices = f"give one of {', '.join(Environment)}, or give credentials, which belong to one"
@@ -204,8 +236,7 @@ def _without_environment(cassette: Cassette | None, settings: Settings) -> Confi
         missing = misses.missing(cassette.path, elsewhere=elsewhere, to_record=choices)
         what = f"{missing.what} To record one, the session needs an environment."
         return ConfigurationError(what, missing.next_step, about="environment")
-    purpose = "call live" if cassette is None else "record"
-    what = f"To {purpose}, the session needs an environment."
+    what = f"To {'call live' if cassette is None else 'record'}, the session needs an environment."
     if cassette is not None and cassette.replays:
         what += " A recording chooses it only in a mode that replays, since other modes may send requests."
     return ConfigurationError(what, f"{choices.capitalize()}.", about="environment")

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Final, TypeVar, cast
 
+import httpx
+
 from toolkit.core.arguments import as_mapping, as_text
 from toolkit.core.errors import ConfigurationError, ServiceError, ToolkitError
 from toolkit.core.user_code import warn
 from toolkit.local.progress import Loop
 from toolkit.tables.error_statuses import refuse_error_status
-from toolkit.transport.family import httpx, of_either
+from toolkit.transport.errors import as_toolkit_error
+from toolkit.transport.httpx2 import as_httpx_error, classes
 from toolkit.transport.next_page import IS_FOLLOWED, Cursor, NextPage, check_origin, next_page
-from toolkit.transport.unreachable import as_toolkit_error
 
 _Error = TypeVar("_Error", bound=ToolkitError)
 _OWN_HEADERS: Final = frozenset({b"host", b"cookie"})  # those that the client sets for each request
+_COUNTED: Final = {"offset": 0, "page": 1}  # cursors that are counted, with their value for the first page
 
 
 def pages(
@@ -36,7 +39,7 @@ def pages(
     Nothing is sent before the loop begins, and each page when the loop asks for it. Each loop starts with the first
     page again. The next page is where the answer says: a `Link` header with `rel="next"` (RFC 8288), a member `next`,
     `next_url`, `links.next` and the like that is a URL, or a member `nextPageToken` or `next_page_token`, which is sent
-    as `pageToken` or `page_token`. Any other cursor needs `cursor`; an answer that has one without it ends the loop
+    as `pageToken` or `page_token`. Any other cursor needs `cursor`; an answer that names one without it ends the loop
     with a warning. A missing, null, empty or false cursor is the end. The service document does not describe paging.
 
     Progress appears from the second page on, when it takes longer than half a second, as with `tk.progress`.
@@ -46,7 +49,9 @@ def pages(
         path: path or URL of the first page.
         params: query parameters of the first page. The next pages are asked for as the service says.
         cursor: dotted path of the member with the cursor, and the parameter to send it as, such as
-            `("meta.next_cursor", "cursor")`.
+            `("meta.next_cursor", "cursor")`. Or "page", if the service takes a parameter of this name that counts
+            pages, or "offset", if it takes one that counts the rows before a page; both go on from their value in
+            `params`, until a page has no rows, or the same rows as the one before.
 
     Raises:
         ConfigurationError: if an argument is malformed; in the loop, if its kind is not that of the client.
@@ -55,13 +60,13 @@ def pages(
         Unreachable: in the loop, if the service cannot be reached.
         UnsafeAddress: in the loop, if the next page is at another origin than the first.
     """
-    if not isinstance(client, of_either("Client", "AsyncClient")):
+    if not isinstance(client, classes("Client", "AsyncClient")):
         raise ConfigurationError(
             f"Pages are read with an httpx client, not with a {type(client).__name__}.",
             "Pass an interface of a session, such as session.broker, or an httpx.Client.",
             about="client",
         )
-    if not isinstance(path, httpx.URL):
+    if not isinstance(path, classes("URL")):
         path = as_text(path, about="path", example='"/v1/accounts"')
     if params is not None:
         params = as_mapping(params, about="params", example='{"limit": 100}')
@@ -92,7 +97,7 @@ class Pages:
         self._only_first = only_first
 
     def __iter__(self) -> Iterator[httpx.Response]:
-        if not isinstance(self._client, of_either("Client")):
+        if not isinstance(self._client, classes("Client")):
             raise ConfigurationError(
                 "The client of these pages is asynchronous, so `for` cannot go through them.",
                 "Use `async for`; for a table: tk.tabulate([page async for page in tk.pages(client, path)]).",
@@ -101,7 +106,7 @@ class Pages:
         return iter(Loop(self._each(cast("httpx.Client", self._client)), label="pages", at_least=2))
 
     def __aiter__(self) -> AsyncIterator[httpx.Response]:
-        if not isinstance(self._client, of_either("AsyncClient")):
+        if not isinstance(self._client, classes("AsyncClient")):
             raise ConfigurationError(
                 "The client of these pages is not asynchronous, so `async for` cannot go through them.",
                 "Use `for`, or an interface of a tk.AsyncSession.",
@@ -117,12 +122,10 @@ class Pages:
         while walk.request is not None:
             try:
                 response = client.send(walk.request)
-            except of_either("TransportError", "DecodingError") as error:
+            except classes("TransportError", "DecodingError") as error:
                 raise walk.failure(error) from None
-            walk.check(response)
-            yield response
-            if self._only_first:
-                return
+            if walk.is_page(response):
+                yield response
             walk.go_on(response)
         walk.warn_of_more()
 
@@ -131,22 +134,20 @@ class Pages:
         while walk.request is not None:
             try:
                 response = await client.send(walk.request)
-            except of_either("TransportError", "DecodingError") as error:
+            except classes("TransportError", "DecodingError") as error:
                 raise walk.failure(error) from None
-            walk.check(response)
-            yield response
-            if self._only_first:
-                return
+            if walk.is_page(response):
+                yield response
             walk.go_on(response)
         walk.warn_of_more()
 
     def _walk(self) -> Walk:
         try:
             first = self._client.build_request("GET", self._path, params=self._params)
-        except (httpx.InvalidURL, ValueError, TypeError) as error:
+        except (ValueError, TypeError, *classes("InvalidURL")) as error:  # type: ignore[misc]
             reason = type(error).__name__  # its text may quote a secret
         else:
-            return Walk(self._client, first, cursor=self._cursor)
+            return Walk(self._client, first, cursor=self._cursor, only_first=self._only_first)
         raise ConfigurationError(
             f"The path and the parameters do not make a URL ({reason}).",
             'For example tk.pages(session.broker, "/v1/accounts", params={"limit": 100}).',
@@ -157,12 +158,13 @@ class Pages:
 class Walk:
     """One walk through the pages of a list: what to send next, and whether an answer is a page.
 
-    The caller sends `request` until it is None, and passes each answer to `check` and then to `go_on`.
+    The caller sends `request` until it is None, and passes each answer to `is_page` and then to `go_on`.
 
     Args:
         client: builds the requests for the next pages.
         first: the request for the first page. Its own headers are sent with the others, too.
         cursor: as in `pages`.
+        only_first: as in `Pages`.
 
     Attributes:
         request: the request for the next page, or None after the last one.
@@ -171,19 +173,29 @@ class Walk:
     """
 
     def __init__(
-        self, client: httpx.Client | httpx.AsyncClient, first: httpx.Request, *, cursor: Cursor | None = None
+        self,
+        client: httpx.Client | httpx.AsyncClient,
+        first: httpx.Request,
+        *,
+        cursor: Cursor | None = None,
+        only_first: bool = False,
     ) -> None:
         self.request: httpx.Request | None = first
         self.number = 1
         self.more: NextPage | None = None
         self._client = client
-        self._cursor = cursor
-        self._first = first.url
+        self._cursor = None if isinstance(cursor, str) else cursor
+        self._counter = cursor if isinstance(cursor, str) else None
+        self._only_first = only_first
+        self._first = httpx.URL(str(first.url))
         self._headers = [(name, value) for name, value in first.headers.raw if name.lower() not in _OWN_HEADERS]
         self._asked = {str(first.url)}
+        self._count = 0
+        self._rows = 0  # of the last page, while pages or rows are counted
+        self._seen: set[int] = set()  # hashes of the rows of each page
 
-    def check(self, response: httpx.Response) -> None:
-        """Check that an answer is a page.
+    def is_page(self, response: httpx.Response) -> bool:
+        """Return True if an answer is a page, and False if it shows that the one before was the last.
 
         Raises:
             ServiceError: if it has an error status.
@@ -192,6 +204,15 @@ class Walk:
             refuse_error_status(response)
         except ServiceError as error:
             raise self._about_page(error) from None
+        if self._counter is None:
+            return True
+        from toolkit.tables.joining import rows_of
+
+        rows = rows_of(response)
+        same = hash(repr(rows))
+        self._rows = 0 if same in self._seen else len(rows)
+        self._seen.add(same)
+        return self.number == 1 or self._rows > 0
 
     def go_on(self, response: httpx.Response) -> None:
         """Set `request` to the one for the page after this answer.
@@ -201,8 +222,14 @@ class Walk:
             ServiceError: if it was asked for earlier.
         """
         self.request = None
-        following = next_page(response, cursor=self._cursor, is_first=self.number == 1)
+        if self._only_first:
+            return
         response.extensions[IS_FOLLOWED] = True
+        following = (
+            self._counted_page(self._counter)
+            if self._counter
+            else next_page(response, cursor=self._cursor, is_first=self.number == 1)
+        )
         if following is None:
             return
         if following.url is None:
@@ -222,9 +249,18 @@ class Walk:
         params = str(following.url.params) if self._client.params else None
         self.request = self._client.build_request("GET", url, params=params, headers=self._headers)
 
-    def failure(self, error: httpx.TransportError | httpx.DecodingError) -> ToolkitError:
+    def _counted_page(self, name: str) -> NextPage | None:
+        """Return the page after the last one by its number, or by the number of rows before it; None at the end."""
+        if not self._rows:
+            return None
+        if self.number == 1:
+            self._count = _first_count(self._first.params.get(name), name)
+        self._count += 1 if name == "page" else self._rows
+        return NextPage(self._first.copy_set_param(name, self._count), "")
+
+    def failure(self, error: Any) -> ToolkitError:
         """Return the error for a page that got no answer, or one that cannot be decoded."""
-        return self._about_page(as_toolkit_error(error, self._first))
+        return self._about_page(as_toolkit_error(as_httpx_error(error), self._first))
 
     def warn_of_more(self) -> None:
         """Warn if the last page says that there is more."""
@@ -237,18 +273,30 @@ class Walk:
         return error.reworded(f"Page {self.number}: {what}", error.next_step) if self.number > 1 else error
 
 
+def _first_count(text: str | None, name: str) -> int:
+    if text is None:
+        return _COUNTED[name]
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    raise ConfigurationError(
+        f"The parameter {name} of the first page is not a whole number, so cursor={name!r} cannot count on from it.",
+        f"Leave it out, or begin with a number such as {name}={_COUNTED[name]}.",
+        about="params",
+    )
+
+
 def checked_cursor(cursor: Any) -> Cursor | None:
     """Return the argument of this name of `pages`.
 
     Raises:
-        ConfigurationError: if it is not a pair of texts.
+        ConfigurationError: if it is neither a pair of texts, nor "offset" or "page".
     """
-    if cursor is None:
-        return None
+    if cursor is None or (isinstance(cursor, str) and cursor in _COUNTED):
+        return cast("Cursor | None", cursor)
     if isinstance(cursor, (tuple, list)) and len(cursor) == 2 and all(isinstance(x, str) and x for x in cursor):
         return cursor[0], cursor[1]
     raise ConfigurationError(
-        "cursor must be the path of a member and the name of a parameter.",
-        'For example cursor=("meta.next_cursor", "cursor").',
+        "cursor must be the path of a member and the name of a parameter, or one of the parameters offset and page.",
+        'For example cursor=("meta.next_cursor", "cursor"), or cursor="page".',
         about="cursor",
     )

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
+import httpx
+
 from toolkit.core.addresses import Address
-from toolkit.core.document import KEY_ID_HEADER, SECRET_KEY_HEADER, Interface
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch, UnsafeAddress
-from toolkit.transport.family import httpx
+from toolkit.core.document import KEY_ID_HEADER, SECRET_KEY_HEADER, Environment, Interface, symbolic_address
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, InterfaceNotAllowed, UnknownName, UnsafeAddress
+from toolkit.local.settings import Settings
+
+if TYPE_CHECKING:
+    from toolkit.cassettes.cassette import Cassette
 
 RawHeaders = list[tuple[bytes, bytes]]
 
@@ -218,3 +223,41 @@ def _segments(path: bytes) -> list[bytes]:
     """Return the segments of a path as a lenient server reads them: decoded, without parameters and empty segments."""
     decoded = unquote_to_bytes(path.partition(b"?")[0])
     return [segment.partition(b";")[0] for segment in _SLASHES.split(decoded) if segment]
+
+
+def scope_of(
+    interface: Interface, environment: Environment, *, cassette: Cassette | None, settings: Settings
+) -> tuple[Scope, str]:
+    """Return where the calls of an interface may go, and the base URL of its client: in replay the symbolic address.
+
+    Raises:
+        InterfaceNotAllowed: if section 1 of the service document does not give this environment the interface.
+        ConfigurationError: if the interface's address is needed and not set.
+    """
+    rules = environment.rules
+    name = rules.addresses.get(interface)
+    if name is None:
+        allowed = ", ".join(str(other) for other in rules.addresses if other is not Interface.AUTH)
+        raise InterfaceNotAllowed(
+            f"The environment {environment} has no {interface} interface.",
+            f"A {rules.holder} may call: {allowed}.",
+            about="environment",
+        )
+    is_optional = cassette is not None and cassette.replays
+    own = None if is_optional and name not in settings.addresses else settings.address(name)
+    symbolic = symbolic_address(name)
+    others = [settings.address(other) for other, text in settings.addresses.items() if text.startswith(f"{own}/")]
+    scope = Scope(interface, own=own, symbolic=symbolic, header_prefix=settings.header_prefix, others=others)
+    replays_only = cassette is not None and not cassette.records
+    return scope, symbolic if own is None or replays_only else str(own)
+
+
+def unknown_name(name: str, environment: Environment) -> UnknownName:
+    """Return the error for an attribute that a session does not have: it may be meant as a resource of the service."""
+    interface, path = environment.rules.accounts
+    return UnknownName(
+        f"A session has no attribute {name!r}.",
+        "Resources are read with the client of an interface, such as "
+        f'session.{interface}.get("/{path.split("/")[1]}/{name}").',
+        about=name,
+    )

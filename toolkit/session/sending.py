@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import httpx
 
 from toolkit.auth.authorizers import Authorizer
 from toolkit.auth.grants import Grant
@@ -19,22 +22,20 @@ from toolkit.cassettes.cassette_card import kind_text
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.cassettes.through import Outgoing, through
 from toolkit.core.clock import Clock
-from toolkit.core.document import Environment, Interface
+from toolkit.core.document import Environment, Interface, Placeholder
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.ledger import Call, Ledger
+from toolkit.core.ledger import EPOCH, Authorization, Call, Ledger, source_of
+from toolkit.core.secret import Secret
 from toolkit.core.words import account_words
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
+from toolkit.session.authorizing import Gentleness, send_with_tries
 from toolkit.session.card import session_source
 from toolkit.session.opening import register_with
 from toolkit.session.scope import Scope
-from toolkit.session.tries import Gentleness, send_with_tries
-from toolkit.transport.adapter import answering, in_family
-from toolkit.transport.family import httpx
 from toolkit.transport.flow import Flow, run, run_async
-from toolkit.transport.places import Places
-from toolkit.transport.provenance import note_call, note_provenance, replayed_from
+from toolkit.transport.network import Places
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -63,34 +64,24 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._describe_call = partial(_call_text, scope, sender.known)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return self._with_notes(run(answering(request, self._send), self._below))
+        return self._with_source(run(self._sender.send(self._scope, request), self._below))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return self._with_notes(await run_async(answering(request, self._send), self._below))
+        return self._with_source(await run_async(self._sender.send(self._scope, request), self._below))
 
-    def _send(self, request: httpx.Request) -> Flow[httpx.Response]:
-        return self._sender.send(self._scope, in_family(httpx, request))
-
-    def _with_notes(self, response: httpx.Response) -> httpx.Response:
-        note_call(response, self._describe_call)
-        return note_provenance(response, self._sender.source)
+    def _with_source(self, response: httpx.Response) -> httpx.Response:
+        source = source_of(response)
+        source.describe, source.describe_call = self._sender.source, self._describe_call
+        return response
 
     def facts(self, origin: str) -> InterfaceFacts:
-        """Return who calls which interface, given its address.
-
-        With a cassette the address is the symbolic one, so that recording and replay are the same source of data.
-        """
-        sender = self._sender
-        cassette = sender.cassette_in_use()
-        if cassette is not None:
-            origin = self._scope.symbolic_text
-        replays_only = cassette is not None and not cassette.records
-        environment = Environment(str(sender.identity.environment))
+        """Return who calls which interface, given its address."""
+        sender, cassette = self._sender, self._sender.cassette_in_use()
         return InterfaceFacts(
-            environment,
+            sender.environment,
             self._scope.interface,
-            origin,
-            replays_only,
+            origin if cassette is None else self._scope.symbolic_text,
+            cassette is not None and not cassette.records,
             sender.known,
             kind_text(cassette),
             sender.account_with(cassette),
@@ -100,7 +91,7 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 def _call_text(scope: Scope, known: KnownSecrets, response: httpx.Response) -> str:
     """Return method and URL of the call that a response answers, in a replay with the symbolic address."""
     request = response.request
-    url = scope.shown(request.url, is_symbolic=replayed_from(response) is not None)
+    url = scope.shown(request.url, is_symbolic=source_of(response).replayed_from != "")
     return known.scrub_text(f"{request.method} {url}")
 
 
@@ -110,7 +101,8 @@ class InterfaceFacts(NamedTuple):
     Attributes:
         environment: the environment that is called.
         interface: the interface.
-        origin: its address, as the client's base URL; with a cassette, the address that stands for it in recordings.
+        origin: its address, as the client's base URL. With a cassette it is the address that stands for it in
+            recordings, so that recording and replay are the same source of data.
         replays_only: True if a cassette answers all calls, so that nothing is sent.
         known: secrets that no display may repeat.
         source: where the answers come from, in words: `live calls`, or `replayed, recorded 12 May 2026`.
@@ -155,7 +147,7 @@ class Sender:
         cassette: the session's own cassette, or None.
         identity: who calls, for matching recordings.
         known: known secrets, with the placeholders of the session's own cassette if it has one.
-        make_authorizer: called when the first request goes out; a replay never needs it.
+        make_authorizer: called with the sender when the first request goes out; a replay never needs it.
         settings: passed on to the cassette of a running cell.
         gentleness: whether and how fast requests are sent.
         places: the places for calls that are under way at once; None if the transport limits them itself.
@@ -163,6 +155,7 @@ class Sender:
 
     Attributes:
         ledger: the calls so far.
+        environment: the environment that is called.
     """
 
     def __init__(
@@ -172,7 +165,7 @@ class Sender:
         cassette: Cassette | None,
         identity: Identity,
         known: KnownSecrets,
-        make_authorizer: Callable[[], Authorizer],
+        make_authorizer: Callable[[Sender], Authorizer],
         settings: Settings,
         gentleness: Gentleness,
         places: Places | None = None,
@@ -182,6 +175,7 @@ class Sender:
         self.clock = clock
         self.cassette = cassette
         self.identity = identity
+        self.environment = Environment(str(identity.environment))
         self.known = known
         self.gentleness = gentleness
         self.places = places
@@ -192,15 +186,43 @@ class Sender:
         self._lock = threading.Lock()
 
     @property
-    def grant(self) -> Grant | None:
+    def _replays_only(self) -> bool:
+        return self.cassette is not None and not self.cassette.records
+
+    @property
+    def _grant(self) -> Grant | None:
         """The grant for the next call; None if it is not made yet, or its token can no longer be used."""
         return self._authorizer.grant if self._authorizer else None
 
     @property
     def token(self) -> Token | None:
-        """The current token, or None without a usable token."""
-        grant = self.grant
-        return grant.token if grant else None
+        """The current token, or None without a usable token; in replay the recorded one, without its text."""
+        if not self._replays_only:
+            return self._grant.token if self._grant else None
+        by = self._last_authorization()
+        if by is None or by.issued_at is None or by.expires_at is None:
+            return None
+        token = Token(Secret(Placeholder.ACCESS_TOKEN), by.issued_at, by.expires_at)
+        return token if self.now() < token.renew_at else None
+
+    @property
+    def token_number(self) -> int | None:
+        """The number of the current token, from 1; None without a token."""
+        if not self._replays_only:
+            return self._grant.authorization.token if self._grant else None
+        by = self._last_authorization()
+        return by.token if by is not None and self.token is not None else None
+
+    def now(self) -> datetime:
+        """Return the current time in UTC; in a replay, the end of the last call that was replayed."""
+        if not self._replays_only:
+            return self.clock.now()
+        return self.ledger.last_ended_at() or (self.cassette and self.cassette.recorded_at) or EPOCH
+
+    def _last_authorization(self) -> Authorization | None:
+        """Return how the last call with a token was authorized."""
+        by = (call.authorized_by for call in reversed(self.ledger.calls()))
+        return next((one for one in by if one is not None and one.issued_at is not None), None)
 
     @property
     def account(self) -> str:
@@ -213,13 +235,11 @@ class Sender:
         A replay reaches none, and a recording does not say whether a practice service was recorded.
         """
         sends = cassette is None or cassette.records
-        real = Environment(str(self.identity.environment)).rules.real_account
-        return account_words(is_real=sends and real, is_practice=self._is_practice)
+        return account_words(is_real=sends and self.environment.rules.real_account, is_practice=self._is_practice)
 
     def source(self) -> str:
         """Return in words where the answers come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""
-        environment = Environment(str(self.identity.environment))
-        return session_source(environment, self.account, self.cassette, self.ledger.last_ended_at())
+        return session_source(self.environment, self.account, self.cassette, self.ledger.last_ended_at())
 
     def send(self, scope: Scope, request: httpx.Request) -> Flow[httpx.Response]:
         """Check, replay or send, and record one request of an interface.
@@ -250,7 +270,7 @@ class Sender:
         if self._authorizer is None:
             with self._lock:  # a second authorizer would start numbering tokens again
                 if self._authorizer is None:
-                    self._authorizer = self._make_authorizer()
+                    self._authorizer = self._make_authorizer(self)
         return self._authorizer
 
 
@@ -282,12 +302,11 @@ class SessionRequest(Outgoing):
         return self._scope.to_record(self.request)
 
     def send(self, call: Call) -> Flow[httpx.Response]:
-        """Send a copy with credentials, again where that may help; see `toolkit.session.tries`."""
+        """Send a copy with credentials, again where that may help; see `toolkit.session.authorizing`."""
         outgoing = self._scope.to_send(self.request)
-        raw = self._raw if outgoing is self.request else outgoing.headers.raw
         return send_with_tries(
             outgoing,
-            raw,
+            self._raw if outgoing is self.request else outgoing.headers.raw,
             call,
             authorizer=self._sender.authorizer(),
             clock=self.clock,

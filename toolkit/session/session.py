@@ -2,16 +2,323 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, ExitStack
+from datetime import datetime
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from toolkit.session.base import BaseSession
-from toolkit.session.sending import InterfaceTransport
-from toolkit.transport.family import httpx
+import httpx
+
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.profiles.practice_profiles import is_practice
+from toolkit.auth.tokens.single_flight import MemoryTokenStore
+from toolkit.auth.tokens.store import TokenStore
+from toolkit.auth.tokens.token import Token
+from toolkit.cassettes.replay.matching import Identity
+from toolkit.core.arguments import as_clock, as_count
+from toolkit.core.clock import Clock, SystemClock
+from toolkit.core.document import Environment, Interface
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.escaping import excerpt
+from toolkit.core.tracebacks import frameless
+from toolkit.local.settings import Settings, as_settings
+from toolkit.scrubbing import log_filter
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.session.accounts import AccountPages
+from toolkit.session.authorizing import Gentleness, make_authorizer
+from toolkit.session.opening import check_proxy, open_cassette, open_token_store, resolve_credentials, session_verify
+from toolkit.session.scope import scope_of, unknown_name
+from toolkit.session.sending import InterfaceTransport, Sender
+from toolkit.transport.certificates import Verify
+from toolkit.transport.httpx2 import as_httpx_transport
+from toolkit.transport.network import Network, Places, ProxyTypes, as_timeout
+from toolkit.transport.pacing import as_rate
+from toolkit.transport.retry import Retry, as_retry
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from toolkit.cassettes.cassette import Cassette
+
+ClientType = TypeVar("ClientType", httpx.Client, httpx.AsyncClient)
+
+
+class BaseSession(Generic[ClientType]):
+    """A session without its kind of httpx client.
+
+    Attributes:
+        environment: the environment that is called.
+        credentials: the caller's credentials; None in a replay without credentials.
+        settings: addresses, header prefix and cassettes folder in force.
+        cassette: the cassette that is replayed and recorded, or None when live.
+        is_practice: True if a practice service of this process answers, so that no real account is behind it.
+        retry: limits for sending failed calls again.
+        per_second: the most calls a second that this session asks for, or None.
+        is_closed: True once the session was closed: it sends and replays nothing more, but keeps its tables.
+        replays_only: True if the cassette answers all calls, so that nothing is sent.
+    """
+
+    environment: Environment
+    credentials: Credentials | None
+    settings: Settings
+    cassette: Cassette | None
+    is_practice: bool
+    retry: Retry
+    per_second: float | None
+    is_closed = False
+    replays_only: bool
+    _is_async = False
+
+    @frameless
+    def __init__(
+        self,
+        environment: Environment | str | None = None,
+        credentials: Credentials | str | None = None,
+        *,
+        cassette: Cassette | str | Path | None = None,
+        mode: str | None = None,
+        settings: Settings | None = None,
+        token_store: TokenStore | MemoryTokenStore | str | None = None,
+        timeout: float | httpx.Timeout | None = 30.0,
+        verify: Verify = True,
+        proxy: ProxyTypes | None = None,
+        transport: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
+        clock: Clock | None = None,
+        retry: Retry | bool = True,
+        per_second: float | None = None,
+    ) -> None:
+        """Open a session; nothing is sent yet.
+
+        Args:
+            environment: "live", "paper", "broker-live" or "broker-sandbox"; by default that of the
+                credentials, in replay that of the cassette.
+            credentials: credentials, the name of a profile, or None for the only profile of the environment, or for the
+                one named "default" if there are several. A replay needs none. With the settings of a practice service
+                that runs in this process, the names of its own credentials come first: "paper", "sandbox-secret".
+            cassette: name or path of a cassette, or an open cassette; None for live calls.
+            mode: vcrpy's record mode, by default `once`.
+            settings: by default those of the project and the TOOLKIT_* variables.
+            token_store: where tokens are kept; by default in this process, shared by its sessions. "shared"
+                keeps them encrypted in the user's cache folder, for all processes that have the credentials
+                (but in memory if a Signer keeps the private key); or a store of your own.
+            timeout: seconds, an httpx.Timeout, or None for no limit. Seconds do not count while a call waits because a
+                hundred others of the session are under way; an httpx.Timeout limits that too, with its `pool`. For a
+                token it limits the time in all, tries and pauses included; there the longest part of an httpx.Timeout
+                counts, and None, also for a part, means 30 seconds.
+            verify: whose TLS certificates are trusted: "system" for those that this machine trusts, the path of a file
+                or folder with certificate authorities, or an ssl.SSLContext. True means what the settings say, or if
+                they say nothing what httpx trusts (which SSL_CERT_FILE and SSL_CERT_DIR replace). False is allowed
+                for loopback only.
+            proxy: a proxy for everything but loopback; by default from the proxy variables.
+            transport: a transport of httpx or httpx2 in place of the network, mainly for tests.
+            clock: by default the machine's.
+            retry: True to send GET and HEAD again after 429, 503 or a broken connection, False not to, or a Retry with
+                other limits.
+            per_second: the most calls a second, for all who share the credentials in this process; None for no
+                limit. The lowest rate of their open sessions counts.
+
+        Raises:
+            ConfigurationError: if something that is needed is missing or malformed.
+            CredentialsMismatch: if the credentials belong to another environment.
+            UnsafeAddress: if the project's `.env` chooses certificate authorities, a proxy or a log of keys.
+            CassetteError: if the cassette cannot be opened, or the cassette to replay does not exist.
+        """
+        self.settings, self._timeout = as_settings(settings), as_timeout(timeout)
+        self.retry, self.per_second = as_retry(retry), as_rate(per_second)
+        self._clock = as_clock(clock) or SystemClock()
+        self.cassette = open_cassette(cassette, mode, settings=self.settings)
+        self.replays_only = self.cassette is not None and not self.cassette.records
+        self._owns_cassette = self.cassette is not None and isinstance(cassette, str | Path)
+        known = KnownSecrets() if self.cassette is None else self.cassette.scrubber.known
+        resolved = resolve_credentials(environment, credentials, cassette=self.cassette, settings=self.settings)
+        self.environment, self.credentials = resolved.environment, resolved.credentials
+        known.add_all(self.credentials.secrets() if self.credentials else ())
+        self.is_practice = is_practice(self.environment, self.credentials, None if self.replays_only else self.settings)
+        log_filter.install()
+        self._store = open_token_store(token_store, clock=clock)
+        verify = session_verify(verify, cassette=self.cassette, settings=self.settings)
+        if transport is None:
+            check_proxy(proxy, cassette=self.cassette, settings=self.settings)
+        network = Network(is_async=self._is_async, verify=verify, proxy=proxy) if transport is None else None
+        self._below = network or as_httpx_transport(transport, is_async=self._is_async)
+        self._sender = Sender(
+            clock=self._clock,
+            cassette=self.cassette,
+            identity=Identity(self.environment, resolved.profile),
+            known=known,
+            make_authorizer=lambda sender: make_authorizer(
+                self.credentials, settings=self.settings, sender=sender, store=self._store, timeout=self._timeout
+            ),
+            settings=self.settings,
+            gentleness=Gentleness.of(self.retry, self.per_second, self.credentials, self._clock),
+            places=Places() if transport is None else None,
+            is_practice=self.is_practice,
+        )
+        self._clients: dict[Interface, ClientType] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def trading(self) -> ClientType:
+        """httpx client of the trading interface. Raises InterfaceNotAllowed for broker partners."""
+        return self._client(Interface.TRADING)
+
+    @property
+    def market_data(self) -> ClientType:
+        """httpx client of the market data interface."""
+        return self._client(Interface.MARKET_DATA)
+
+    @property
+    def broker(self) -> ClientType:
+        """httpx client of the broker interface. Raises InterfaceNotAllowed for account holders."""
+        return self._client(Interface.BROKER)
+
+    @property
+    def token(self) -> Token | None:
+        """The current access token or None; in replay the recorded token, with a placeholder for its text."""
+        return self._sender.token
+
+    @property
+    def token_number(self) -> int | None:
+        """The number of the current access token in the tables of this session, from 1; None without a token."""
+        return self._sender.token_number
+
+    def now(self) -> datetime:
+        """Return the current time in UTC; in a replay, the end of the last call that was replayed."""
+        return self._sender.now()
+
+    def tokens(self) -> pd.DataFrame:
+        """Return one row for each access token that authorized a call.
+
+        Remaining lifetime and state are as of the end of the last call, live and replayed alike. A key pair has no
+        token and no row. The columns and their types are the same if there are no tokens.
+
+        Returns:
+            A table with the numbers of the tokens as its index "token":
+                profile (str): name of the profile.
+                environment (str): environment of the credentials.
+                issued (datetime64[us, UTC]): second in which the lifetime began.
+                expires (datetime64[us, UTC]): second in which the lifetime ends.
+                lifetime (float64): seconds from issued to expires.
+                remaining (float64): seconds from the end of the last call to expires, rounded up, so that 0 means
+                    expired.
+                state (str): "replaced" if a later token of the same profile and environment was issued before this
+                    one expired; otherwise "expired" from `expires` on, and "valid" until then.
+                calls (int64): number of calls that the token authorized.
+        """
+        from toolkit.tables import tokens_table
+
+        ledger = self._sender.ledger
+        return self._with_source(tokens_table(ledger.calls(), ledger.last_ended_at() or self.now()))
+
+    def calls(self, *, last: int | None = None) -> pd.DataFrame:
+        """Return one row for each call, token requests included.
+
+        A call that was sent several times has one row, with the number of `tries`; `when`, `status` and `elapsed` are
+        those of the last one. The columns and their types are the same if there are no calls.
+
+        Args:
+            last: number of calls to return, the latest ones; None for all. Calls keep their numbers.
+
+        Returns:
+            A table in the order in which the calls were sent; the index "call" has their numbers, from 1:
+                when (datetime64[us, UTC]): when the call was sent.
+                interface (str): name of the interface, or the host of another address.
+                method (str): HTTP method.
+                path (str): path without the address and without the query.
+                status (Int64): HTTP status code; 599 for a call that got no answer.
+                elapsed (float64): seconds from sending to the end of the body, to a tenth of a millisecond; missing
+                    while the call is unfinished.
+                tries (Int64): how often the call was sent: more than 1 if it was sent again after 429, 503 or a broken
+                    connection, or with a new token after a 401.
+                token (Int64): number of the token that authorized the call; missing for a key pair and a token request.
+        """
+        from toolkit.tables import calls_table
+
+        calls = self._sender.ledger.calls()
+        skipped = 0 if last is None else max(0, len(calls) - as_count(last, about="last"))
+        table = calls_table(calls[skipped:], first=skipped + 1)
+        table["path"] = table["path"].map(self._sender.known.scrub_text).astype(table["path"].dtype)
+        return self._with_source(table)
+
+    def describe(self) -> str:
+        """Describe in words whether calls are live, recorded or replayed."""
+        return "live calls" if self.cassette is None else f"{self.cassette.describe()} ({self.cassette.path.name})"
+
+    def __repr__(self) -> str:
+        from toolkit.session.card import session_text
+
+        return session_text(self, self._sender.account)
+
+    def _repr_html_(self) -> str:
+        from toolkit.session.card import session_html
+
+        return session_html(self, self._sender.ledger)
+
+    def __getattr__(self, name: str) -> Any:
+        if hasattr(type(self), name):  # a property that raised an AttributeError, such as InterfaceNotAllowed
+            return getattr(type(self), name).__get__(self)
+        if name.startswith("_") or "environment" not in self.__dict__:
+            raise AttributeError(name)
+        raise unknown_name(excerpt(name), self.environment)
+
+    def __dir__(self) -> list[str]:
+        """Leave out the interfaces that this environment does not have, so that completion offers what works."""
+        absent = {str(interface) for interface in Interface if interface not in self.environment.rules.addresses}
+        return [name for name in super().__dir__() if name not in absent]
+
+    def _client(self, interface: Interface) -> ClientType:
+        if self.is_closed:
+            raise ConfigurationError(
+                "This session is closed.", "Open another session; close() is optional.", about="session"
+            )
+        client = self._clients.get(interface)
+        if client is not None:
+            return client
+        scope, base_url = scope_of(interface, self.environment, cassette=self.cassette, settings=self.settings)
+        with self._lock:
+            if interface not in self._clients:
+                transport = InterfaceTransport(scope, self._sender, self._below, session=self)
+                self._clients[interface] = self._make_client(base_url, transport)
+            return self._clients[interface]
+
+    def _make_client(self, base_url: str, transport: InterfaceTransport) -> ClientType:
+        raise NotImplementedError
+
+    def _prepare(self) -> None:
+        """Make what authorizes the calls, and send nothing.
+
+        From then on `token` shows the token that the credentials already have in this process. Raises UnsafeAddress or
+        ConfigurationError if nothing can be sent.
+        """
+        self._sender.authorizer()
+
+    def _account_pages(self, params: Mapping[str, Any], pages: bool) -> AccountPages:
+        return AccountPages(
+            self._client(self.environment.rules.accounts[0]),
+            self.environment,
+            params,
+            all_pages=pages,
+            known=self._sender.known,
+            credentials=self.credentials,
+        )
+
+    def _with_source(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return the table with a note of where it comes from, for the charts that are drawn from it."""
+        table.attrs["source"] = self._sender.source()
+        return table
+
+    def _finish(self, *, well: bool) -> None:
+        self.is_closed = True
+        self._sender.gentleness.end()
+        if self.cassette is None or not self._owns_cassette:
+            return
+        if well:
+            self.cassette.close()
+        else:
+            self.cassette.abandon()
 
 
 class Session(BaseSession[httpx.Client]):
@@ -26,9 +333,9 @@ class Session(BaseSession[httpx.Client]):
         """Return the accounts: GET /v1/accounts for a broker partner, GET /v2/account for an account holder.
 
         An account holder's account is one row with all its fields; lists in it are JSON text. For a broker partner, all
-        pages are read, as `tk.pages` does, unless `pages` is False or a parameter asks for one: limit, page,
-        page_size, per_page, offset, cursor, page_token, after, before and the like. Then a warning says so if there are
-        more. In a replay the last recorded page is the end, with a warning as well.
+        pages are read, as `tk.pages` does, unless `pages` is False or a parameter asks for one: limit, page, page_size,
+        per_page, offset, cursor or page_token. Then a warning says so if there are more. In a replay the last recorded
+        page is the end, with a warning as well.
 
         Args:
             pages: False for the first page only; not sent to the service.
@@ -40,21 +347,15 @@ class Session(BaseSession[httpx.Client]):
             UnsafeAddress: if the next page is at another address.
             TabulationError: if an answer is not JSON.
         """
-        walk, advice = self._account_pages(params, pages)
-        with self._history.reading() as read:
-            for response in walk:
-                read.responses.append(response)
-        return self._history.tabulated(read, advice=advice)
+        answer = self._account_pages(params, pages)
+        with answer.reading():
+            for response in answer:
+                answer.responses.append(response)
+        return self._with_source(answer.table())
 
     def close(self) -> None:
         """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
-        self._close(well=True)
-
-    def _close(self, *, well: bool) -> None:
-        with ExitStack() as stack:  # calls all of them, the last first, and raises what fails then
-            stack.callback(self._finish, well=well)
-            for transport in (self._below, *self._clients.values()):
-                stack.callback(transport.close)
+        Session.__exit__(self, None, None, None)  # not that of a subclass, which may call this
 
     def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.Client:
         return httpx.Client(base_url=base_url, transport=transport, timeout=self._timeout)
@@ -65,7 +366,11 @@ class Session(BaseSession[httpx.Client]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._close(well=kind is None)
+        stack = ExitStack()  # calls all of them, the last first, and raises what fails then, with `error` as context
+        stack.callback(self._finish, well=kind is None)
+        for transport in (self._below, *self._clients.values()):
+            stack.callback(transport.close)
+        stack.__exit__(kind, error, traceback)
 
 
 class AsyncSession(BaseSession[httpx.AsyncClient]):
@@ -75,21 +380,15 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
 
     async def accounts(self, *, pages: bool = True, **params: Any) -> pd.DataFrame:
         """Return the accounts; see `Session.accounts`."""
-        walk, advice = self._account_pages(params, pages)
-        with self._history.reading() as read:
-            async for response in walk:
-                read.responses.append(response)
-        return self._history.tabulated(read, advice=advice)
+        answer = self._account_pages(params, pages)
+        with answer.reading():
+            async for response in answer:
+                answer.responses.append(response)
+        return self._with_source(answer.table())
 
     async def close(self) -> None:
         """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
-        await self._close(well=True)
-
-    async def _close(self, *, well: bool) -> None:
-        async with AsyncExitStack() as stack:
-            stack.callback(self._finish, well=well)
-            for transport in (self._below, *self._clients.values()):
-                stack.push_async_callback(transport.aclose)
+        await AsyncSession.__aexit__(self, None, None, None)
 
     def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.AsyncClient:
         return httpx.AsyncClient(base_url=base_url, transport=transport, timeout=self._timeout)
@@ -100,4 +399,8 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await self._close(well=kind is None)
+        stack = AsyncExitStack()
+        stack.callback(self._finish, well=kind is None)
+        for transport in (self._below, *self._clients.values()):
+            stack.push_async_callback(transport.aclose)
+        await stack.__aexit__(kind, error, traceback)

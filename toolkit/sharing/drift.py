@@ -19,8 +19,8 @@ from toolkit.core.errors import ConfigurationError, Unreachable
 from toolkit.core.escaping import as_html, excerpt
 from toolkit.core.html import badge, card
 from toolkit.core.words import count_text
-from toolkit.session.repeating import NotRepeatedError, repeat
 from toolkit.session.session import Session
+from toolkit.sharing.repeating import NotRepeatedError, repeat
 
 if TYPE_CHECKING:
     import pandas as pd

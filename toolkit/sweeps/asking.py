@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Generator, Iterable
 from http import HTTPStatus
 from typing import TypeAlias
 
+import httpx
+
 from toolkit.core.errors import ServiceError, UnsafeAddress
 from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import TRIES
@@ -13,7 +15,6 @@ from toolkit.session.pages import Walk
 from toolkit.sweeps.keys import Key
 from toolkit.sweeps.outcomes import LONGEST_REASON, Answered, KeyFailure, is_passing
 from toolkit.sweeps.plan import Plan
-from toolkit.transport.family import httpx
 
 Outcome: TypeAlias = Answered | KeyFailure
 Asking: TypeAlias = Generator[httpx.Request, httpx.Response, Outcome]
@@ -44,7 +45,7 @@ def asking(plan: Plan, key: Key, *, message_of: Callable[[httpx.Response], str])
             if not 200 <= status < 300:
                 reason = _on_page(walk, _status_reason(response, message_of))
                 return KeyFailure(key, status, reason, _tries(sent), is_final=not is_passing(status))
-            if response.content and response.request.method != "HEAD":
+            if walk.is_page(response) and response.content and response.request.method != "HEAD":
                 answers.append(response)
             refusal = _go_on(walk, response)
             if refusal:

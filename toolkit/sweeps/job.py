@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.errors import ToolkitError
 from toolkit.core.user_code import warn
 from toolkit.core.words import REAL_ACCOUNT, count_text
-from toolkit.session.answers import message_of
-from toolkit.session.lending import lendable, session_of
+from toolkit.loans.lending import lendable, session_of
+from toolkit.session.accounts import message_of
 from toolkit.session.sending import InterfaceFacts
 from toolkit.sweeps.definition import Definition
 from toolkit.sweeps.folder import Folder

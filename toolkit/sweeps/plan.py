@@ -6,12 +6,12 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import httpx
+
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.session.pages import Walk, checked_cursor
 from toolkit.sweeps.keys import Key
-from toolkit.transport.adapter import in_family
-from toolkit.transport.family import httpx, of_either
 from toolkit.transport.next_page import Cursor
 
 _METHODS: Final = ("GET", "HEAD")
@@ -78,11 +78,11 @@ class Plan:
             httpx.InvalidURL: if its URL is malformed.
         """
         value = self._call(key)
-        if isinstance(value, of_either("Request")):
-            return self._checked(in_family(httpx, value))
+        if isinstance(value, httpx.Request):
+            return self._checked(value)
         path, params = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
         has_params = params is None or isinstance(params, Mapping | list | str)
-        is_request = has_params and isinstance(path, (str, *of_either("URL")))
+        is_request = has_params and isinstance(path, str | httpx.URL)
         if not is_request:
             if inspect.iscoroutine(value):
                 value.close()

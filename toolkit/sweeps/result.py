@@ -7,6 +7,8 @@ from collections.abc import Collection, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import httpx
+
 from toolkit.core.escaping import as_html, printable
 from toolkit.core.html import badge, card, code
 from toolkit.core.words import REAL_ACCOUNT, count_text
@@ -14,7 +16,6 @@ from toolkit.session.sending import InterfaceFacts
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.keys import Key
 from toolkit.sweeps.outcomes import failures_frame
-from toolkit.transport.family import httpx
 
 if TYPE_CHECKING:
     import pandas as pd

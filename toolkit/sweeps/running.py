@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Final
 
+import httpx
+
 from toolkit.core.errors import ToolkitError
 from toolkit.core.user_code import warn
 from toolkit.sweeps.asking import Asking, Outcome, ask, ask_async, asking
@@ -21,7 +23,6 @@ from toolkit.sweeps.keys import Key, KeySource
 from toolkit.sweeps.plan import Plan
 from toolkit.sweeps.recorder import OutcomeRecorder
 from toolkit.sweeps.streak import Streak
-from toolkit.transport.family import httpx
 
 _TICK: Final = 0.25  # seconds between two looks at the clock
 

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final
 
 from toolkit.core.document import Interface
 from toolkit.core.errors import SweepError
-from toolkit.session.answers import message_of
+from toolkit.session.accounts import message_of
 from toolkit.session.sending import facts_of
 from toolkit.sweeps.definition import Definition
 from toolkit.sweeps.folder import Folder

@@ -6,6 +6,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args, overload
 
+import httpx
+
 from toolkit.core.arguments import as_choice, as_count
 from toolkit.core.errors import ConfigurationError
 from toolkit.session.sending import facts_of
@@ -14,7 +16,6 @@ from toolkit.sweeps.job import Job
 from toolkit.sweeps.places import place_of
 from toolkit.sweeps.plan import Plan
 from toolkit.sweeps.result import SweepResult
-from toolkit.transport.family import httpx
 from toolkit.transport.next_page import Cursor
 
 if TYPE_CHECKING:

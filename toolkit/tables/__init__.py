@@ -15,14 +15,12 @@
 5. `arrow_text` converts whole columns of text to numbers and instants, maps Arrow types to pandas dtypes, and
    builds the DataFrame. `frames` puts steps 4 and 5 together.
 
+`source` takes steps 1 to 3 for the data of `tabulate`, with one answer or with pages.
 `joining` makes one table of many answers: it takes steps 1 to 3 with each of them, and steps 4 and 5 at the end.
 `truncation` warns of a table that is only one page of a list.
 
 `schema` says which columns and types a table has, and which ones several tables fit; `fitting` gives an Arrow table the
 types of a schema.
-
-`arrow_reader` is a faster way through steps 1 to 3 for large bodies, with the same result: `brackets` finds their
-lists, `arrow_lines` cuts out the records, and `source` decides which way is taken.
 
 `session_tables` makes the tables of calls and tokens, `comparison` and `differences` tell what differs between two
 tables, `display` shows tables to people, and `charts` draws them.

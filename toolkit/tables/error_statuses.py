@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from toolkit.core.errors import ServiceError
 from toolkit.core.escaping import excerpt
-from toolkit.transport.provenance import call_of, recorded_in, replayed_from
+from toolkit.core.ledger import call_of, source_of
 
 NO_TABLE: Final = ", so there is no table"
 _LONGEST_CALL: Final = 200  # characters
@@ -33,11 +33,11 @@ def refuse_error_status(response: Any) -> None:
     status = getattr(response, "status_code", 200)
     if status < 300:
         return
-    call, file = excerpt(call_of(response), _LONGEST_CALL), replayed_from(response)
-    who = "The service" if file is None else f"Replayed from {file}: the service"
+    call, file = excerpt(call_of(response), _LONGEST_CALL), source_of(response).replayed_from
+    who = "The service" if not file else f"Replayed from {file}: the service"
     what = f"{who} answered {f'{call} ' if call else ''}with status {status}{NO_TABLE}."
     advice = _ADVICE.get(status) or _ADVICE[min(status // 100, 5)]
-    if file is None:
+    if not file:
         next_step = f"{advice}{recording_note(response)}"
     elif status == _UNAUTHORIZED:
         next_step = f"Nothing was sent. If the credentials are right by now, record again {_AGAIN}"
@@ -48,5 +48,5 @@ def refuse_error_status(response: Any) -> None:
 
 def recording_note(response: Any) -> str:
     """Return a sentence, after a space, that an answer is in a recording, which will replay it; "" if it is not."""
-    file = recorded_in(response)
-    return "" if file is None else f" This answer is recorded in {file}: to call again after that, record {_AGAIN}"
+    file = source_of(response).recorded_in
+    return "" if not file else f" This answer is recorded in {file}: to call again after that, record {_AGAIN}"

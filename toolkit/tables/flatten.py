@@ -78,11 +78,6 @@ class RecordColumns:
         return _without_empty_parents(self._columns.padded(self.count))
 
 
-def is_hardly_filled(cells: int, filled: int) -> bool:
-    """Check whether a table has millions of cells of which hardly any is filled."""
-    return cells > _MANY_CELLS and cells > filled * _SPARSE
-
-
 def json_text(value: Any, depth: int = 0) -> str:
     """Return a parsed value as JSON text on one line; `NumberText` stays as it is.
 
@@ -144,7 +139,7 @@ class _Columns:
 
     def _check_filled(self, rows: int) -> None:
         cells = len(self._values) * rows
-        if is_hardly_filled(cells, self.filled):
+        if cells > _MANY_CELLS and cells > self.filled * _SPARSE:
             raise TabulationError(
                 f"{rows} records with {len(self._values)} different keys have hardly any key in common.",
                 "If the keys are identifiers, turn the objects into lists first.",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def named_columns(
-    columns: Mapping[KeyPath, Any],
+    columns: Mapping[KeyPath, list[Any]],
     carried: Mapping[tuple[str, str], list[Any]],
     leading: Mapping[KeyPath, list[Any]] | None = None,
 ) -> dict[str, Column]:
@@ -33,12 +33,8 @@ def named_columns(
     values = [*ahead.values(), *carried.values(), *columns.values()]
     unique = distinct(string_array(names).to_pylist())
     return {
-        name: _column(name, telling_key(path), part) for name, path, part in zip(unique, paths, values, strict=True)
+        name: column_of(name, telling_key(path), part) for name, path, part in zip(unique, paths, values, strict=True)
     }
-
-
-def _column(name: str, key: str, values: Any) -> Column:
-    return column_of(name, key, values) if isinstance(values, list) else Column(name, key, values)
 
 
 def table_of(

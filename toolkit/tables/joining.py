@@ -14,10 +14,10 @@ from toolkit.tables.columns import Column, inferred_type
 from toolkit.tables.envelopes import choose_place
 from toolkit.tables.flatten import RecordColumns
 from toolkit.tables.frames import named_columns, table_of
-from toolkit.tables.json_body import body_of, is_response
+from toolkit.tables.json_body import Body, body_of, is_response
 from toolkit.tables.row_choice import Rows, choose_rows
 from toolkit.tables.schema_columns import needs_digits, wanted_schema
-from toolkit.transport.paging_members import paging_members
+from toolkit.transport.next_page import has_page_token
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +98,7 @@ class TableBuilder:
         if not isinstance(value, dict) or any(isinstance(member, list) for member in value.values()):
             return False
         is_known = bool(self._envelope) and value.keys() <= self._envelope
-        if not is_known and not paging_members(value).tokens:
+        if not is_known and not has_page_token(value):
             return False
         choice = choose_place(value)  # the list may stand in an object inside the envelope
         return choice.place is None and not choice.others
@@ -175,3 +175,13 @@ def _padded(columns: dict[Any, list[Any]], name: Any, count: int) -> list[Any]:
     values: list[Any] = columns.setdefault(name, [])
     values.extend([None] * (count - len(values)))
     return values
+
+
+def rows_of(response: Any) -> list[Any]:
+    """Return the records of an answer, or an empty list if it is not JSON or has no list of records."""
+    try:
+        value = Body(bytes(response.content)).parse()
+        rows = choose_rows(value).records
+    except TabulationError:
+        return []
+    return [] if len(rows) == 1 and rows[0] is value else rows

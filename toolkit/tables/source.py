@@ -1,4 +1,4 @@
-"""The columns that `tabulate` reads from its data, by the faster way where it can."""
+"""The columns that `tabulate` reads from its data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables import arrow_reader
+from toolkit.core.ledger import words_of
 from toolkit.tables.arrow_text import Numbers
 from toolkit.tables.columns import Column
 from toolkit.tables.flatten import columns_of
@@ -20,7 +20,6 @@ from toolkit.tables.json_body import body_of, is_response
 from toolkit.tables.json_columns import is_table, records_of
 from toolkit.tables.row_choice import choose_rows
 from toolkit.tables.truncation import UnreadPages
-from toolkit.transport.provenance import provenance_of
 
 
 @dataclass(slots=True)
@@ -59,7 +58,7 @@ class RowSource:
         pages = pages_in(self.data)
         if pages is not None:
             return self._read_pages(pages, numbers, exact)
-        self.provenance = self.data.attrs.get("source") if is_table(self.data) else provenance_of(self.data)
+        self.provenance = self.data.attrs.get("source") if is_table(self.data) else words_of(self.data)
         self.unread.note(self.data)
         return self._read_all(self.data, numbers, exact)
 
@@ -74,7 +73,7 @@ class RowSource:
     ) -> tuple[dict[str, Column], int]:
         """Return what `_read_all` returns, of all pages together; a single page is read by `_read_all`."""
         ahead = list(islice(pages, 2))
-        self.provenance = provenance_of(ahead[0]) if ahead else None
+        self.provenance = words_of(ahead[0]) if ahead else None
         if len(ahead) == 1 and is_response(ahead[0]):
             self.unread.note(ahead[0])
             return self._read_all(ahead[0], numbers, exact)
@@ -91,11 +90,6 @@ class RowSource:
             value: Any = records_of(data, self.path, numbers_as_text=numbers_as_text)
         else:
             body = body_of(data)
-            if body is not None and not numbers_as_text and len(body.content) >= arrow_reader.WORTHWHILE:
-                reading = arrow_reader.read_columns(body, self.path, self.key)
-                if reading is not None:
-                    self.hint = reading.hint
-                    return named_columns(reading.columns, reading.carried), reading.count
             value = data if body is None else body.parse(numbers_as_text=numbers_as_text)
         rows = choose_rows(value, self.path, self.key)
         self.hint, self.is_record = rows.hint, rows.is_record

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-import numpy as np
+from typing import Any
 
 from toolkit.core.user_code import warn
-from toolkit.tables.arrow_reader import WORTHWHILE
-from toolkit.tables.brackets import find_brackets, lists_within
-from toolkit.tables.flatten import MAX_DEPTH
 from toolkit.tables.json_body import is_response
 from toolkit.transport.next_page import IS_FOLLOWED, NextPage, next_page, url_of
-
-_LONG: Final = 16 * 1024  # bytes of a list that holds records rather than links to pages
 
 
 class UnreadPages:
@@ -37,7 +30,7 @@ class UnreadPages:
     def _look_at_last(self) -> None:
         if self._last is None or IS_FOLLOWED in getattr(self._last, "extensions", ()):
             return
-        following = next_page(self._last, content=without_records(bytes(self._last.content)))
+        following = next_page(self._last)
         if following is not None:
             self._named.append(following)
 
@@ -50,25 +43,3 @@ class UnreadPages:
         table = "is one page" if self._answers == 1 else "lacks pages"
         how = unread.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
         warn(f"This table {table} of a list: {unread.words}. {how}")
-
-
-def without_records(content: bytes) -> bytes:
-    """Return a large body with as many empty records in the place of each long list's own, so that it is read quickly.
-
-    The body stays as it is if it is not one object, or not JSON.
-    """
-    if len(content) < WORTHWHILE or content.lstrip()[:1] != b"{":
-        return content
-    brackets = find_brackets(content, MAX_DEPTH)
-    if brackets is None:
-        return content
-    parts, copied = [], 0
-    for begin, end in lists_within(content, brackets, 0, len(brackets.positions) - 1):
-        if end - begin < _LONG:
-            continue
-        first, last = np.searchsorted(brackets.positions, [begin, end - 1]).tolist()
-        inside = slice(first + 1, last)
-        is_record = brackets.is_opening[inside] & (brackets.depth[inside] == brackets.depth[first] + 1)
-        parts += [content[copied:begin], b"[", b",".join([b"{}"] * int(is_record.sum())), b"]"]
-        copied = end
-    return b"".join([*parts, content[copied:]])

@@ -1,44 +1,66 @@
 """What an answer says about the page after it.
 
-The service document does not describe paging, so only unambiguous signals are followed, in this order:
+The service document does not describe paging, so only what an answer names is followed, in this order:
 
 1. the member that the caller names with `cursor=(member, parameter)`, and nothing else then;
 2. `Link: rel="next"` (RFC 8288);
 3. a member `next`, `next_url`, `nextLink` and the like that is a URL;
 4. a member `nextPageToken` or `next_page_token`, which becomes the parameter `pageToken` or `page_token`.
 
-`has_more: false` and the like end 3 and 4. Any other sign that there is more is reported and not followed: a cursor of
-another name, `has_more: true`, page 1 of 5, 100 of 250 records. `paging_members` knows the names.
+`has_more: false` and the like end 3 and 4. A cursor of another name, and `has_more: true`, are reported and not
+followed. Members are looked for in the answer, in objects that are named for paging (`links`, `meta`), and in objects
+around the records (`data`, and any that is the only member). Numbers of pages and of records say nothing: a record may
+have members of these names.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+import httpx
 
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
 from toolkit.core.errors import UnsafeAddress
 from toolkit.core.escaping import excerpt
-from toolkit.transport.family import httpx
-from toolkit.transport.link_header import link_target
-from toolkit.transport.paging_members import PagingMembers, paging_members
-from toolkit.transport.unreachable import origin
+from toolkit.transport.errors import origin
 
-Cursor: TypeAlias = tuple[str, str]
+Cursor: TypeAlias = tuple[str, str] | Literal["offset", "page"]
 
-_ENVELOPE_IN_A_LIST: Final = re.compile(rb'\[\s*+\{\s*+"page"')  # [{"page": 1, "pages": 8}, [...]]
-_BEGINNING: Final = 1000  # bytes, mostly white space, before the first member
-_SYMBOLIC_HOSTS: Final = frozenset(httpx.URL(symbolic_address(name)).host for name in ADDRESS_NAMES)
+# Names are compared in lower case, without a prefix (`hydra:`, `@odata.`) and without signs between their words.
+_OBJECTS: Final = frozenset(
+    "body cursor data link links meta metadata next page pageinfo pages paging pagination response responsemetadata "
+    "result resultinfo view".split()
+)
+_NEXT: Final = frozenset("next nextlink nexthref nextpage nextpagelink nextpageurl nexturi nexturl".split())
+_ADDRESSES: Final = ("href", "url", "link")  # keys of the URL in an object that is a link
+_PARAMETERS: Final = {"nextPageToken": "pageToken", "next_page_token": "page_token"}
+_CURSORS: Final = frozenset(
+    "continuationtoken continue cursor lastevaluatedkey nextcontinuationtoken nextcursor nextkey nextmarker nextoffset "
+    "nextpage nextpagetoken nexttoken".split()
+)
+_MORE: Final = frozenset("hasmore hasnext hasnextpage istruncated more".split())
+
+_DEPTH: Final = 4
 _SHOWN: Final = 60  # characters of a name
+_SYMBOLIC_HOSTS: Final = frozenset(httpx.URL(symbolic_address(name)).host for name in ADDRESS_NAMES)
 IS_FOLLOWED: Final = "toolkit.is_followed"  # extension of a response whose next page was asked for, or warned of
-_BY_HAND: Final = "It does not say how to ask for the rest: use the parameters that the service documents for pages."
-
+_BY_HAND: Final = (
+    'It does not say how to ask for the rest: pass cursor="offset" or cursor="page" to tk.pages, or the parameters '
+    "that the service documents."
+)
 _WITH_CURSOR: Final = (
     "With cursor=({}, PARAMETER), tk.pages and tk.sweep read all pages; "
     "PARAMETER is the query parameter that the service documents."
+)
+_WITHOUT_CURSOR: Final = "There is no cursor at {}; without cursor=, tk.pages and tk.sweep read all pages."
+_SIGNS: Final = re.compile(r"[\W_]+")
+_LINK_TARGET: Final = re.compile(r"[^<]*+<([^>]*+)>")
+_LINK_PARAMETER: Final = re.compile(
+    r'\s*+;\s*+([^\s=;,"<>]*+)\s*+(?:=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"<>]*+)))?', re.DOTALL
 )
 
 
@@ -57,33 +79,41 @@ class NextPage:
     advice: str = ""
 
 
+class _Member(NamedTuple):
+    """A member that is about paging."""
+
+    path: str
+    key: str
+    name: str
+    value: Any
+
+
 def next_page(
-    response: httpx.Response, *, cursor: Cursor | None = None, is_first: bool = True, content: bytes | None = None
+    response: httpx.Response, *, cursor: tuple[str, str] | None = None, is_first: bool = True
 ) -> NextPage | None:
     """Return what an answer says about the page after it, or None if it does not say that there is one.
 
     Args:
         response: an answer with its request, and with its body read.
         cursor: dotted path of the member that holds the cursor, and the name of the parameter to send it as.
-        is_first: False for a later page of a list, where a total does not tell how many records came before.
-        content: the body; by default that of the response.
+        is_first: False for a later page of a list, which ends the list if it has no cursor.
     """
-    body = _parsed(response.content if content is None else content)
-    members = paging_members(body)
+    body = _parsed(bytes(response.content))
+    members = list(_members(body, (), _DEPTH))
+    flags = [member for member in members if member.name in _MORE and isinstance(member.value, bool)]
+    is_last = any(not member.value for member in flags)
     if cursor is not None:
         is_there, text = _text_at(body, cursor[0])
-        if text and not members.ends:
-            return _with_parameter(response, cursor[1], text, _quoted(cursor[0]))
-        return None if is_there else _not_followed(response, members, is_first)
-    target = link_target(response.headers.get("link", ""), "next")
-    if target is not None:
-        return _at(response, target, "its Link header")
-    if not members.ends:
-        for path, text in members.urls:
-            return _at(response, text, _quoted(path))
-        for path, parameter, text in members.tokens:
-            return _with_parameter(response, parameter, text, _quoted(path))
-    return _not_followed(response, members, is_first)
+        if is_there:
+            place = f'its member "{excerpt(cursor[0], _SHOWN)}"'
+            return _with_parameter(response, cursor[1], text, place) if text and not is_last else None
+    following = _named(response, () if is_last else members)
+    if following is None:
+        return None if is_last else _reported(members, flags)
+    if cursor is None:
+        return following
+    advice = _WITHOUT_CURSOR.format(f'"{excerpt(cursor[0], _SHOWN)}"')
+    return NextPage(None, following.words, advice) if is_first else None
 
 
 def check_origin(url: httpx.URL, first: httpx.URL) -> None:
@@ -104,50 +134,6 @@ def check_origin(url: httpx.URL, first: httpx.URL) -> None:
         )
 
 
-def _parsed(content: bytes) -> Any:
-    """Return the parsed body, or None if it is not JSON, or a list, which says nothing about pages."""
-    beginning = content[:_BEGINNING].lstrip()
-    is_list = beginning[:1] != b"{" and not _ENVELOPE_IN_A_LIST.match(beginning)
-    try:
-        return None if is_list else json.loads(content)
-    except (ValueError, RecursionError):
-        return None  # `tabulate` says what is wrong with it
-
-
-def _text_at(body: Any, path: str) -> tuple[bool, str]:
-    """Return whether there is a member at a dotted path, and its text, or "" if it means the end."""
-    value = body
-    keys = path.split(".")
-    while keys and isinstance(value, dict):
-        key = ".".join(keys) if ".".join(keys) in value else keys[0]
-        if key not in value:
-            return False, ""
-        value, keys = value[key], keys[key.count(".") + 1 :]
-    if value is None or value is False:
-        return True, ""
-    if keys or isinstance(value, bool) or not isinstance(value, (str, int)):
-        return False, ""
-    return True, str(value)
-
-
-def _at(response: httpx.Response, target: str, place: str) -> NextPage:
-    return _named(place, lambda: url_of(response).join(target).copy_with(fragment=None))
-
-
-def _with_parameter(response: httpx.Response, name: str, text: str, place: str) -> NextPage:
-    return _named(place, lambda: url_of(response).copy_set_param(name, text))
-
-
-def _named(place: str, url: Callable[[], httpx.URL]) -> NextPage:
-    """Return the next page that is named at a place, also if its URL is malformed or too long."""
-    try:
-        following = url()
-        _ = following.host  # decodes an international name
-    except (httpx.InvalidURL, UnicodeError):
-        return NextPage(None, f"{place} names a next page, but not in a URL that can be read", _BY_HAND)
-    return NextPage(following, _names(place))
-
-
 def url_of(response: Any) -> httpx.URL:
     """Return the URL that was asked for; an empty one for a response that does not know it."""
     try:
@@ -156,27 +142,115 @@ def url_of(response: Any) -> httpx.URL:
         return httpx.URL()
 
 
-def _not_followed(response: httpx.Response, members: PagingMembers, is_first: bool) -> NextPage | None:
-    """Return that there is more, if any member says so, in a way that is not followed."""
-    if members.ends:
+def _parsed(content: bytes) -> Any:
+    """Return the parsed body, or None if it is not a JSON object."""
+    try:
+        return json.loads(content) if content[:1000].lstrip()[:1] == b"{" else None
+    except (ValueError, RecursionError):
+        return None  # `tabulate` says what is wrong with it
+
+
+def _members(record: Any, path: tuple[str, ...], depth: int) -> Iterator[_Member]:
+    """Yield the members of an object that are about paging."""
+    for key, value in record.items() if isinstance(record, dict) else ():
+        name = "" if len(key) > _SHOWN else _SIGNS.sub("", re.split("[:.]", key)[-1]).lower()
+        place = f'its member "{excerpt(".".join((*path, key)), _SHOWN)}"'
+        if name in _NEXT | _CURSORS | _MORE:
+            yield _Member(place, key, name, value)
+        if depth and (name in _OBJECTS or len(record) == 1):
+            yield from _members(value, (*path, key), depth - 1)
+        for item in value if name in ("link", "links") and isinstance(value, list) else ():
+            if isinstance(item, dict) and "next" in (item.get("rel"), item.get("relation")):
+                yield _Member(place, key, "next", item)
+
+
+def _named(response: httpx.Response, members: Iterable[_Member]) -> NextPage | None:
+    """Return the next page that the Link header or a member names, a URL before a token."""
+    target = _link_target(response.headers.get("link", ""))
+    if target is not None:
+        return _at(response, target, "its Link header")
+    for member in sorted(members, key=lambda member: member.name not in _NEXT):
+        following = _followed(response, member)
+        if following is not None:
+            return following
+    return None
+
+
+def _followed(response: httpx.Response, member: _Member) -> NextPage | None:
+    """Return the next page if a member has its URL or its token."""
+    value = member.value
+    if isinstance(value, dict):
+        value = next((value[key] for key in _ADDRESSES if value.get(key)), None)
+    if not isinstance(value, str) or not value:
         return None
-    for path in members.cursors:
-        return NextPage(None, _names(_quoted(path)), _WITH_CURSOR.format(_quoted_path(path)))
-    for path in members.more:
-        return NextPage(None, f"{_quoted(path)} says that there is more", _BY_HAND)
-    if response.headers.get("x-next-page", "").strip():
-        return NextPage(None, _names("its header X-Next-Page"), _BY_HAND)
-    part = "" if members.has_empty_cursor else members.part_of_all(is_first=is_first)
-    return NextPage(None, f"it is {part}", _BY_HAND) if part else None
+    if member.name in _NEXT and (value.startswith(("http://", "https://", "/")) or "?" in value):
+        return _at(response, value, member.path)
+    parameter = _PARAMETERS.get(member.key)
+    return None if parameter is None else _with_parameter(response, parameter, value, member.path)
 
 
-def _names(place: str) -> str:
-    return f"{place} names a next page"
+def _reported(members: list[_Member], flags: list[_Member]) -> NextPage | None:
+    """Return that there is more, if a member says so, in a way that is not followed."""
+    for member in members:
+        is_cursor = isinstance(member.value, str | int) or (isinstance(member.value, dict) and member.name != "cursor")
+        if member.name in _CURSORS and member.value and is_cursor:
+            advice = _WITH_CURSOR.format(member.path.removeprefix("its member "))
+            return NextPage(None, f"{member.path} names a next page", advice)
+    for member in flags:
+        return NextPage(None, f"{member.path} says that there is more", _BY_HAND)
+    return None
 
 
-def _quoted(path: str) -> str:
-    return f"its member {_quoted_path(path)}"
+def _text_at(body: Any, path: str) -> tuple[bool, str]:
+    """Return whether there is a member at a dotted path, and its text, or "" if it means the end."""
+    value = body
+    for key in [path] if isinstance(body, dict) and path in body else path.split("."):
+        if not isinstance(value, dict) or key not in value:
+            return False, ""
+        value = value[key]
+    if value is None or value is False:
+        return True, ""
+    is_text = isinstance(value, str | int) and not isinstance(value, bool)
+    return is_text, str(value) if is_text else ""
 
 
-def _quoted_path(path: str) -> str:
-    return f'"{excerpt(path, _SHOWN)}"'
+def _at(response: httpx.Response, target: str, place: str) -> NextPage:
+    return _page(place, lambda: url_of(response).join(target).copy_with(fragment=None))
+
+
+def _with_parameter(response: httpx.Response, name: str, text: str, place: str) -> NextPage:
+    return _page(place, lambda: url_of(response).copy_set_param(name, text))
+
+
+def _page(place: str, url: Callable[[], httpx.URL]) -> NextPage:
+    """Return the next page that is named at a place, also if its URL is malformed or too long."""
+    try:
+        following = url()
+        _ = following.host  # decodes an international name
+    except (httpx.InvalidURL, UnicodeError):
+        return NextPage(None, f"{place} names a next page, but not in a URL that can be read", _BY_HAND)
+    return NextPage(following, f"{place} names a next page")
+
+
+def _link_target(header: str) -> str | None:
+    """Return the target of the first link with the relation `next` (RFC 8288), or None.
+
+    This takes linear time; httpx's own reading loses links with `=` in a title. A link from another page than the
+    answer (with the parameter `anchor`, section 3.2) is ignored, and so is text that is not a link.
+    """
+    position = 0
+    while (link := _LINK_TARGET.match(header, position)) is not None:
+        position = link.end()
+        parameters: dict[str, str] = {}
+        while (part := _LINK_PARAMETER.match(header, position)) is not None:
+            position = part.end()
+            name, quoted, token = part.groups()
+            parameters.setdefault(name.lower(), (token or "") if quoted is None else quoted)
+        if "next" in parameters.get("rel", "").lower().split() and "anchor" not in parameters:
+            return link[1].strip()
+    return None
+
+
+def has_page_token(body: Any) -> bool:
+    """Return True if a parsed answer has a page token of a name that is followed."""
+    return any(member.key in _PARAMETERS for member in _members(body, (), _DEPTH))

@@ -16,10 +16,11 @@ from math import isfinite
 from numbers import Real
 from typing import Any, Final
 
+import httpx
+
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.ledger import parse_http_date
-from toolkit.transport.family import httpx
-from toolkit.transport.unreachable import is_lasting
+from toolkit.transport.errors import is_lasting
 
 FIRST_PAUSE: Final = 0.5  # seconds; the most before the second try without a Retry-After
 _MOST_TRIES: Final = 100

@@ -16,7 +16,6 @@ from typing import Final
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.verification.notebook_files import NotANotebook, read_notebook
-from toolkit.verification.run_notebook import need_kernels
 
 HEAD: Final = "HEAD"  # stands for what is not committed yet
 _CASSETTE_SUFFIXES: Final = (".yaml", ".yml")
@@ -49,8 +48,7 @@ def changed_notebooks(notebooks: Iterable[Path], since: str = HEAD) -> list[Path
         since: a commit. What changed after this branch left it counts, and what is not committed.
 
     Raises:
-        ConfigurationError: if a notebook is in no git repository, the commit is not known there, or the extra `lab` is
-            not installed.
+        ConfigurationError: if a notebook is in no git repository, or the commit is not known there.
     """
     notebooks = list(notebooks)
     repositories: dict[Path, Path] = {}
@@ -88,7 +86,6 @@ def names_in_code(code: str) -> set[str]:
     Raises:
         SyntaxError: if it is not code of IPython.
     """
-    need_kernels()
     from IPython.core.inputtransformer2 import TransformerManager
 
     manager = TransformerManager()  # type: ignore[no-untyped-call]

@@ -27,6 +27,7 @@ _ADDRESS: Final = re.compile(r"(?<=\bat )0x[0-9a-fA-F]{6,16}\b")
 # The code of a cell in warnings and tracebacks: ipykernel's temporary file on any system, or its name in a run here.
 _CELL_CODE: Final = re.compile(
     r"(?:[A-Za-z]:\\[^\n\"<>|?*\x1b]*?|/(?:[^\s\"'<>:\x1b]*/)?)ipykernel_\d+[\\/]-?\d+\.py|(?:<|&lt;)cell \d+(?:>|&gt;)"
+    r"|(?<=\()-?\d+\.py(?=, line \d+\))"  # the text of a SyntaxError has the name without its folder
 )
 COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _RETURN: Final = re.compile(r".*\r(?=[^\n])")

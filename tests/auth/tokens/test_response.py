@@ -7,6 +7,7 @@ import math
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+import httpx
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -16,7 +17,6 @@ from toolkit.core.errors import TokenError, TokenRefused, TokenResponseInvalid
 from toolkit.core.escaping import printable
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
-from toolkit.transport.family import httpx
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 # Text that no message holds by chance.
@@ -294,7 +294,9 @@ def test_retry_after_by_the_servers_clock():
         (400, "invalid_scope", "refused the request: status 400 (invalid_scope)", False),
         (403, None, "refused the credentials: status 403", False),
         (500, None, "gave no token: status 500", True),
-        (302, None, "gave no token: status 302", False),
+        (302, None, "gave no token: status 302.\nCheck the auth address", False),
+        (404, None, "gave no token: status 404.\nCheck the auth address", False),
+        (404, "invalid_client", "refused the credentials: status 404", False),
     ],
 )
 def test_refused_in_words(status, error, words, is_passing):

@@ -9,6 +9,7 @@ import os
 import threading
 from datetime import UTC, datetime, timedelta
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,10 +19,15 @@ from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import TokenRefused, Unreachable
 from toolkit.core.secret import Secret
-from toolkit.transport.family import httpx
 from toolkit.transport.flow import Shielded, Wait, WhichLoop
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def threads_of_their_own(monkeypatch):
+    """Every caller is on a thread of its own."""
+    monkeypatch.setattr("toolkit.auth.tokens.single_flight.get_ident", itertools.count(1 << 40).__next__)
 
 
 class Bench:
@@ -68,12 +74,12 @@ def test_one_fetch():
     bench = Bench()
     first, others = bench.obtain(), [bench.obtain() for _ in range(5)]
     assert next(first) == "fetching"
-    flights = {id(wait.flight): wait.flight for wait in map(next, others)}
+    flights = {id(wait.future): wait.future for wait in map(next, others)}
     assert len(flights) == 1
     (flight,) = flights.values()
-    assert not flight.landed.done()
+    assert not flight.done()
     token = ended(first)
-    assert flight.landed.done()
+    assert flight.done()
     assert [ended(other, outcome=True) for other in others] == [token] * 5
     assert bench.obtained() is token
     assert bench.fetches == 1
@@ -97,11 +103,11 @@ def test_failed_leader(failure):
     bench = Bench()
     first, second, third = (bench.obtain() for _ in range(3))
     next(first)
-    flight = next(second).flight
-    assert next(third).flight is flight
+    flight = next(second).future
+    assert next(third).future is flight
     with pytest.raises(type(failure)):
         first.throw(failure)
-    assert flight.landed.result(0)
+    assert flight.result(0)
     assert second.send(True) == "fetching"
     assert isinstance(third.send(True), Wait)
     token = ended(second)
@@ -114,9 +120,9 @@ def test_abandoned_leader():
     bench = Bench()
     first, second = bench.obtain(), bench.obtain()
     next(first)
-    flight = next(second).flight
+    flight = next(second).future
     first.close()
-    assert flight.landed.result(0)
+    assert flight.result(0)
     assert second.send(True) == "fetching"
 
 
@@ -135,14 +141,14 @@ def test_caller_that_cannot_wait():
     bench = Bench()
     leader, alone, other = bench.obtain(), bench.obtain(), bench.obtain()
     next(leader)
-    flight = next(alone).flight
+    flight = next(alone).future
     assert alone.send(False) == "fetching"
-    assert next(other).flight is flight
+    assert next(other).future is flight
     own = ended(alone)
-    assert not flight.landed.done()
+    assert not flight.done()
     assert ended(other, outcome=True) is own
     ended(leader)
-    assert flight.landed.done()
+    assert flight.done()
     assert bench.fetches == 2
 
 
@@ -194,7 +200,7 @@ def test_any_order(callers, choose):
     flows = {number: bench.obtain() for number in range(callers)}
     waits, fetching, tokens, failures = {}, set(), [], 0
     while flows:
-        ready = [n for n in flows if n not in waits or waits[n].landed.done()]
+        ready = [n for n in flows if n not in waits or waits[n].done()]
         assert ready, "all callers wait"
         number = choose.choice(ready)
         step = functools.partial(flows[number].send, True if waits.pop(number, None) else None)
@@ -209,7 +215,7 @@ def test_any_order(callers, choose):
             failures += 1
         else:
             if isinstance(effect, Wait):
-                waits[number] = effect.flight
+                waits[number] = effect.future
             else:
                 fetching.add(number)
                 assert len(fetching & flows.keys()) == 1
@@ -372,15 +378,15 @@ def test_leader_on_a_loop():
     leader, loop = bench.obtain(), asyncio.new_event_loop()
     shielded = leader.send(loop)
     assert isinstance(shielded, Shielded)
-    flight = next(bench.obtain()).flight
-    assert flight.loop is loop
+    flight = next(bench.obtain()).future
+    assert bench.source._flight.loop is loop
     # Its driver drives it to the end, even if the leader is cancelled.
     assert next(shielded.flow) == "fetching"
     shielded.is_under_way = True
     leader.close()
-    assert not flight.landed.done()
+    assert not flight.done()
     assert ended(shielded.flow) is bench.obtained()
-    assert flight.landed.done()
+    assert flight.done()
     loop.close()
 
 
@@ -389,9 +395,9 @@ def test_leader_that_is_not_taken_over():
     bench = Bench()
     leader, loop = bench.obtain(), asyncio.new_event_loop()
     leader.send(loop)
-    flight = next(bench.obtain()).flight
+    flight = next(bench.obtain()).future
     leader.close()
-    assert flight.landed.done()
+    assert flight.done()
     loop.close()
     assert bench.obtained()
 

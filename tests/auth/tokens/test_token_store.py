@@ -8,6 +8,7 @@ import warnings
 from datetime import UTC, datetime, timedelta
 
 import canaries
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +27,6 @@ from toolkit.core.clock import ManualClock
 from toolkit.core.errors import ConfigurationError, TokenRefused, UnsafeAddress
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
-from toolkit.transport.family import httpx
 from toolkit.transport.flow import Pause
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)

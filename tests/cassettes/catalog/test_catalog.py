@@ -8,6 +8,7 @@ import re
 import secrets
 from datetime import UTC, datetime
 
+import httpx
 import pytest
 import yaml
 from forgetting import forget_everything
@@ -27,7 +28,6 @@ from toolkit.core.errors import CassetteBusy, CassetteCorrupt, CassetteMiss, Con
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
-from toolkit.transport.family import httpx
 
 NOON = datetime(2026, 11, 8, 12, tzinfo=UTC)  # 180 days after the recordings of these tests
 

@@ -7,6 +7,7 @@ import os
 import tracemalloc
 import zlib
 
+import httpx
 import pytest
 from bombs import MIB, bomb
 from hypothesis import given
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 
 from toolkit.cassettes.format import decompression
 from toolkit.cassettes.format.decompression import NotEncoded, TooLarge, check_decompression
-from toolkit.transport.family import httpx
 
 
 @pytest.fixture

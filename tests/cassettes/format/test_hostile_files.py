@@ -9,6 +9,7 @@ import sys
 import tracemalloc
 from datetime import timedelta
 
+import httpx
 import pytest
 import yaml
 from bombs import bomb
@@ -23,7 +24,6 @@ from toolkit.core.errors import CassetteCorrupt, ToolkitError
 from toolkit.core.escaping import printable
 from toolkit.core.ledger import EPOCH
 from toolkit.scrubbing.messages import RecordedRequest
-from toolkit.transport.family import httpx
 
 FOREIGN = """\
 interactions:

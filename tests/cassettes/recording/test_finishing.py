@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
+import httpx
 import pytest
 from recordings import recorded_bodies
 
@@ -19,7 +20,6 @@ from toolkit.cassettes.recording import finishing
 from toolkit.core.errors import CassetteError, SecretLeak
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
-from toolkit.transport.family import httpx
 
 
 @pytest.fixture

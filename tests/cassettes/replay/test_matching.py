@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from urllib.parse import parse_qsl, urlencode
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +25,6 @@ from toolkit.cassettes.replay.matching import (
 )
 from toolkit.core.errors import ConfigurationError
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
-from toolkit.transport.family import httpx
 
 
 def index_of(interactions, match_on=OURS):
@@ -170,11 +170,13 @@ def test_forms_by_fields(fields, random):
 def test_multipart_without_boundary():
     """Multipart bodies with the same parts are equal, whatever the boundary."""
 
-    def body(content):
+    def body(content, content_type=None):
         made = httpx.Request("POST", "https://h.example/", files={"file": ("a.txt", content)}, data={"b": "c"})
-        return canonical_body(request(content_type=made.headers["Content-Type"], body=made.read()))
+        return canonical_body(request(content_type=content_type or made.headers["Content-Type"], body=made.read()))
 
     assert body(b"one") == body(b"one")
+    assert body(b"one", "multipart/form-data") == body(b"one", "multipart/form-data")  # only the body has the boundary
+    assert body(b"one", "multipart/form-data") != body(b"two", "multipart/form-data")
     assert body(b"one") != body(b"two")
     quoted = request(content_type='multipart/mixed; boundary="x y"', body=b"--x y--")
     assert canonical_body(quoted) == b"--boundary--"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
+import httpx
 import pytest
 
 from toolkit.cassettes.cassette import Cassette
@@ -12,7 +13,6 @@ from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.replay import play_log
 from toolkit.cassettes.replay.play_log import read_play_log
 from toolkit.core.errors import ConfigurationError
-from toolkit.transport.family import httpx
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 import json
 
+import httpx
 import pytest
 
 import toolkit as tk
-from toolkit.transport.family import httpx
 
 ACCOUNT = "7c1f2ab4-5a3e-4a19-9a33-2f6f0a7d1e55"
 TOKEN = f"Zx8Kq1{'Vw5Nt3Bs7Hd2Lm9'}"

@@ -1,12 +1,13 @@
 """What is remembered of scrubbed requests never outlives what it depends on."""
 
+import httpx
+
 import toolkit as tk
 from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.scrubber import Scrubber
-from toolkit.transport.family import httpx
 
 URI = "https://api.example.com/x"
 WRITTEN = ("GET", URI, ((b"Accept", b"*/*"),), b"")

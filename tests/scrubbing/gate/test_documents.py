@@ -7,6 +7,7 @@ import random
 import string
 import zlib
 
+import httpx
 import pyarrow as pa
 import pytest
 from forgetting import forget_everything
@@ -17,7 +18,6 @@ from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing import gate
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.transport.family import httpx
 
 SECRET = "".join(random.Random(11).choices(string.ascii_letters + string.digits, k=40))  # noqa: S311
 

@@ -9,12 +9,12 @@ import ssl
 import threading
 import urllib.request
 
+import httpx
 import pytest
 import requests
 
 from toolkit.core.errors import NetworkBlocked
 from toolkit.sharing.pytest_plugin.blocking import network_blocked
-from toolkit.transport.family import httpx
 
 NAMES = ("connect", "connect_ex", "sendto", "sendmsg")
 FUNCTIONS = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "socketpair")

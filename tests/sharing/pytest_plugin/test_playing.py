@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 
+import httpx
 import pytest
 
 from toolkit.cassettes import cell_cassette
@@ -14,7 +15,6 @@ from toolkit.scrubbing.scanning import Finding, FindingList, ScanReport
 from toolkit.sharing.pytest_plugin import playing as playing_module
 from toolkit.sharing.pytest_plugin.marks import CassetteChoice
 from toolkit.sharing.pytest_plugin.playing import Playing, mode_in_force
-from toolkit.transport.family import httpx
 
 
 @pytest.fixture

@@ -123,7 +123,8 @@ def _refusal(
         error = None
     code = excerpt(scrub(error), 60) if error else None
     offset, wait = _clock_offset(headers, now), retry_after_of(headers, now)
-    if status == 429 or not 400 <= status < 500 or error == "temporarily_unavailable":
+    is_elsewhere = error is None and (status < 400 or status in {404, 405})
+    if status == 429 or not 400 <= status < 500 or is_elsewhere or error == "temporarily_unavailable":
         did = "gave no token"
     else:
         did = "refused the request" if error in _REQUEST_ERRORS else "refused the credentials"
@@ -132,6 +133,8 @@ def _refusal(
         advice = "The service has a problem of its own; try again later."
     elif status == 429:
         advice = "The service asks for fewer requests; wait before trying again."
+    elif is_elsewhere:
+        advice = "Check the auth address: this may be another service, or a proxy."
     elif error == "invalid_scope":
         advice = "Check the scope in form_fields; the service does not grant it to this client."
     elif offset is not None and abs(offset) >= _NOTABLE_CLOCK_OFFSET:

@@ -7,8 +7,13 @@ fetch. It is never held across a request.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, NamedTuple, Protocol
+from os import getpid
+from threading import get_ident
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 from toolkit.auth.credentials import Credentials
@@ -17,7 +22,12 @@ from toolkit.auth.tokens.store import SharedToken, TokenStore, token_seal
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import Clock
 from toolkit.core.errors import TokenError, Unreachable
-from toolkit.transport.flow import Flight, Flow, Shielded, Wait, WhichLoop
+from toolkit.transport.flow import Flow, Shielded, Wait, WhichLoop
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+_LONGEST_SILENCE: Final = 1.0  # seconds without a response after which an event loop counts as stuck
 
 
 class Fetch(Protocol):
@@ -28,6 +38,62 @@ class Fetch(Protocol):
     """
 
     def __call__(self, *, patiently: bool) -> Flow[Token]: ...
+
+
+@dataclass(slots=True)
+class Flight:
+    """A fetch in progress that other callers wait for.
+
+    Attributes:
+        loop: the event loop that fetches, or None for synchronous code.
+        landed: done when the fetch has ended, successfully or not. It does not carry the result: waiters look again,
+            because the result may be used up or stale by then.
+        thread: ID of the thread that fetches.
+        process: ID of the process that fetches. In a process forked from it, the flight never lands.
+    """
+
+    loop: AbstractEventLoop | None = None
+    landed: Future[bool] = field(default_factory=Future)
+    thread: int = field(default_factory=get_ident)
+    process: int = field(default_factory=getpid)
+
+    def __post_init__(self) -> None:
+        # A running future cannot be cancelled; otherwise one cancelled waiter would cancel it for all.
+        self.landed.set_running_or_notify_cancel()
+
+    @property
+    def is_lost(self) -> bool:
+        """True if it never lands: this process was forked from the one that fetches, or the loop is closed."""
+        return self.process != getpid() or (self.loop is not None and self.loop.is_closed())
+
+    def wait(self, loop: AbstractEventLoop | None) -> Flow[bool]:
+        """Wait until it has landed; the outcome is False if it cannot land.
+
+        A loop that fetches is asked for a sign of life again and again. It gives none while it is stopped, closed or
+        blocked, for example by a call that waits for a thread that in turn waits for this flight.
+
+        Args:
+            loop: the event loop that waits, or None for synchronous code.
+        """
+        if loop is None and self.thread == get_ident():
+            return False  # a task of an event loop on this thread fetches, and cannot go on while the thread is blocked
+        seconds = None if self.loop in (None, loop) else _LONGEST_SILENCE
+        while True:
+            is_alive = self._sign_of_life()
+            if (yield Wait(self.landed, seconds)):
+                return True
+            if not is_alive():
+                return False
+
+    def _sign_of_life(self) -> Callable[[], bool]:
+        """Ask the event loop that fetches to respond; return a function that returns True once it has."""
+        responded = threading.Event()
+        if self.loop is not None:
+            try:
+                self.loop.call_soon_threadsafe(responded.set)
+            except RuntimeError:  # the loop is closed
+                return lambda: False
+        return responded.is_set
 
 
 class _Failure(NamedTuple):
@@ -113,7 +179,7 @@ class TokenSource:
                     elif alone:
                         mine = Flight(loop)
                 if mine is None and flight is not None:
-                    alone = not (yield Wait(flight))
+                    alone = not (yield from flight.wait(loop))
             if loop is None:
                 return (yield from self._renewed(clock, fetch, alone=alone))
             # Others wait for this fetch, and a time limit of this caller must not end it.

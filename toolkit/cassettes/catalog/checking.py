@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.journal import Journal
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cassettes.staleness import staleness_text
-from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
+from toolkit.core.errors import CassetteError, SecretLeak
 from toolkit.core.escaping import excerpt
 from toolkit.core.register import REGISTER
 from toolkit.core.words import count_text
@@ -86,15 +87,16 @@ def check_files(
         try:
             data = read_bytes(path)
             if not data.strip():
-                own.append(Problem(path, CORRUPT, "It is empty.", "Delete it, or record it again."))
+                what = "It is empty." if path.exists() else "It is a link to a file that does not exist."
+                own.append(Problem(path, CORRUPT, what, "Delete it, or record it again."))
                 continue
             content = contents.read(data, source=str(path))
             for number in range(len(content)):  # or one unreadable interaction would end the check of all files
                 content.interaction(number)
             opened[path] = data, content
-        except CassetteCorrupt as error:
+        except CassetteError as error:
             own.append(Problem(path, CORRUPT, error.what, error.next_step))
-    for finding in scan_files(list(problems), settings=settings).findings:
+    for finding in scan_files([path for path in paths if path.is_file()], settings=settings).findings:
         what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
         problems[finding.path].append(Problem(finding.path, SECRET, what, _TO_SCRUB, finding.line or None))
     for path, result in _rescrubbed_all(opened, settings).items():
@@ -110,7 +112,7 @@ _TO_SCRUB: Final = f"{_SCRUB} If the file was shared, replace the secrets in it.
 
 def _incomplete(path: Path) -> Iterator[Problem]:
     """Yield what an interrupted recording left beside the file."""
-    real = path.resolve()
+    real = Path(os.path.realpath(path))  # a link may lead to itself
     if writer_lock.is_held_elsewhere(real):
         return  # it is not interrupted
     part = part_of(real)

@@ -27,7 +27,7 @@ FAILURES: Final = frozenset(
     {
         *("TimeoutException", "ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout"),
         *("NetworkError", "ConnectError", "ReadError", "WriteError", "CloseError"),
-        *("RemoteProtocolError", "ProxyError"),
+        *("LocalProtocolError", "RemoteProtocolError", "ProxyError", "UnsupportedProtocol", "DecodingError"),
     }
 )
 # Recorded in place of a response when none came, so that stock vcrpy can load the file. No standard defines this
@@ -99,7 +99,8 @@ def encode(interaction: Interaction) -> bytes:
         uri, status = checked_uri(request.uri), checked_status(response.status)
     except ValueError as error:
         what = f"{request.method} cannot be recorded, because it could not be replayed: {error}."
-        raise CassetteError(what, "Correct the request, or make it without a cassette.", about="cassette") from None
+        next_step = "The answer, if there was one, is this error's `response`. Make such a call without a cassette."
+        raise CassetteError(what, next_step, about="cassette") from None
     item: dict[str, Any] = {
         "request": {
             "method": request.method,

@@ -12,6 +12,7 @@ from toolkit.cassettes.format.vcrpy_fields import form_pairs
 from toolkit.scrubbing.messages import RecordedRequest, header_value
 
 _BOUNDARY: Final = re.compile(r'boundary="?([^";,]+)"?', re.IGNORECASE)
+_DELIMITER: Final = re.compile(rb"--([^\r\n]{1,70})\r?\n")  # RFC 2046 section 5.1.1; for a header without a boundary
 _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
 _OPENINGS: Final = (b"{", b"[")
@@ -31,9 +32,10 @@ def canonical_body(request: RecordedRequest) -> Hashable:
             return "form", _form_fields(body.decode("utf-8"))
     except (ValueError, RecursionError):
         return body
-    boundary = _BOUNDARY.search(content_type)
-    if media_type.startswith("multipart/") and boundary:
-        return body.replace(boundary[1].encode(), b"boundary")
+    if media_type.startswith("multipart/"):
+        in_header, in_body = _BOUNDARY.search(content_type), _DELIMITER.match(body)
+        boundary = in_header[1].encode() if in_header else in_body and in_body[1]
+        return body.replace(boundary, b"boundary") if boundary else body
     return body
 
 

@@ -12,12 +12,13 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+import httpx
+
 from toolkit.cassettes.format.interactions import Interaction, is_uri
 from toolkit.cassettes.replay.bodies import canonical_body, typed_requests
 from toolkit.core.arguments import as_choice
 from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.vocabulary import Place, credential_kind
-from toolkit.transport.family import httpx
 
 OURS: Final = ("identity", "method", "scheme", "host", "port", "path", "query", "body")
 VCRPY_DEFAULT: Final = ("method", "scheme", "host", "port", "path", "query")

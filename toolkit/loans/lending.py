@@ -6,6 +6,8 @@ import ssl
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
+import httpx
+
 from toolkit.auth.authorizers import TokenAuthorizer
 from toolkit.auth.borrowed import BorrowedCredentials
 from toolkit.auth.credentials import KeyPair
@@ -15,7 +17,6 @@ from toolkit.core.document import CredentialKind, Environment, Interface
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.session.sending import transport_of
 from toolkit.session.session import AsyncSession, Session
-from toolkit.transport.family import httpx
 from toolkit.transport.flow import run
 from toolkit.transport.network import Network
 from toolkit.transport.pacing import Pace

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+import httpx
+
 from toolkit.cassettes.catalog.rescrubbing import placeholders_in
 from toolkit.cassettes.conversion import RECORDABLE, as_failure, header_list
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
@@ -18,7 +20,6 @@ from toolkit.core.errors import AccessError, SecretLeak
 from toolkit.core.escaping import excerpt
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_value
 from toolkit.scrubbing.vocabulary import COOKIE_HEADERS, Place, credential_kind
-from toolkit.transport.family import httpx
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette

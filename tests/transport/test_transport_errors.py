@@ -8,6 +8,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 
+import httpx
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -15,8 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
-from toolkit.transport.family import httpx
-from toolkit.transport.unreachable import as_toolkit_error, origin, unreachable
+from toolkit.transport.errors import as_toolkit_error, origin, unreachable
 
 
 @pytest.fixture

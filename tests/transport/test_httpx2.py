@@ -1,17 +1,17 @@
-"""Requests, answers and errors of httpx as those of httpx2, and the other way round, whichever the process chose."""
+"""Requests, answers and errors of httpx as those of httpx2, and the other way round."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import gzip
-import importlib
 import json
 import secrets
-import sys
 import traceback
 from types import SimpleNamespace
 
+import httpx
+import httpx2
 import pytest
 from bodies import body_class
 from hypothesis import given
@@ -21,14 +21,9 @@ import toolkit as tk
 from toolkit.cassettes.format.interactions import FAILURES
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import CassetteMiss, ConfigurationError, SecretLeak, Unreachable
-from toolkit.sweeps.plan import Plan
-from toolkit.transport import adapter
-from toolkit.transport.adapter import as_own_transport, in_family
-from toolkit.transport.family import FAMILIES, httpx, of_either, other_family
-from toolkit.transport.network import Network, as_timeout
+from toolkit.transport.httpx2 import as_httpx_transport, converted
 
-THEIRS = importlib.import_module(next(name for name in FAMILIES if name != httpx.__name__))
-EITHER = pytest.mark.parametrize("library", [httpx, THEIRS], ids=["own", "other"])
+EITHER = pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
 BOTH_WAYS = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 URL = "https://h.example/a"
 
@@ -69,7 +64,7 @@ def path(tmp_path):
 
 @BOTH_WAYS
 @EITHER
-@pytest.mark.parametrize("below", [httpx, THEIRS], ids=["own-below", "other-below"])
+@pytest.mark.parametrize("below", [httpx, httpx2], ids=["httpx-below", "httpx2-below"])
 def test_each_client_gets_its_own_types(path, library, below, is_async):
     """A client and the transport below the cassette each see their own library, while recording and in replay."""
     service = service_of(below)
@@ -92,7 +87,7 @@ def test_each_client_gets_its_own_types(path, library, below, is_async):
 def test_the_recording_does_not_tell_the_library(tmp_path):
     """A cassette is the same, whichever library recorded it and whichever sent the request."""
     texts = []
-    for number, (library, below) in enumerate([(a, b) for a in (httpx, THEIRS) for b in (httpx, THEIRS)]):
+    for number, (library, below) in enumerate([(a, b) for a in (httpx, httpx2) for b in (httpx, httpx2)]):
         cassette = tk.Cassette(tmp_path / f"{number}.yaml")
         send(library, cassette.transport(service_of(below)), headers={"User-Agent": "x", "Accept-Encoding": "gzip"})
         lines = cassette.path.read_text().splitlines()
@@ -121,7 +116,7 @@ def parts(message):
     is_whole=st.booleans(),
 )
 def test_there_and_back(method, target, headers, body, is_whole):
-    """A request and a response have the same parts in the other library, and again on the way back."""
+    """A request and a response have the same parts in httpx2, and again on the way back."""
 
     def content():
         return httpx.ByteStream(b"".join(body)) if is_whole else body_class(httpx)(body)
@@ -132,42 +127,35 @@ def test_there_and_back(method, target, headers, body, is_whole):
         lambda: httpx.Request(method, url, headers=headers, stream=content(), extensions=extensions),
         lambda: httpx.Response(200, headers=headers, stream=content(), extensions=extensions),
     ):
-        there, again = in_family(THEIRS, make()), in_family(httpx, in_family(THEIRS, make()))
-        assert isinstance(there, THEIRS.Request | THEIRS.Response)
+        there, again = converted(httpx2, make()), converted(httpx, converted(httpx2, make()))
+        assert isinstance(there, httpx2.Request | httpx2.Response)
         assert parts(there) == parts(again) == parts(make())
         assert isinstance(again.stream, httpx.ByteStream) is is_whole  # such a request can be sent again
-        assert in_family(httpx, again) is again
-
-
-def test_a_url_whose_parts_are_kept_otherwise(monkeypatch):
-    """A library that keeps the parts of a URL in another way gets its text."""
-    monkeypatch.setattr(adapter, "_url_parts", lambda _family: None)
-    converted = in_family(THEIRS, httpx.Request("GET", "https://h.example/a%20b?c=%2Fd"))
-    assert converted.url == THEIRS.URL("https://h.example/a%20b?c=%2Fd")
+        assert converted(httpx, again) is again
 
 
 @BOTH_WAYS
 @pytest.mark.parametrize("name", sorted(FAILURES))
 def test_failures_of_the_network(path, name, is_async):
     """A failure below is recorded and replayed, and each client gets it as an error, or the one, of its own."""
-    kind, raised = getattr(THEIRS, name), []
+    kind, raised = getattr(httpx2, name), []
 
     def fail(request):
         raised.append(kind("it broke", request=request))
         raise raised[-1]
 
-    for library, mode in ((httpx, "all"), (THEIRS, "all"), (httpx, "none"), (THEIRS, "none")):
-        below = None if mode == "none" else service_of(THEIRS, fail)
+    for library, mode in ((httpx, "all"), (httpx2, "all"), (httpx, "none"), (httpx2, "none")):
+        below = None if mode == "none" else service_of(httpx2, fail)
         with tk.Cassette(path, mode) as cassette, pytest.raises(getattr(library, name), match="it broke") as caught:
             send(library, cassette.transport(below), is_async=is_async)
         assert type(caught.value.request) is library.Request
-        assert (caught.value is raised[-1]) == (library is THEIRS and mode == "all")
+        assert (caught.value is raised[-1]) == (library is httpx2 and mode == "all")
 
 
 def test_an_error_keeps_what_it_says(path):
     """Type, notes, attributes and cause of an error stay; a class of a transport's own becomes the library's."""
 
-    class OwnTimeoutError(THEIRS.ReadTimeout):
+    class OwnTimeoutError(httpx2.ReadTimeout):
         pass
 
     reason = OSError("the reason")
@@ -179,7 +167,7 @@ def test_an_error_keeps_what_it_says(path):
         raise error from reason
 
     with pytest.raises(httpx.ReadTimeout, match="late") as caught:
-        send(httpx, tk.Cassette(path).transport(service_of(THEIRS, fail)))
+        send(httpx, tk.Cassette(path).transport(service_of(httpx2, fail)))
     assert type(caught.value) is httpx.ReadTimeout
     assert caught.value.__notes__ == ["a note"]
     assert caught.value.attempt == 3
@@ -190,10 +178,10 @@ def test_a_status_error_carries_its_response(path):
     """A transport that raises for a status gives an error with request and response of the client's library."""
 
     def refuse(request):
-        return THEIRS.Response(503, json={"why": "busy"}, request=request).raise_for_status()
+        return httpx2.Response(503, json={"why": "busy"}, request=request).raise_for_status()
 
     with pytest.raises(httpx.HTTPStatusError, match="503") as caught:
-        send(httpx, tk.Cassette(path).transport(service_of(THEIRS, refuse)))
+        send(httpx, tk.Cassette(path).transport(service_of(httpx2, refuse)))
     assert type(caught.value.response) is httpx.Response
     assert caught.value.response.json() == {"why": "busy"}
 
@@ -216,8 +204,8 @@ def test_a_leak_shows_the_response(path, is_async):
         return httpx.Response(200, headers=headers, stream=body_class(httpx)([packed]))
 
     with pytest.raises(SecretLeak) as caught:
-        send(THEIRS, tk.Cassette(path).transport(service_of(httpx, answer)), is_async=is_async)
-    assert type(caught.value.response) is THEIRS.Response
+        send(httpx2, tk.Cassette(path).transport(service_of(httpx, answer)), is_async=is_async)
+    assert type(caught.value.response) is httpx2.Response
     assert str(caught.value.response.request.url) == URL
 
 
@@ -225,8 +213,8 @@ def test_a_leak_shows_the_response(path, is_async):
 @EITHER
 def test_bodies_are_streams(path, library, is_async):
     """Parts pass as they come; a stream is closed once, cannot be read twice, and its errors are the client's."""
-    body = body_class(THEIRS)([b"one", b"two"], THEIRS.ReadError("it broke off"))
-    service = service_of(THEIRS, lambda _request: THEIRS.Response(200, stream=body))
+    body = body_class(httpx2)([b"one", b"two"], httpx2.ReadError("it broke off"))
+    service = service_of(httpx2, lambda _request: httpx2.Response(200, stream=body))
     transport, got = tk.Cassette(path).transport(service), []
 
     def reading():
@@ -252,7 +240,7 @@ def test_bodies_are_streams(path, library, is_async):
 
 
 @EITHER
-@pytest.mark.parametrize("below", [httpx, THEIRS], ids=["own-below", "other-below"])
+@pytest.mark.parametrize("below", [httpx, httpx2], ids=["httpx-below", "httpx2-below"])
 def test_bodies_are_left_at_once(path, library, below):
     """When a reader leaves an asynchronous body, all generators below end then, not when the loop collects them."""
     ended = []
@@ -280,7 +268,7 @@ def test_bodies_are_left_at_once(path, library, below):
 
 
 def test_event_streams(path):
-    """A stream of events that was left early replays event by event in the other library; reading on is a miss."""
+    """A stream of events that was left early replays event by event in httpx2; reading on is a miss."""
     events = [b"data: 1\n\n", b"data: 2\n\n", b"data: 3\n\n"]
 
     def answer(_request):
@@ -288,7 +276,7 @@ def test_event_streams(path):
         return httpx.Response(200, headers=headers, stream=body_class(httpx)(events))
 
     def first_two(transport):
-        with THEIRS.Client(transport=transport) as client, client.stream("GET", URL) as response:
+        with httpx2.Client(transport=transport) as client, client.stream("GET", URL) as response:
             parts = response.iter_bytes()
             return [next(parts), next(parts)]
 
@@ -297,7 +285,7 @@ def test_event_streams(path):
     assert first_two(replay) == events[:2]
     with (
         pytest.raises(CassetteMiss, match="closed early"),
-        THEIRS.Client(transport=replay) as client,
+        httpx2.Client(transport=replay) as client,
         client.stream("GET", URL) as response,
     ):
         list(response.iter_bytes())
@@ -321,18 +309,18 @@ def test_a_request_that_comes_in_parts(path, is_async):
 
     content = numbers_async() if is_async else numbers()
     transport = tk.Cassette(path).transport(service_of(httpx, answer))
-    response = send(THEIRS, transport, "POST", is_async=is_async, content=content, follow_redirects=True)
+    response = send(httpx2, transport, "POST", is_async=is_async, content=content, follow_redirects=True)
     assert response.content == b"1234"
-    assert [type(earlier) for earlier in response.history] == [THEIRS.Response]
+    assert [type(earlier) for earlier in response.history] == [httpx2.Response]
 
 
 def test_a_response_that_its_transport_read(path):
     """A compressed response that a transport has read already, perhaps to log it, arrives decoded."""
 
-    class Reading(THEIRS.BaseTransport):
+    class Reading(httpx2.BaseTransport):
         def handle_request(self, _request):
-            packed = body_class(THEIRS)([gzip.compress(b"[1, 2]")])
-            response = THEIRS.Response(200, headers={"Content-Encoding": "gzip", "X-A": "1"}, stream=packed)
+            packed = body_class(httpx2)([gzip.compress(b"[1, 2]")])
+            response = httpx2.Response(200, headers={"Content-Encoding": "gzip", "X-A": "1"}, stream=packed)
             response.read()
             return response
 
@@ -352,22 +340,22 @@ def test_extensions(path, library):
 
     def answer(request):
         request.extensions["trace"]("sent", {})
-        return THEIRS.Response(200, stream=body_class(THEIRS)([b"{}"]), extensions=extensions)
+        return httpx2.Response(200, stream=body_class(httpx2)([b"{}"]), extensions=extensions)
 
     for mode in ("once", "none"):
         with tk.Cassette(path, mode) as cassette:
-            transport = cassette.transport(service_of(THEIRS, answer))
+            transport = cassette.transport(service_of(httpx2, answer))
             response = send(library, transport, extensions={"trace": lambda event, _info: traced.append(event)})
         assert (response.http_version, response.reason_phrase) == ("HTTP/2", "Fine")
     assert traced == ["sent"]
 
 
 def test_a_transport_that_reads_the_request(path):
-    """A transport of the other library finds the body of a request read, as its own clients leave it."""
+    """A transport of httpx2 finds the body of a request read, as its own clients leave it."""
 
-    class Reading(THEIRS.BaseTransport):
+    class Reading(httpx2.BaseTransport):
         def handle_request(self, request):
-            return THEIRS.Response(200, content=request.content)
+            return httpx2.Response(200, content=request.content)
 
     with tk.Cassette(path) as cassette:
         assert send(httpx, cassette.transport(Reading()), "POST", content=b"body").content == b"body"
@@ -398,9 +386,9 @@ def test_the_transport_is_entered(path, library, is_async):
 
 
 def test_the_transport_is_closed():
-    """Closing ours closes that of the other library below, sync and async; a transport of neither is left as it is."""
+    """Closing ours closes that of httpx2 below, sync and async; a transport of neither is left as it is."""
 
-    class Closing(THEIRS.BaseTransport, THEIRS.AsyncBaseTransport):
+    class Closing(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         closed = 0
 
         def close(self):
@@ -410,13 +398,13 @@ def test_the_transport_is_closed():
             self.close()
 
     closing, plain = Closing(), SimpleNamespace(handle_request=print)
-    with as_own_transport(closing):
+    with as_httpx_transport(closing):
         pass
-    asyncio.run(as_own_transport(closing).aclose())
+    asyncio.run(as_httpx_transport(closing).aclose())
     assert closing.closed == 2
-    assert as_own_transport(plain) is plain
+    assert as_httpx_transport(plain) is plain
     own = httpx.MockTransport(print)
-    assert as_own_transport(own) is own
+    assert as_httpx_transport(own) is own
 
 
 def frames_of(error):
@@ -431,24 +419,24 @@ def frames_of(error):
 
 @BOTH_WAYS
 def test_a_session_above_the_other_library(settings, make_credentials, is_async):
-    """A session's calls, tokens and retries work through a transport of the other library; errors show no secret."""
+    """A session's calls, tokens and retries work through a transport of httpx2; errors show no secret."""
     asked, token = [], secrets.token_urlsafe(24)
 
     def answer(request):
         asked.append((request.url.path, request.headers.get("authorization")))
         if request.url.path.endswith("/token"):
-            return THEIRS.Response(200, json={"access_token": token, "expires_in": 800, "token_type": "Bearer"})
+            return httpx2.Response(200, json={"access_token": token, "expires_in": 800, "token_type": "Bearer"})
         if len(asked) < 4:
-            raise THEIRS.ConnectError("no way", request=request)
+            raise httpx2.ConnectError("no way", request=request)
         if len(asked) == 5:
-            return THEIRS.Response(200, stream=body_class(THEIRS)([b"["], THEIRS.ReadError("cut off", request=request)))
-        return THEIRS.Response(200, json=[{"id": "1"}])
+            return httpx2.Response(200, stream=body_class(httpx2)([b"["], httpx2.ReadError("cut off", request=request)))
+        return httpx2.Response(200, json=[{"id": "1"}])
 
     kind = tk.AsyncSession if is_async else tk.Session
     session = kind(
         credentials=make_credentials("broker-sandbox"),
         settings=settings,
-        transport=service_of(THEIRS, answer),
+        transport=service_of(httpx2, answer),
         retry=tk.Retry(tries=2, within=60),
         clock=ManualClock(),
     )
@@ -486,58 +474,25 @@ def test_a_transport_for_other_calls(settings, make_credentials, library):
 
 
 def test_tables_and_pages_of_either():
-    """tabulate and pages take responses and clients of the other library, for `for` and for `async for`."""
+    """tabulate and pages take responses and clients of httpx2, for `for` and for `async for`."""
 
     def answer(request):
         if request.url.path == "/gone":
-            raise THEIRS.ConnectError("no", request=request)
+            raise httpx2.ConnectError("no", request=request)
         number = int(request.url.params.get("page", 1))
         headers = {"Link": f'<{URL}?page={number + 1}>; rel="next"'} if number < 3 else {}
-        return THEIRS.Response(200, headers=headers, json=[{"id": number}])
+        return httpx2.Response(200, headers=headers, json=[{"id": number}])
 
-    service = service_of(THEIRS, answer)
-    client, client_async = THEIRS.Client(transport=service), THEIRS.AsyncClient(transport=service)
+    service = service_of(httpx2, answer)
+    client, client_async = httpx2.Client(transport=service), httpx2.AsyncClient(transport=service)
 
     async def all_pages():
         return [page async for page in tk.pages(client_async, URL)]
 
     assert list(tk.tabulate(tk.pages(client, URL))["id"]) == [1, 2, 3]
     pages = asyncio.run(all_pages())
-    assert {type(page) for page in pages} == {THEIRS.Response}
+    assert {type(page) for page in pages} == {httpx2.Response}
     assert list(tk.tabulate(pages)["id"]) == [1, 2, 3]
     assert list(tk.tabulate(pages[0])["id"]) == [1]
     with pytest.raises(Unreachable, match=r"h\.example cannot be reached"):
         list(tk.pages(client, "https://h.example/gone"))
-
-
-def test_classes_of_either():
-    """Names stand for the classes of both libraries, so that one `except` catches the errors of either."""
-    assert other_family() is THEIRS
-    assert of_either("Client") == (httpx.Client, THEIRS.Client)
-    with pytest.raises(of_either("TransportError")):
-        raise THEIRS.ReadTimeout("late")
-
-
-def test_nothing_is_adapted_without_the_other_library(monkeypatch):
-    """As long as nothing has imported the other library, it is not looked for."""
-    monkeypatch.delitem(sys.modules, THEIRS.__name__)
-    assert other_family() is None
-    assert of_either("Client") == (httpx.Client,)
-    assert as_own_transport(plain := SimpleNamespace(handle_request=print)) is plain
-
-
-def test_arguments_of_either():
-    """A session takes the timeout and the proxy of the other library."""
-    assert as_timeout(THEIRS.Timeout(5, pool=1)) == httpx.Timeout(5, pool=1)
-    with pytest.raises(ConfigurationError, match="The read timeout is -1"):
-        as_timeout(THEIRS.Timeout(5, read=-1))
-    assert Network(is_async=False, proxy=THEIRS.URL("http://proxy.example")).proxy == httpx.URL("http://proxy.example")
-
-
-def test_requests_of_a_sweep_are_of_either():
-    """The function of a sweep may return a request or a URL of the other library."""
-    client = httpx.Client(base_url="https://h.example")
-    for value in (THEIRS.Request("GET", "/a"), THEIRS.URL("/a"), (THEIRS.URL("/a"), {})):
-        request = Plan(client, lambda _key, value=value: value).request_of("1")
-        assert type(request) is httpx.Request
-        assert str(request.url) == URL

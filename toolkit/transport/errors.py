@@ -7,12 +7,13 @@ import ssl
 from collections.abc import Iterator
 from typing import Final
 
+import httpx
+
 from toolkit.core.errors import ServiceError, Unreachable
 from toolkit.core.words import NAME_UNKNOWN, NO_LISTENER, NO_PROXY, NO_TLS, PROXY_UNKNOWN
-from toolkit.transport.certificates import advice_of, refusal
-from toolkit.transport.family import httpx, of_either
+from toolkit.transport.certificates import refusal
 
-_PASSING: Final = ("TimeoutException", "NetworkError", "RemoteProtocolError")
+_PASSING: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
 _REASONS: Final = {
     "ConnectError": "no connection",
     "ConnectTimeout": "no connection in time",
@@ -34,8 +35,8 @@ _ADVICE_ELSE: Final = "Check the network, the proxy and the address; or replay a
 _NOT_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"})
 
 
-class ReplayAdvice(str):
-    """A note on an error that a cassette replayed: that it is a replay, and how to send the call again."""
+class Advice(str):
+    """A note on an error of httpx: what to do about it."""
 
     __slots__ = ()
 
@@ -59,21 +60,20 @@ def origin(url: httpx.URL) -> str:
 
 def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
     """Return the error for a failed connection to `what`."""
-    refused = refusal(error)
+    advice, refused = note_of(error, Advice), refusal(error)
     if refused is not None:
-        next_step = advice_of(error) or refused.next_step
-        return Unreachable(f"{what} shows {refused.what}.", next_step, about="verify", is_passing=False)
-    kind, reason, proxy = type(error).__name__, no_connection(error), _note(error, ProxyNote)
+        return Unreachable(f"{what} shows {refused.what}.", advice or refused.advice, about="verify", is_passing=False)
+    kind, reason, proxy = type(error).__name__, no_connection(error), note_of(error, ProxyNote)
     return Unreachable(
         f"{what} cannot be reached: {reason or _REASONS.get(kind, kind)}." + (f" {proxy}" if proxy else ""),
-        _note(error, ReplayAdvice) or _ADVICE.get(reason or kind, _ADVICE_ELSE),
-        is_passing=isinstance(error, of_either(*_PASSING)) and not is_lasting(error),
+        advice or _ADVICE.get(reason or kind, _ADVICE_ELSE),
+        is_passing=isinstance(error, _PASSING) and not is_lasting(error),
     )
 
 
 def as_toolkit_error(error: httpx.TransportError | httpx.DecodingError, url: httpx.URL) -> Unreachable | ServiceError:
     """Return the error for a call of the toolkit that got no response, or one that cannot be decoded."""
-    if isinstance(error, of_either("TransportError")):
+    if isinstance(error, httpx.TransportError):
         return unreachable(f"The service at {origin(url)}", error)
     return ServiceError(
         "The response of the service cannot be read: it is not encoded as its Content-Encoding says.",
@@ -88,16 +88,20 @@ def is_lasting(error: BaseException) -> bool:
 
 def no_connection(error: BaseException) -> str:
     """Return why there was no connection, one of NO_CONNECTION, or "" if the error does not tell."""
-    noted = _note(error, ReplayedReason)
-    if noted is not None:
+    noted = note_of(error, ReplayedReason)
+    if noted:
         return noted
-    causes = list(_causes(error))
-    has_proxy = _note(error, ProxyNote) is not None  # which is then what cannot be reached
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
+    has_proxy = bool(note_of(error, ProxyNote))  # which is then what cannot be reached
+    if any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
         return PROXY_UNKNOWN if has_proxy else NAME_UNKNOWN
-    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+    if any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error)):
         return NO_PROXY if has_proxy else NO_LISTENER
     return NO_TLS if _speaks_no_tls(error) else ""
+
+
+def note_of(error: BaseException, kind: type[str]) -> str:
+    """Return the note of a kind on an error, or ""."""
+    return next((note for note in getattr(error, "__notes__", ()) if isinstance(note, kind)), "")
 
 
 def _speaks_no_tls(error: BaseException) -> bool:
@@ -107,17 +111,12 @@ def _speaks_no_tls(error: BaseException) -> bool:
 def _causes(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and all that led to it; an asynchronous connection fails with a group, an error per address."""
     pending: list[BaseException | None] = [error]
-    seen: list[BaseException] = []
+    seen: set[int] = set()
     while pending:
         cause = pending.pop()
-        if cause is None or any(cause is other for other in seen):
+        if cause is None or id(cause) in seen:
             continue
-        seen.append(cause)
+        seen.add(id(cause))
         yield cause
         members = cause.exceptions if isinstance(cause, BaseExceptionGroup) else ()
         pending += [cause.__cause__ or cause.__context__, *members]
-
-
-def _note(error: BaseException, kind: type[str]) -> str | None:
-    """Return the note of a kind on an error, or None."""
-    return next((note for note in getattr(error, "__notes__", ()) if isinstance(note, kind)), None)

@@ -1,0 +1,279 @@
+"""Clients and transports of httpx2, which large SDKs bring: converted here, and nowhere else.
+
+Everything inside the toolkit is httpx's. What comes from outside passes one of these:
+
+- `answer` and `answer_async`: a client of httpx2 calls a transport of ours.
+- `as_httpx_transport`: a transport of httpx2 stands below ours.
+- `as_httpx_error` and `classes`: code that sends requests with a client of either library.
+
+Bodies stay streams: each part is passed on as it comes. An error of a transport of httpx2 reaches a client of httpx2 as
+the very object that was raised; a client of httpx gets the error of the same name, with the original as its cause.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Final, Self
+
+import httpx
+
+from toolkit.core.arguments import has_methods, wrong_type
+from toolkit.core.errors import CassetteError
+from toolkit.transport.flow import chunks_of
+
+_BODY_HEADERS: Final = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
+
+
+def classes(*names: str) -> tuple[type[Any], ...]:
+    """Return the classes of these names in httpx, and in httpx2 if anything has imported it."""
+    httpx2 = _httpx2()
+    return tuple(getattr(library, name) for library in (httpx, httpx2) if library for name in names)
+
+
+def answer(request: Any, handle: Callable[[httpx.Request], httpx.Response]) -> Any:
+    """Answer a request of a client of httpx2 with a function that answers requests of httpx.
+
+    Args:
+        request: the request. Its body is read, so that the client can send it again after a redirect.
+        handle: answers a request of httpx.
+    """
+    request.read()
+    with _errors_of(_library_of(request), request):
+        return converted(_library_of(request), handle(converted(httpx, request)), request)
+
+
+async def answer_async(request: Any, handle: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> Any:
+    """Answer a request of an asynchronous client of httpx2; otherwise as `answer`."""
+    await request.aread()
+    with _errors_of(_library_of(request), request):
+        return converted(_library_of(request), await handle(converted(httpx, request)), request)
+
+
+def as_httpx_transport(transport: Any, *, is_async: bool | None = None) -> Any:
+    """Return a transport for requests of httpx: the one given, or one that converts if it is of httpx2.
+
+    Args:
+        transport: the transport.
+        is_async: the calls that it has to take, True for asynchronous ones; None if a client decides that later.
+
+    Raises:
+        ConfigurationError: if it is not a transport, or not one for such calls.
+    """
+    takes = {False: has_methods(transport, "handle_request"), True: has_methods(transport, "handle_async_request")}
+    if is_async is not None and takes[not is_async] and not takes[is_async]:
+        kind, session = ("an asynchronous", "Session") if is_async else ("a synchronous", "AsyncSession")
+        raise wrong_type("transport", f"{kind} transport", transport, f"tk.{session} takes this one.")
+    if not any(takes.values()):
+        raise wrong_type("transport", "a transport of httpx or httpx2", transport, "Leave it out for the network.")
+    is_httpx2 = isinstance(transport, classes("BaseTransport", "AsyncBaseTransport")) and not isinstance(
+        transport, httpx.BaseTransport | httpx.AsyncBaseTransport
+    )
+    return _Httpx2Transport(transport) if is_httpx2 else transport
+
+
+class UpperTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """A transport over another one of either library, which a client enters and closes with it.
+
+    Args:
+        below: the transport for synchronous calls.
+        below_async: the transport for asynchronous calls.
+    """
+
+    def __init__(self, below: Any, below_async: Any) -> None:
+        # One for the other kind of calls is neither entered nor closed.
+        self._held = below if isinstance(below, classes("BaseTransport")) else httpx.BaseTransport()
+        is_async = isinstance(below_async, classes("AsyncBaseTransport"))
+        self._held_async = below_async if is_async else httpx.AsyncBaseTransport()
+
+    def __enter__(self) -> Self:
+        self._held.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._held.__exit__(*error)  # type: ignore[arg-type]
+
+    def close(self) -> None:
+        self._held.close()
+
+    async def __aenter__(self) -> Self:
+        await self._held_async.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._held_async.__aexit__(*error)  # type: ignore[arg-type]
+
+    async def aclose(self) -> None:
+        await self._held_async.aclose()
+
+
+class _Httpx2Transport(UpperTransport):
+    """A transport of httpx2, for requests of httpx."""
+
+    def __init__(self, transport: Any) -> None:
+        super().__init__(transport, transport)
+        self._transport = transport
+        self._library = _httpx2()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        with _errors_of(httpx):  # without the request, which may hold credentials
+            response = self._transport.handle_request(converted(self._library, request))
+        return converted(httpx, response)  # type: ignore[no-any-return]
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        with _errors_of(httpx):
+            response = await self._transport.handle_async_request(converted(self._library, request))
+        return converted(httpx, response)  # type: ignore[no-any-return]
+
+
+def as_httpx_error(error: Any) -> Any:
+    """Return the error of httpx with the name and message of an error of httpx2; one of httpx as it is."""
+    name = _name_in(httpx, error)
+    return error if name is None else _converted_error(httpx, name, error, None)
+
+
+def converted(library: Any, message: Any, request: Any = None) -> Any:
+    """Return a request or response as one of a library.
+
+    Extensions are shared with the original, so that a note on either is a note on both.
+
+    Args:
+        library: httpx or httpx2.
+        message: the request or response.
+        request: of a response, the request that it answers, for errors while its body is read.
+    """
+    if isinstance(message, library.Request | library.Response):
+        return message
+    headers, stream = _body_of(library, message, request)
+    if hasattr(message, "status_code"):
+        result = library.Response(message.status_code, headers=headers, stream=stream)
+    else:
+        result = library.Request(message.method, str(message.url), headers=headers, stream=stream)
+        if isinstance(stream, library.ByteStream):
+            result.read()  # a transport may look at its content
+    result.extensions = message.extensions
+    return result
+
+
+def _httpx2() -> Any | None:
+    """Return httpx2, or None as long as nothing has imported it."""
+    module = sys.modules.get("httpx2")
+    return None if module is httpx else module  # they are one module after httpx2.alias_httpx()
+
+
+def _library_of(message: Any) -> Any:
+    return httpx if isinstance(message, httpx.Request | httpx.Response) else _httpx2()
+
+
+def _body_of(library: Any, message: Any, request: Any) -> tuple[list[tuple[bytes, bytes]], Any]:
+    """Return the headers and the body of a message for a library, the body as it is sent: encoded, and unread."""
+    headers = message.headers.raw
+    if isinstance(message.stream, classes("ByteStream")):
+        return headers, library.ByteStream(b"".join(message.stream))
+    content = getattr(message, "_content", None)
+    if content is None or not getattr(message, "is_stream_consumed", False):
+        return headers, _stream_class(library)(message.stream, request)
+    # A transport read the body, so only the decoded form is left.
+    kept = [(name, value) for name, value in headers if name.lower() not in _BODY_HEADERS]
+    return [*kept, (b"Content-Length", b"%d" % len(content))], library.ByteStream(content)
+
+
+class _Body:
+    """The body of a message of one library, as the other reads it.
+
+    Args:
+        stream: the body.
+        request: the request that it answers, for errors; None for the body of a request.
+    """
+
+    library: Any
+
+    def __init__(self, stream: Any, request: Any) -> None:
+        self._stream = stream
+        self._request = request
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _errors_of(self.library, self._request):
+            yield from self._stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _errors_of(self.library, self._request):
+            async with chunks_of(self._stream) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+
+    def close(self) -> None:
+        with _errors_of(self.library, self._request):
+            self._stream.close()
+
+    async def aclose(self) -> None:
+        with _errors_of(self.library, self._request):
+            await self._stream.aclose()
+
+
+@cache
+def _stream_class(library: Any) -> Any:
+    """Return the class of bodies that a library takes for its own, in sync and in async clients."""
+    return type("ConvertedStream", (_Body, library.SyncByteStream, library.AsyncByteStream), {"library": library})
+
+
+@contextmanager
+def _errors_of(library: Any, request: Any = None) -> Iterator[None]:
+    """Raise errors of the other library as those of this one.
+
+    Args:
+        library: the library whose errors the caller knows.
+        request: the request of that library which they are about; without it they have none, and a client sets its own.
+    """
+    try:
+        yield
+    except CassetteError as error:
+        if error.response is not None:
+            error.response = _read_response(library, error.response, request)
+        raise
+    except Exception as error:
+        name = _name_in(library, error)
+        if name is None:
+            raise
+        original: Any = error.__cause__  # if the error was converted on its way here
+        is_same = isinstance(original, getattr(library, name)) and original.args == error.args
+        if is_same and not hasattr(original, "response"):
+            original._request = request  # noqa: SLF001 - its own may have been sent with credentials
+            raise original from original.__cause__
+        raise _converted_error(library, name, error, request) from error
+
+
+def _converted_error(library: Any, name: str, error: Any, request: Any) -> Any:
+    """Return an error with the message, notes and other attributes of an error of the other library."""
+    kind = getattr(library, name)
+    result = kind.__new__(kind, *error.args)  # constructors differ, and set nothing but `args` and these attributes
+    result.__dict__.update(vars(error), _request=request)
+    if "_request" in vars(error):
+        error._request = request  # noqa: SLF001 - as above
+    if getattr(error, "response", None) is not None:
+        result.response = _read_response(library, error.response, request)
+    return result
+
+
+def _read_response(library: Any, response: Any, request: Any) -> Any:
+    """Return the response that an error carries as one of a library, with its body read if it was read."""
+    result = converted(library, response, request)
+    if result is not response:
+        if request is not None:
+            result.request = request
+        if getattr(response, "_content", None) is not None:
+            result.read()
+    return result
+
+
+def _name_in(library: Any, error: object) -> str | None:
+    """Return the class that an error of the other library has in this one; None for any other error."""
+    for kind in type(error).__mro__:
+        origin = kind.__module__.partition(".")[0]
+        if origin == library.__name__:
+            return None
+        if origin in ("httpx", "httpx2") and hasattr(library, kind.__name__):
+            return kind.__name__
+    return None
