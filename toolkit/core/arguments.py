@@ -46,9 +46,8 @@ def as_choice(value: object, choices: Iterable[C], *, about: str) -> C:
     if not isinstance(value, str):
         raise UnknownName(wrong_type(about, "a text", value, "").what, listed, about=about)
     likely = nearest(value[:LONGEST_QUOTE].casefold(), names)
-    # A long text that begins like a name may be a secret, named after the choice.
-    longest = max(LONGEST_QUOTE, len(likely or "") + _SLIP)
-    quoted = f" {excerpt(value)!r}" if len(value) < longest else ""
+    # Only what looks like a misspelt choice is shown: anything else may be a secret, even if it begins like one.
+    quoted = f" {excerpt(value)!r}" if likely and len(value) < len(likely) + _SLIP else ""
     raise UnknownName(
         f"{about}{quoted} is not known.", f"Did you mean {likely}? {listed}" if likely else listed, about=about
     )
