@@ -60,15 +60,8 @@ def test_find_project(project, marker):
     below.mkdir(parents=True)
     assert find_project(below) == project
     assert find_project(project) == project
-
-
-def test_find_project_nearest(project):
-    """Of several projects the nearest counts."""
-    (project / "toolkit.toml").touch()
-    inner = project / "inner"
-    inner.mkdir()
-    (inner / "pyproject.toml").touch()
-    assert find_project(inner) == inner
+    (below.parent / "pyproject.toml").touch()
+    assert find_project(below) == below.parent
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
@@ -84,18 +77,13 @@ def test_find_project_stays_in_the_repository(project, kind):
     assert find_project(below) == project / "repository"
 
 
-def test_find_project_stays_below_home(project, home):
-    """The home folder is not the project of the folders in it."""
-    (home / "toolkit.toml").touch()
-    assert find_project(project) == project
-
-
-def test_find_project_from_home(home):
-    """A search that starts in the home folder stays there."""
+def test_find_project_from_home(project, home):
+    """A search that starts in the home folder stays there, which is not the project of the folders in it."""
     (home.parent / "toolkit.toml").touch()
     assert find_project(home) == home
     (home / "toolkit.toml").touch()
     assert find_project(home) == home
+    assert find_project(project) == project
 
 
 def test_find_project_with_linked_home(project, home, monkeypatch):

@@ -4,7 +4,6 @@ import contextlib
 import errno
 import gc
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -61,11 +60,6 @@ def test_dropped(tmp_path):
     assert try_lock(tmp_path / "a.lock") is not None
 
 
-def test_locks_of_different_files(tmp_path):
-    """Each file has its own lock."""
-    assert [try_lock(tmp_path / f"{number}.lock") is not None for number in range(3)] == [True] * 3
-
-
 def test_processes(tmp_path):
     """Only one process at a time has the lock."""
     file = tmp_path / "a.lock"
@@ -76,17 +70,6 @@ def test_processes(tmp_path):
     with holder(file) as (_, report):
         assert report == "busy"
     lock.release()
-
-
-@posix
-def test_killed(tmp_path):
-    """The lock of a killed process is free."""
-    file = tmp_path / "a.lock"
-    with holder(file) as (process, report):
-        assert report == "held"
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        assert try_lock(file) is not None
 
 
 def test_threads(tmp_path):
