@@ -26,7 +26,6 @@ from toolkit.notebook.panel.choices import (
     first_environment,
     first_mode,
     is_for_visitors,
-    mode_choices,
 )
 from toolkit.notebook.panel.fields import FIELDS, make_credentials
 
@@ -54,17 +53,6 @@ def test_every_environment_is_offered_with_its_holder():
     """Every environment is offered, with its holder in the words of the service document."""
     assert ("paper · paper account", "paper") in environment_choices()
     assert [value for _, value in environment_choices()] == list(Environment)
-
-
-def test_every_mode_is_offered_online_and_replay_only_offline(monkeypatch):
-    """All modes are offered online, replay alone offline; visitors may only call or replay the named cassette."""
-    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
-    assert [value for _, value in mode_choices()] == list(Mode)
-    assert [value for _, value in mode_choices(for_visitors=True)] == [Mode.LIVE]
-    assert [value for _, value in mode_choices(named="tour", for_visitors=True)] == [Mode.LIVE, Mode.REPLAY]
-    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
-    assert [value for _, value in mode_choices()] == [Mode.REPLAY]
-    assert [value for _, value in mode_choices(for_visitors=True)] == [Mode.REPLAY]
 
 
 def test_a_panel_starts_with_what_needs_least(settings, monkeypatch):
@@ -132,13 +120,6 @@ def test_typed_texts_become_credentials_without_the_space_around_them():
     made = make_credentials(CredentialKind.KEY_PAIR, Environment.PAPER, texts, name="desk")
     assert isinstance(made, KeyPair)
     assert (made.key_id, made.secret_key, made.name) == (Secret("key-id-1"), Secret("secret-key-1"), "desk")
-
-
-def test_a_missing_key_is_refused():
-    """The error for a missing key says what to do on the panel."""
-    texts = {"client_id": Secret("id"), "private_key": Secret("  ")}
-    with pytest.raises(ConfigurationError, match="The private key is missing"):
-        make_credentials(CredentialKind.CLIENT_KEY, Environment.BROKER_SANDBOX, texts, name="desk")
 
 
 def pem(key, form=PrivateFormat.PKCS8, encryption=None):

@@ -17,7 +17,6 @@ from toolkit.notebook.panel.connection import connect
 from toolkit.notebook.panel.display import (
     SHOWN,
     Facts,
-    account_html,
     facts_of,
     problem_html,
     recent_calls_html,
@@ -71,27 +70,6 @@ def test_a_replay_says_when_it_was_recorded():
     shown = summary_html(REPLAY)
     assert '12 interactions, recorded <time datetime="2026-05-12T09:30:00.000000Z">12 May 2026</time>' in shown
     assert "sandbox broker partner, as recorded" in shown
-
-
-def test_a_live_session_of_a_real_account_carries_a_badge():
-    """The summary and the plain text of a real account carry a badge; a replay reaches no account."""
-    assert "real account" in summary_html(LIVE)
-    assert summary_text(LIVE) == "live · real account · calls the service"
-    assert "real account" in account_html(Environment.BROKER_LIVE, Mode.RECORD)
-    assert account_html(Environment.PAPER, Mode.LIVE) == ""
-    replay = replace(LIVE, mode=Mode.REPLAY, cassette="tour.yaml")
-    shown = account_html(replay.environment, replay.mode) + summary_html(replay) + summary_text(replay)
-    assert "real account" not in shown
-
-
-def test_a_closed_session():
-    """The status, the summary and the plain text of a closed session say so, and offer nothing to call."""
-    closed = replace(LIVE, is_closed=True)
-    assert status_text(closed) == "This session is closed. Press Connect to open another."
-    assert summary_text(closed).endswith("calls the service · closed")
-    assert "closed</span>" in summary_html(closed)
-    assert "session.trading" not in summary_html(closed)
-    assert Elements(recent_calls_html(calls_table([]), closed)).words == "No calls."
 
 
 def test_the_status_is_one_line():
@@ -204,8 +182,9 @@ def test_paths_are_escaped_and_shortened():
 
 
 def test_a_session_without_calls_says_how_to_make_one():
-    """Without calls, one line says so, and names the session as the notebook does."""
+    """Without calls, one line says so, and names the session as the notebook does, unless it is closed."""
     assert Elements(recent_calls_html(calls_table([]), DESK)).words == (
         "No calls yet; for one, run desk.session.accounts()."
     )
     assert Elements(recent_calls_html(calls_table([]), replace(DESK, name=""))).words == "No calls yet."
+    assert Elements(recent_calls_html(calls_table([]), replace(DESK, is_closed=True))).words == "No calls."
