@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.serialization import (
     NoEncryption,
     PrivateFormat,
 )
-from keyring.backend import KeyringBackend
 from keyring.backends import null
+from memory_keyring import MemoryKeyring
 from typer.testing import CliRunner
 
 import toolkit as tk
@@ -30,25 +30,6 @@ from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, UnsafeAddress
 
 KEY = ec.generate_private_key(ec.SECP256R1())
-
-
-class MemoryKeyring(KeyringBackend):
-    """A working keyring in memory."""
-
-    priority = 5
-
-    def __init__(self):
-        super().__init__()
-        self.entries = {}
-
-    def get_password(self, service, username):
-        return self.entries.get((service, username))
-
-    def set_password(self, service, username, password):
-        self.entries[service, username] = password
-
-    def delete_password(self, service, username):
-        del self.entries[service, username]
 
 
 @pytest.fixture(autouse=True)
@@ -685,13 +666,9 @@ def test_tracebacks_show_no_local_variables():
     assert app.pretty_exceptions_show_locals is False
 
 
-@pytest.mark.parametrize("command", ["add", "list", "test", "allow", "remove"])
-def test_help(command):
-    """The help of each command has examples; that of `add` explains why no option takes a secret."""
-    output = run(command, "--help")
-    assert f"toolkit credentials {command}" in output
-    if command == "add":
-        assert "history of the shell" in re.sub(r"\s+", " ", output)
+def test_help():
+    """The help of `add` explains why no option takes a secret."""
+    assert "history of the shell" in re.sub(r"\s+", " ", run("add", "--help"))
 
 
 def test_credentials_command_import_is_light():

@@ -122,22 +122,6 @@ def test_failed_token_request(results_of, service, broken):
         assert len(service.token_requests) == 1
 
 
-def test_unreachable_interface(results_of, service):
-    """An unreachable interface is explained, and the other interface is still called."""
-
-    def answer(request):
-        if "trading" in request.url.host:
-            raise httpx.ConnectTimeout("slow", request=request)
-        return service.reply({})
-
-    service.answer = answer
-    results = results_of("paper")
-    assert results["trading"].works is False
-    assert "no connection in time" in results["trading"].meaning
-    assert results["trading"].status is None
-    assert results["market_data"].works
-
-
 def test_missing_addresses(results_of, settings):
     """Interfaces without an address are not called, and the result says what to set."""
 
