@@ -62,12 +62,6 @@ def test_rows_on_one_side():
     ]
 
 
-def test_columns_on_one_side():
-    """A column on one side only differs wherever it has a value."""
-    left, right = tabulate([{"id": 1, "x": 1}, {"id": 2, "x": None}]), tabulate([{"id": 1}, {"id": 2, "y": "new"}])
-    assert listed(compare(left, right)) == [(1, "x", 1, None), (2, "y", None, "new")]
-
-
 @given(RECORDS)
 def test_a_table_equals_itself(records):
     """A table equals itself, in any order of rows and columns, and with columns of objects."""

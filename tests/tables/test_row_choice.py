@@ -16,20 +16,6 @@ ACCOUNTS = [
 ]
 
 
-def test_rows_without_a_path():
-    """A list gives its members; any other value is one row."""
-    assert choose_rows([1, {"a": 2}, None]).records == [1, {"a": 2}, None]
-    assert choose_rows({"a": 1}).records == [{"a": 1}]
-    assert choose_rows("text").records == ["text"]
-
-
-def test_child_rows_carry_their_parents():
-    """The rows of a nested list carry the keys of the record around them, by the name of its list."""
-    rows = choose_rows(ACCOUNTS, "positions")
-    assert [row["symbol"] for row in rows.records] == ["X", "Y", "Z"]
-    assert rows.carried == {("parent", "id"): ["a", "a", "e"], ("parent", "account_number"): ["01", "01", "05"]}
-
-
 def test_a_path_through_an_envelope():
     """A path may begin at the envelope or at its records; rows do not carry keys of the envelope."""
     page = {"accounts": ACCOUNTS, "next": None, "request_id": 7}
@@ -37,14 +23,6 @@ def test_a_path_through_an_envelope():
     assert named.records == unnamed.records
     assert list(named.carried) == [("accounts", "id"), ("accounts", "account_number")]
     assert choose_rows(page, "accounts") == Rows(ACCOUNTS)
-
-
-def test_grandchildren():
-    """Rows carry the identity of every record around them."""
-    value = {"id": 1, "groups": [{"number": 2, "lots": [{"n": 3}]}, {"number": 4, "lots": [{"n": 5}, {"n": 6}]}]}
-    assert choose_rows(value, "groups.lots") == Rows(
-        [{"n": 3}, {"n": 5}, {"n": 6}], {("parent", "id"): [1, 1, 1], ("groups", "number"): [2, 4, 4]}
-    )
 
 
 def test_lists_of_the_same_name():

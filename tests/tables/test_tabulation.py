@@ -321,9 +321,11 @@ def test_minus_zero(numbers, others):
 
 
 @pytest.mark.usefixtures("_way")
-def test_half_a_surrogate_pair_in_a_key():
-    """A key that UTF-8 cannot encode becomes a column, in both ways of reading."""
-    assert list(tabulate(json.dumps([{"p": "x", "a\ud800": "q"}] * 3)).columns) == ["p", "a\ufffd"]
+def test_half_a_surrogate_pair():
+    """A key and a text that UTF-8 cannot encode are shown with U+FFFD, in both ways of reading."""
+    table = tabulate(json.dumps([{"p": "x\ud800", "a\ud800": "q"}] * 3))
+    assert list(table.columns) == ["p", "a\ufffd"]
+    assert set(table["p"]) == {"x\ufffd"}
 
 
 @pytest.mark.usefixtures("_way")
@@ -346,6 +348,9 @@ def test_nanoseconds():
     with pytest.warns(UserWarning, match="beyond the microsecond were dropped: 'at'"):
         assert tabulate([record])["at"].tolist() == [pd.Timestamp("2026-05-12 09:30:00.123456", tz="UTC")]
     assert tabulate([record], dtypes={"at": "str"})["at"].tolist() == [record["at"]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tabulate([{"at": "2026-05-12T09:30:00.123456000Z"}])
 
 
 @pytest.mark.usefixtures("_way")
@@ -375,6 +380,8 @@ def test_wrong_arguments():
         tabulate([{"a": [1]}], records=3)
     assert caught.value.about == "records"
     assert tabulate(b"null").shape == (1, 0)
+    with pytest.raises(TabulationError, match="too many digits"):
+        tabulate([{"id": 10**5000}])
 
 
 @pytest.mark.usefixtures("_way")
