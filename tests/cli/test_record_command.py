@@ -145,7 +145,6 @@ def test_unreachable_service(run, service, file):
         (["http://user:pass@broker-sandbox.example.com/v1"], "user name or password"),
         (["//example.org/v1/a"], "not a path of the service"),
         (["v1/a"], "not a path of the service"),
-        ([""], "not a path of the service"),
         (["/v1/\n"], "not a path of the service"),
         (["/v1/a", "--interface", "auth"], "interface 'auth' cannot be recorded"),
         (["/v1/a", "--interface", "trading"], "has no trading interface"),

@@ -124,7 +124,6 @@ def test_load_other_encoding(project):
         ('header_prefix = "ACME"\n\n[addresses\n', "line 3"),
         ("[addresses]\nauth = https://auth.example.com\n", "line 2"),
         ('[addresses]\nauth = "a"\nauth = "b"\n', "line 3"),
-        ("[addresses]\n\nauth\n", "line 3"),
         ("header_prefix = 'ACME", "end of document"),
     ],
 )
@@ -154,9 +153,7 @@ def test_malformed_file(project, text, line):
         ('addresses = "https://a.example"', ["must be a table", "trading_live"]),
         ("[addresses]\nauth = 5", ["The address auth is int, not text."]),
         ('[addresses]\nauth = "auth.example.com"', ["The address auth is not an address"]),
-        ('[addresses]\nauth = ""', ["The address auth is not an address"]),
         ('header_prefix = "X Y"', ["The header prefix 'X Y' cannot start a header name."]),
-        ("header_prefix = 5", ["The header prefix 5 cannot start a header name."]),
         ("cassettes = 5", ["The cassettes folder is int, not a path."]),
         ('scrubbing = "names"', ["scrubbing must be a table", "json_paths"]),
         ('[scrubbing]\nname = ["pin"]', ["Unknown rule 'name' of scrubbing", "Did you mean names?"]),
@@ -215,7 +212,6 @@ def test_variable_replaces_a_malformed_address(project):
     [
         ("TOOLKIT_AUTH_SANBOX_URL", "TOOLKIT_AUTH_SANDBOX_URL"),
         ("TOOLKIT_TRADING_URL", "TOOLKIT_TRADING_LIVE_URL"),
-        ("TOOLKIT_AUTH_URI", "TOOLKIT_AUTH_URL"),
         ("TOOLKIT_HEADER_PREFX", "TOOLKIT_HEADER_PREFIX"),
         ("TOOLKIT_CASSETTE", "TOOLKIT_CASSETTES"),
         ("TOOLKIT_OFLINE", "TOOLKIT_OFFLINE"),

@@ -37,7 +37,6 @@ TYPED = FIELDS[CredentialKind.CLIENT_SECRET]
     ("error", "place"),
     [
         (TokenRefused("refused", status=401), "client_secret"),
-        (TokenRefused("refused", status=400), "client_secret"),
         (TokenRefused("out of order", status=503), "connect"),
         (TokenResponseInvalid("a login page"), "environment"),
         (ServiceError("refused", status=403), "client_secret"),
