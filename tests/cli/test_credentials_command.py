@@ -42,28 +42,22 @@ def system_keyring():
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
+def home(home, monkeypatch):
     """Give the test a home folder, no TOOLKIT_* variables, and a terminal wide enough for tables."""
-    folder = tmp_path / "home"
-    folder.mkdir()
     for variable in [name for name in os.environ if name.startswith("TOOLKIT_")]:
         monkeypatch.delenv(variable)
-    for variable in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(variable, str(folder))
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr("platformdirs.user_config_dir", lambda name, appauthor=None: str(folder / ".config" / name))
-    return folder
+    monkeypatch.setattr("platformdirs.user_config_dir", lambda name, appauthor=None: str(home / ".config" / name))
+    return home
 
 
 @pytest.fixture(autouse=True)
-def project(home, monkeypatch):
+def project(project, monkeypatch):
     """Make a project with all addresses the working directory."""
-    folder = home / "project"
-    folder.mkdir()
     lines = [f'{name} = "https://{name.replace("_", "-")}.example.com"' for name in ADDRESS_NAMES]
-    (folder / "toolkit.toml").write_text("\n".join(["[addresses]", *lines]))
-    monkeypatch.chdir(folder)
-    return folder
+    (project / "toolkit.toml").write_text("\n".join(["[addresses]", *lines]))
+    monkeypatch.chdir(project)
+    return project
 
 
 class Person:
@@ -183,14 +177,6 @@ def test_malformed_answer(person, project):
     assert "Cannot read the file of the private key" in run("add", "fund", "-e", "broker-live", "--kind", "client-key")
     person.types("\u00e9", "\u00e9", "\u00e9", "PK-1234567")
     assert "outside ASCII" in refusal("add", "other", "-e", "live")
-
-
-def test_missing_address(person, project):
-    """`add` says once which address is missing, and that the credentials have to be allowed to go there later."""
-    (project / "toolkit.toml").write_text('[addresses]\ntrading_paper = "https://trading-paper.example.com"\n')
-    _, output = add_pair(person)
-    assert output.count("market_data is not set.") == 1
-    assert "`toolkit credentials allow mine --environment paper` once" in output
 
 
 def test_addresses_are_printed_before_asking(person, project, monkeypatch):

@@ -5,13 +5,10 @@ from __future__ import annotations
 import secrets
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
 from toolkit.auth.credentials import ClientSecret, KeyPair
 from toolkit.auth.profiles.fields import Profile
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 from toolkit.notebook.panel.choices import (
@@ -120,32 +117,6 @@ def test_typed_texts_become_credentials_without_the_space_around_them():
     made = make_credentials(CredentialKind.KEY_PAIR, Environment.PAPER, texts, name="desk")
     assert isinstance(made, KeyPair)
     assert (made.key_id, made.secret_key, made.name) == (Secret("key-id-1"), Secret("secret-key-1"), "desk")
-
-
-def pem(key, form=PrivateFormat.PKCS8, encryption=None):
-    return key.private_bytes(Encoding.PEM, form, encryption or NoEncryption()).decode()
-
-
-@pytest.mark.parametrize("form", [PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL])
-@pytest.mark.parametrize("broken", [lambda text: text.replace("\n", ""), lambda text: text.replace("\n", "\\n")])
-def test_a_key_gets_its_line_breaks_back(form, broken):
-    """A key that lost its line breaks in a one-line field or variable is read all the same."""
-    for key in (ec.generate_private_key(ec.SECP256R1()), rsa.generate_private_key(65537, 2048)):
-        text = pem(key, form)
-        texts = {"client_id": Secret("id"), "private_key": Secret(broken(text))}
-        made = make_credentials(CredentialKind.CLIENT_KEY, Environment.BROKER_LIVE, texts, name="desk")
-        assert made.secrets()
-
-
-def test_an_encrypted_key_is_recognized():
-    """An encrypted key is recognized with and without its line breaks."""
-    key = rsa.generate_private_key(65537, 2048)
-    for form in (PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL):
-        text = pem(key, form, BestAvailableEncryption(b"passphrase"))
-        for given in (text, text.replace("\n", "")):
-            texts = {"client_id": Secret("id"), "private_key": Secret(given)}
-            with pytest.raises(ConfigurationError, match="encrypted with a passphrase"):
-                make_credentials(CredentialKind.CLIENT_KEY, Environment.BROKER_LIVE, texts, name="desk")
 
 
 @pytest.mark.parametrize(

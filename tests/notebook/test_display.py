@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from html.parser import HTMLParser
 
 from hypothesis import given
 from hypothesis import strategies as st
+from pages import Page
 
 from toolkit.core.document import CredentialKind, Environment, Interface
 from toolkit.core.ledger import Authorization, Call
@@ -46,23 +46,6 @@ LIVE = Facts(
 )
 
 
-class Elements(HTMLParser):
-    """The elements of a text, their attributes, and the words between them."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.attributes, self.words = [], set(), ""
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_data(self, data):
-        self.words += data
-
-
 def test_a_replay_says_when_it_was_recorded():
     """Status, summary and plain text of a replay say when it was recorded; the page adds the age."""
     assert status_text(REPLAY) == "Replaying tour.yaml. Nothing is sent, and no credentials are needed."
@@ -94,7 +77,7 @@ def test_a_live_token_is_counted_down_by_the_page_only():
     assert 'aria-valuenow="82"' in replayed
     live = summary_html(replace(REPLAY, mode=Mode.LIVE, cassette="", recorded_at=None, token="", token_number=1))
     assert "data-counting" in live
-    assert "left" not in Elements(live).words
+    assert "left" not in Page(live).words
     assert "none yet" in summary_html(REPLAY)
     assert "the key pair goes with every call" in summary_html(LIVE)
 
@@ -103,7 +86,7 @@ def test_a_problem_is_announced():
     """A screen reader announces a problem when it appears."""
     shown = problem_html(PanelProblem("cassette", "What.", "What next."))
     assert 'role="alert"' in shown
-    assert Elements(shown).words == "What.What next."
+    assert Page(shown).words.split() == "What. What next.".split()
 
 
 @given(
@@ -113,12 +96,12 @@ def test_a_problem_is_announced():
 def test_foreign_text_stays_text(text):
     """Names of cassettes and texts of servers are shown as text, without elements and invisible characters."""
     plain, hostile = (
-        Elements(problem_html(PanelProblem("", "x", "x"))),
-        Elements(problem_html(PanelProblem("", text, "x"))),
+        Page(problem_html(PanelProblem("", "x", "x"))),
+        Page(problem_html(PanelProblem("", text, "x"))),
     )
     assert (hostile.tags, hostile.attributes) == (plain.tags, plain.attributes)
     facts = replace(REPLAY, cassette=text, who=text)
-    plain, hostile = Elements(summary_html(replace(REPLAY, cassette="x", who="x"))), Elements(summary_html(facts))
+    plain, hostile = Page(summary_html(replace(REPLAY, cassette="x", who="x"))), Page(summary_html(facts))
     assert (hostile.tags, hostile.attributes) == (plain.tags, plain.attributes)
     assert not set("\x1b\u202e\u200b") & set(html.unescape(summary_html(facts) + summary_text(facts)))
 
@@ -183,8 +166,7 @@ def test_paths_are_escaped_and_shortened():
 
 def test_a_session_without_calls_says_how_to_make_one():
     """Without calls, one line says so, and names the session as the notebook does, unless it is closed."""
-    assert Elements(recent_calls_html(calls_table([]), DESK)).words == (
-        "No calls yet; for one, run desk.session.accounts()."
-    )
-    assert Elements(recent_calls_html(calls_table([]), replace(DESK, name=""))).words == "No calls yet."
-    assert Elements(recent_calls_html(calls_table([]), replace(DESK, is_closed=True))).words == "No calls."
+    words = "No calls yet; for one, run desk.session.accounts() ."
+    assert Page(recent_calls_html(calls_table([]), DESK)).words.split() == words.split()
+    assert Page(recent_calls_html(calls_table([]), replace(DESK, name=""))).words == "No calls yet. "
+    assert Page(recent_calls_html(calls_table([]), replace(DESK, is_closed=True))).words == "No calls. "

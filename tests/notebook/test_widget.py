@@ -98,6 +98,15 @@ def test_refused_credentials_leave_nothing_open(open_panel, service):
     assert accepted.status.endswith("Calls are recorded to take.yaml.")
 
 
+def test_a_key_that_lost_its_line_breaks_connects(open_panel, service):
+    """A pasted key without its line breaks connects."""
+    credentials = service.credentials["sandbox-key"]
+    user = open_panel("broker-sandbox")
+    user.choose("credentials", "new client key")
+    user.connect(credentials.client_id, private_key_pem(credentials).replace("\n", ""))
+    assert user.status.startswith("Connected.")
+
+
 @pytest.mark.parametrize(
     ("kind", "texts", "field", "words"),
     [

@@ -70,8 +70,3 @@ def test_distinct_names(names):
     assert len(set(result)) == len(result) == len(names)
     for index, (name, chosen) in enumerate(zip(names, result, strict=True)):
         assert chosen == name if name not in names[:index] else chosen.startswith(f"{name} (")
-
-
-def test_distinct_names_of_other_columns():
-    """A new name is never the name of another column."""
-    assert distinct(["a", "a", "a (2)"]) == ["a", "a (3)", "a (2)"]

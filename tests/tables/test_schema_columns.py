@@ -171,6 +171,7 @@ def test_values_that_fit(values, kind, expected):
         ([True, 1], pa.bool_(), 1, "an integer"),
         (["2026-05-12T09:30:00Z", "2026-05-12T09:30:00"], pa.timestamp("us", "UTC"), 1, "text"),
         (["2026-05-12", "2026-05-12T09:30:00Z"], pa.timestamp("us"), 1, "text"),
+        (["2026-05-12", "2026-02-30"], pa.timestamp("us"), 1, "text"),
         (["2026-05-12T09:30:00Z", "2026-05-12T09:30:00.5Z"], pa.timestamp("s", "UTC"), 1, "text"),
         (["2026-05-12", "2026-05-12 09:30:00"], pa.date32(), 1, "text"),
         ([1_778_578_200], pa.timestamp("us", "UTC"), 0, "an integer"),
