@@ -402,13 +402,6 @@ def test_list(person, project, home, monkeypatch):
     assert "No profile exists for broker-sandbox" in run("list", "-e", "broker-sandbox")
 
 
-def test_empty_list():
-    """An empty list suggests what to do next."""
-    output = run("list")
-    assert "toolkit credentials add default --environment paper" in output
-    assert "toolkit practice" in output
-
-
 def test_remove(person):
     """After a confirmation, the credentials are gone."""
     add_pair(person)

@@ -13,7 +13,6 @@ from toolkit.local.folders import (
     belongs_to_stranger,
     current_project,
     find_project,
-    how_to_name_project,
 )
 from toolkit.local.settings import Settings
 from toolkit.local.user_folders import cache_folder, config_folder
@@ -340,14 +339,3 @@ def test_project_of_the_notebook(project, elsewhere, monkeypatch, program):
 def test_notebook_that_is_not_there(elsewhere, name):
     """A name that is not the path of a file says nothing."""
     assert current_project({"JPY_SESSION_NAME": name}) == elsewhere
-
-
-def test_how_to_name_project(project, elsewhere, monkeypatch):
-    """Advice is given only to those who are in no project."""
-    assert str(elsewhere) in how_to_name_project()
-    monkeypatch.setenv("TOOLKIT_PROJECT", str(project))
-    assert how_to_name_project() == ""
-    monkeypatch.delenv("TOOLKIT_PROJECT")
-    (project / "toolkit.toml").touch()
-    monkeypatch.chdir(project)
-    assert how_to_name_project() == ""

@@ -424,6 +424,11 @@ def test_missing_address_outside_a_project(home, monkeypatch):
         Settings.load(environ={}).address("auth")
     for text in (str(elsewhere), "TOOLKIT_PROJECT", "papermill --cwd"):
         assert text in caught.value.next_step
+    monkeypatch.setenv("TOOLKIT_PROJECT", str(home))
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load(environ={}).address("auth")
+    assert "papermill" not in caught.value.next_step
+    monkeypatch.delenv("TOOLKIT_PROJECT")
     (elsewhere / "pyproject.toml").touch()
     with pytest.raises(ConfigurationError) as caught:
         Settings.load(environ={}).address("auth")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import http.server
 import json
 import re
 import secrets
 import textwrap
-import threading
 from dataclasses import replace
 
 import pandas as pd
@@ -21,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_der_private_key,
 )
 from ipywidgets.widgets.widget import _instances as all_widgets
+from recordings import serve
 
 import toolkit
 from toolkit.auth.credentials import KeyPair
@@ -846,15 +845,29 @@ def test_a_page_that_never_greeted_may_have_no_fields(open_panel):
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[2J"
 
 
+class HostileService(http.server.BaseHTTPRequestHandler):
+    """Answers with status and body by path, and with markup to all other paths."""
+
+    def do_GET(self):
+        status, body = self.server.replies.get(self.path, (404, HOSTILE))
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json" if body.startswith("{") else "text/html")
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *_):
+        pass
+
+
 def test_markup_of_a_server_is_shown_as_text(settings, service, open_panel, monkeypatch):
     """Error bodies and paths are shown without elements and invisible characters."""
-    replies = {"/v2/account": (500, HOSTILE)}
-    with refusing_server(replies) as address:
-        hostile = replace(settings, addresses={**settings.addresses, "trading_paper": address})
+    with serve(HostileService) as running:
+        running.replies = {"/v2/account": (500, HOSTILE)}
+        hostile = replace(settings, addresses={**settings.addresses, "trading_paper": running.url})
         user = open_panel(None, service.credentials["paper"], settings=hostile)
         user.press()
         words = user.words("connect")
-        replies["/v2/account"] = (200, json.dumps({"account_number": HOSTILE, "status": HOSTILE}))
+        running.replies["/v2/account"] = (200, json.dumps({"account_number": HOSTILE, "status": HOSTILE}))
         user.press()
         user.panel.session.trading.get("/<img src=x onerror=alert(1)>")
         user.panel._after_cell(None)
@@ -863,29 +876,3 @@ def test_markup_of_a_server_is_shown_as_text(settings, service, open_panel, monk
     assert "toolkit-calls" in shown
     for text in (words, shown):
         assert not [mark for mark in ("<script", "<img", "\u202e", "\x1b") if mark in text]
-
-
-@contextlib.contextmanager
-def refusing_server(replies):
-    """Run a hostile service: status and body by path, markup for all other paths."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            status, body = replies.get(self.path, (404, HOSTILE))
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json" if body.startswith("{") else "text/html")
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
