@@ -87,11 +87,19 @@ def test_a_refused_secret_is_shown_beside_its_field(open_panel, service, capsys)
     assert caught.value.next_step == PRESS
 
 
-def test_refused_credentials_leave_nothing_open(open_panel, service):
-    """A refused attempt holds no cassette: the next one, in another panel, records to the same file."""
+def test_refused_credentials_leave_nothing_open(open_panel, service, monkeypatch):
+    """A refused attempt closes its sessions and holds no cassette: the next one records to the same file."""
+    opened, make = [], Session.__init__
+
+    def note(session, *arguments, **options):
+        opened.append(session)
+        make(session, *arguments, **options)
+
+    monkeypatch.setattr(Session, "__init__", note)
     refused = open_panel("broker-sandbox", cassette="take")
     refused.connect(service.credentials["sandbox-secret"].client_id, secrets.token_hex(20))
     assert "refused the credentials" in refused.words("client_secret")
+    assert [session.is_closed for session in opened] == [True, True]
     accepted = open_panel(None, service.credentials["sandbox-secret"], "take")
     accepted.press()
     assert accepted.status.endswith("Calls are recorded to take.yaml.")
