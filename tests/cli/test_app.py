@@ -14,8 +14,6 @@ import toolkit as tk
 from toolkit import cli
 from toolkit.cli.terminal import escape_what_is_not_encoded
 
-COMMANDS = ("demo", "practice", "record", "lab")
-
 
 class Result(NamedTuple):
     """The result of a command."""
@@ -129,15 +127,6 @@ def test_environment_that_is_not_activated(run: Run, tmp_path: Path, monkeypatch
         output = "".join(map(str, run(*arguments, typed=toolkit)[1:]))
         assert f"{toolkit} {expected}" in output
         assert not re.search(r"(?<!/)toolkit (credentials|lab|keys|record)\b", output), output
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_help_has_examples(command: str, run: Run) -> None:
-    """The help of each command shows how to use it."""
-    result = run(command, "--help")
-    assert result.status == 0
-    assert "Examples" in result.stdout
-    assert f"toolkit {command}" in result.stdout
 
 
 @pytest.mark.parametrize("command", ["", "record", "verify", "scan", "credentials add", "cassettes prune", "keys new"])

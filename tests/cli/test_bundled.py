@@ -23,11 +23,6 @@ def test_bundled_files_contain_no_secret() -> None:
         assert scan([bundled_folder(kind) / name for name in names]) == []
 
 
-def test_first_notebook_is_bundled() -> None:
-    """The notebook that `toolkit lab` opens is bundled."""
-    assert bundled.TOUR_NOTEBOOK in NOTEBOOKS
-
-
 def test_every_cassette_of_a_notebook_is_bundled() -> None:
     """Every bundled cassette is replayed by a notebook, and the list has all notebooks of the folder."""
     sources = "".join(

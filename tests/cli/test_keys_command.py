@@ -190,10 +190,3 @@ def test_bad_passphrase(answers, words, tmp_path, monkeypatch):
     assert caught.value.__context__ is None
     assert "QXZ" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_help():
-    """The help shows how it is used."""
-    output = run("--help")
-    assert "Examples" in output
-    assert "toolkit keys new" in output

@@ -61,8 +61,9 @@ def test_accounts_call(run, service, file):
 
 
 def test_other_paths(run, service, file):
-    """Paths are read with their queries, at the interface of the accounts call or another one."""
-    assert "recorded 3 interactions, replayed 0" in run("mine", "/v1/a?x=%20 y", "/v1/b").output
+    """Paths and full URLs are read with their queries, at the interface of the accounts call or another one."""
+    own = "https://broker-sandbox.example.com/v1/b"
+    assert "recorded 3 interactions, replayed 0" in run("mine", "/v1/a?x=%20 y", own).output
     assert sent(service) == [f"GET broker-sandbox.example.com{path}" for path in ("/v1/a?x=%20%20y", "/v1/b")]
     service.requests.clear()
     run("other", "/v2/quotes", "--interface", "market_data")
@@ -144,7 +145,6 @@ def test_unreachable_service(run, service, file):
         (["http://user:pass@broker-sandbox.example.com/v1"], "user name or password"),
         (["//example.org/v1/a"], "not a path of the service"),
         (["v1/a"], "not a path of the service"),
-        ([""], "not a path of the service"),
         (["/v1/\n"], "not a path of the service"),
         (["/v1/a", "--interface", "auth"], "interface 'auth' cannot be recorded"),
         (["/v1/a", "--interface", "trading"], "has no trading interface"),
@@ -166,9 +166,3 @@ def test_offline(run, monkeypatch):
     """While offline nothing is recorded, and the error says why."""
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     assert "TOOLKIT_OFFLINE is set" in run("mine").exception.what
-
-
-def test_address_of_its_own(run, service):
-    """A full URL at the interface's own address is like its path."""
-    run("mine", "https://broker-sandbox.example.com/v1/a")
-    assert sent(service) == ["GET broker-sandbox.example.com/v1/a"]

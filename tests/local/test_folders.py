@@ -13,7 +13,6 @@ from toolkit.local.folders import (
     belongs_to_stranger,
     current_project,
     find_project,
-    how_to_name_project,
 )
 from toolkit.local.settings import Settings
 from toolkit.local.user_folders import cache_folder, config_folder
@@ -60,15 +59,8 @@ def test_find_project(project, marker):
     below.mkdir(parents=True)
     assert find_project(below) == project
     assert find_project(project) == project
-
-
-def test_find_project_nearest(project):
-    """Of several projects the nearest counts."""
-    (project / "toolkit.toml").touch()
-    inner = project / "inner"
-    inner.mkdir()
-    (inner / "pyproject.toml").touch()
-    assert find_project(inner) == inner
+    (below.parent / "pyproject.toml").touch()
+    assert find_project(below) == below.parent
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
@@ -84,18 +76,13 @@ def test_find_project_stays_in_the_repository(project, kind):
     assert find_project(below) == project / "repository"
 
 
-def test_find_project_stays_below_home(project, home):
-    """The home folder is not the project of the folders in it."""
-    (home / "toolkit.toml").touch()
-    assert find_project(project) == project
-
-
-def test_find_project_from_home(home):
-    """A search that starts in the home folder stays there."""
+def test_find_project_from_home(project, home):
+    """A search that starts in the home folder stays there, which is not the project of the folders in it."""
     (home.parent / "toolkit.toml").touch()
     assert find_project(home) == home
     (home / "toolkit.toml").touch()
     assert find_project(home) == home
+    assert find_project(project) == project
 
 
 def test_find_project_with_linked_home(project, home, monkeypatch):
@@ -352,14 +339,3 @@ def test_project_of_the_notebook(project, elsewhere, monkeypatch, program):
 def test_notebook_that_is_not_there(elsewhere, name):
     """A name that is not the path of a file says nothing."""
     assert current_project({"JPY_SESSION_NAME": name}) == elsewhere
-
-
-def test_how_to_name_project(project, elsewhere, monkeypatch):
-    """Advice is given only to those who are in no project."""
-    assert str(elsewhere) in how_to_name_project()
-    monkeypatch.setenv("TOOLKIT_PROJECT", str(project))
-    assert how_to_name_project() == ""
-    monkeypatch.delenv("TOOLKIT_PROJECT")
-    (project / "toolkit.toml").touch()
-    monkeypatch.chdir(project)
-    assert how_to_name_project() == ""

@@ -4,7 +4,6 @@ import contextlib
 import errno
 import gc
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -27,16 +26,23 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs pipes, owners and s
 
 
 @contextlib.contextmanager
-def holder(file):
-    """Start another process that tries to take the lock; yield it and its report, "held" or "busy"."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    with process:
+def running(program, file, **options):
+    """Start another process with the path of a lock; yield it and the first line that it prints."""
+    command = [sys.executable, "-c", program, str(file)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options) as process:
         try:
             yield process, process.stdout.readline().strip()
         finally:
             process.kill()
+
+
+def in_threads(act):
+    """Call a function in many threads, and wait for all of them."""
+    threads = [threading.Thread(target=act) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def test_one_at_a_time(tmp_path):
@@ -61,32 +67,16 @@ def test_dropped(tmp_path):
     assert try_lock(tmp_path / "a.lock") is not None
 
 
-def test_locks_of_different_files(tmp_path):
-    """Each file has its own lock."""
-    assert [try_lock(tmp_path / f"{number}.lock") is not None for number in range(3)] == [True] * 3
-
-
 def test_processes(tmp_path):
-    """Only one process at a time has the lock."""
+    """Only one process at a time has the lock, and that of a killed process is free."""
     file = tmp_path / "a.lock"
-    with holder(file) as (_, report):
+    with running(HOLD, file) as (_, report):
         assert report == "held"
         assert try_lock(file) is None
     lock = try_lock(file)
-    with holder(file) as (_, report):
+    with running(HOLD, file) as (_, report):
         assert report == "busy"
     lock.release()
-
-
-@posix
-def test_killed(tmp_path):
-    """The lock of a killed process is free."""
-    file = tmp_path / "a.lock"
-    with holder(file) as (process, report):
-        assert report == "held"
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        assert try_lock(file) is not None
 
 
 def test_threads(tmp_path):
@@ -98,11 +88,7 @@ def test_threads(tmp_path):
         start.wait()
         locks_taken.append(try_lock(file))
 
-    threads = [threading.Thread(target=take) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(take)
     (lock,) = [lock for lock in locks_taken if lock is not None]
     releasing = threading.Thread(target=lock.release)
     releasing.start()
@@ -115,11 +101,7 @@ def test_released_by_many(tmp_path, monkeypatch):
     lock = try_lock(tmp_path / "a.lock")
     closed, close = [], os.close
     monkeypatch.setattr("os.close", lambda descriptor: closed.append(descriptor) or close(descriptor))
-    threads = [threading.Thread(target=lock.release) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lock.release)
     assert len(closed) == 1
 
 
@@ -167,10 +149,8 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "ready\n"
+    with running(program, file) as (process, report):
+        assert report == "ready"
         assert try_lock(file) is None
         process.kill()
         process.wait()
@@ -183,10 +163,8 @@ def test_a_program_that_was_started_does_not_hold_it(tmp_path):
     file = tmp_path / "a.lock"
     lock = try_lock(file)
     program = "import sys; print('started', flush=True); sys.stdin.read()"
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, close_fds=False
-    ) as process:
-        assert process.stdout.readline() == "started\n"
+    with running(program, file, close_fds=False) as (_, report):
+        assert report == "started"
         (descriptor,) = lock._descriptors
         os.close(descriptor)  # without unlocking, as when the holder is killed
         lock._descriptors.clear()

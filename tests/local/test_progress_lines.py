@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import pty
 import subprocess
@@ -10,8 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolkit.local.progress_lines import LoopStatus, duration_text, line_here
 
@@ -30,13 +27,6 @@ def test_while_a_loop_runs_it_tells_counts_and_times(status: LoopStatus, text: s
     assert status.running_text() == text
 
 
-def test_a_line_stays_when_a_loop_ends() -> None:
-    """The line of a finished or stopped loop says how many items were done."""
-    assert LoopStatus(250, 250, 80.0, "accounts").finished_text() == "accounts: 250 in 80 s"
-    assert LoopStatus(12, 100, 3.0).finished_text() == "12 in 3.0 s"
-    assert LoopStatus(37, 250, 12.0, "accounts").stopped_text() == "accounts: stopped after 37 of 250, 12 s"
-
-
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
@@ -52,15 +42,6 @@ def test_a_line_stays_when_a_loop_ends() -> None:
 def test_durations_have_a_handy_unit(seconds: float, text: str) -> None:
     """Durations have about two significant figures and a fitting unit."""
     assert duration_text(seconds) == text
-
-
-@given(st.integers(1, 10**6), st.integers(0, 10**6), st.floats(0.001, 10**6))
-def test_the_remaining_time_follows_the_pace(done: int, more: int, elapsed: float) -> None:
-    """Elapsed and remaining time add up to the pace times the total, and nothing remains at the end."""
-    remaining = LoopStatus(done, done + more, elapsed).remaining
-    assert remaining is not None
-    assert math.isclose(elapsed + remaining, elapsed / done * (done + more), rel_tol=1e-9)
-    assert LoopStatus(done, done, elapsed).remaining == 0
 
 
 def test_without_standard_error_there_is_no_line(monkeypatch: pytest.MonkeyPatch) -> None:

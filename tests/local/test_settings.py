@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from pages import Page, shown
 
 from toolkit.core.document import ADDRESS_NAMES
-from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.local.settings import Settings
-from toolkit.local.variables import is_offline, variable_name
+from toolkit.local.variables import is_offline
 
 TOML = """\
 header_prefix = "ACME"
@@ -79,14 +79,6 @@ def test_load_sharing(project):
     assert (Settings().publish, Settings().stale_after_days, dict(Settings().scan)) == (None, None, {})
 
 
-def test_load_nothing(project):
-    """Without a file and variables, settings have no addresses, and defaults for the rest."""
-    settings = load(project)
-    assert settings.addresses == {}
-    assert settings.header_prefix == "SVC"
-    assert settings.cassettes_folder == project / "cassettes"
-
-
 def test_load_process_environment(project, monkeypatch):
     """By default the variables and the working directory of the process are used."""
     monkeypatch.chdir(project)
@@ -105,24 +97,11 @@ def test_load_path(project, home):
 
 
 def test_load_missing_path(project):
-    """A missing file given by path is an error that names it."""
-    with pytest.raises(ConfigurationError) as caught:
-        Settings.load(project / "other.toml", environ={})
-    assert str(project / "other.toml") in str(caught.value)
-
-
-def test_load_unreadable_path(project):
-    """A folder given as settings file is an error that names it."""
-    with pytest.raises(ConfigurationError, match="Cannot read") as caught:
-        Settings.load(project, environ={})
-    assert str(project) in str(caught.value)
-
-
-def test_load_homeless_path():
-    """A path in an unknown home folder is an error."""
-    with pytest.raises(ConfigurationError, match="home folder does not exist") as caught:
-        Settings.load("~nobody-of-that-name/toolkit.toml", environ={})
-    assert caught.value.about == "path"
+    """A missing file given by path, or a folder in its place, is an error that names it."""
+    for path in (project / "other.toml", project):
+        with pytest.raises(ConfigurationError) as caught:
+            Settings.load(path, environ={})
+        assert str(path) in str(caught.value)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
@@ -145,7 +124,6 @@ def test_load_other_encoding(project):
         ('header_prefix = "ACME"\n\n[addresses\n', "line 3"),
         ("[addresses]\nauth = https://auth.example.com\n", "line 2"),
         ('[addresses]\nauth = "a"\nauth = "b"\n', "line 3"),
-        ("[addresses]\n\nauth\n", "line 3"),
         ("header_prefix = 'ACME", "end of document"),
     ],
 )
@@ -175,9 +153,7 @@ def test_malformed_file(project, text, line):
         ('addresses = "https://a.example"', ["must be a table", "trading_live"]),
         ("[addresses]\nauth = 5", ["The address auth is int, not text."]),
         ('[addresses]\nauth = "auth.example.com"', ["The address auth is not an address"]),
-        ('[addresses]\nauth = ""', ["The address auth is not an address"]),
         ('header_prefix = "X Y"', ["The header prefix 'X Y' cannot start a header name."]),
-        ("header_prefix = 5", ["The header prefix 5 cannot start a header name."]),
         ("cassettes = 5", ["The cassettes folder is int, not a path."]),
         ('scrubbing = "names"', ["scrubbing must be a table", "json_paths"]),
         ('[scrubbing]\nname = ["pin"]', ["Unknown rule 'name' of scrubbing", "Did you mean names?"]),
@@ -231,23 +207,15 @@ def test_variable_replaces_a_malformed_address(project):
     assert load(project, {"TOOLKIT_AUTH_URL": "https://auth.example.com"}).address("auth")
 
 
-@given(st.sampled_from(ADDRESS_NAMES))
-def test_each_variable(name):
-    """Each address has its variable."""
-    settings = Settings.load(environ={f"TOOLKIT_{name.upper()}_URL": "https://a.example"})
-    assert settings.addresses[name] == "https://a.example"
-    assert variable_name(name) == f"TOOLKIT_{name.upper()}_URL"
-
-
 @pytest.mark.parametrize(
     ("variable", "meant"),
     [
         ("TOOLKIT_AUTH_SANBOX_URL", "TOOLKIT_AUTH_SANDBOX_URL"),
         ("TOOLKIT_TRADING_URL", "TOOLKIT_TRADING_LIVE_URL"),
-        ("TOOLKIT_AUTH_URI", "TOOLKIT_AUTH_URL"),
         ("TOOLKIT_HEADER_PREFX", "TOOLKIT_HEADER_PREFIX"),
         ("TOOLKIT_CASSETTE", "TOOLKIT_CASSETTES"),
         ("TOOLKIT_OFLINE", "TOOLKIT_OFFLINE"),
+        ("TOOLKIT_VERFIY", "TOOLKIT_VERIFY"),
     ],
 )
 def test_misspelt_variable(project, variable, meant):
@@ -282,12 +250,6 @@ def test_missing_address(project):
     assert 'auth_sandbox = "https://..." under [addresses]' in message
     assert "TOOLKIT_AUTH_SANDBOX_URL, which is not read from .env" in message
     assert str(project / "toolkit.toml") in message
-
-
-def test_address():
-    """An address is returned in its parts."""
-    address = Settings({"auth": "https://auth.example.com:8443/x/"}).address("auth")
-    assert (address.origin.host, address.origin.port, address.prefix) == ("auth.example.com", 8443, "/x")
 
 
 @given(
@@ -360,20 +322,13 @@ def test_cassettes_folder(project, home):
     assert Settings(project=Path("relative")).cassettes_folder == Path.cwd() / "relative" / "cassettes"
 
 
-@pytest.mark.parametrize("value", ["1", "true", "YES", " on "])
+@pytest.mark.parametrize("value", ["1", "true", "YES", " on ", None, "", "0", "False", "no", "off"])
 def test_offline(monkeypatch, value):
-    """TOOLKIT_OFFLINE takes the usual forms of yes."""
-    monkeypatch.setenv("TOOLKIT_OFFLINE", value)
-    assert is_offline() is True
-
-
-@pytest.mark.parametrize("value", [None, "", "0", "False", "no", "off"])
-def test_online(monkeypatch, value):
-    """TOOLKIT_OFFLINE unset, empty or no means online."""
+    """TOOLKIT_OFFLINE takes the usual forms of yes and no; unset or empty means online."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     if value is not None:
         monkeypatch.setenv("TOOLKIT_OFFLINE", value)
-    assert is_offline() is False
+    assert is_offline() is (value in ("1", "true", "YES", " on "))
 
 
 def test_offline_malformed(monkeypatch):
@@ -381,16 +336,6 @@ def test_offline_malformed(monkeypatch):
     monkeypatch.setenv("TOOLKIT_OFFLINE", "ja")
     with pytest.raises(ConfigurationError, match="TOOLKIT_OFFLINE is 'ja'"):
         is_offline()
-
-
-@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
-def test_any_text_in_a_variable(text):
-    """Whatever a variable holds, settings load or raise a ToolkitError."""
-    environ = {"TOOLKIT_AUTH_URL": text, "TOOLKIT_HEADER_PREFIX": text}
-    try:
-        Settings.load(environ=environ)
-    except ToolkitError as error:
-        assert error.next_step  # noqa: PT017 - both outcomes are right
 
 
 def test_display(settings):
@@ -469,11 +414,6 @@ def test_verify_is_not_turned_off(project, value):
             Settings(verify=wrong)
 
 
-def test_misspelt_verify_variable(project):
-    """A misspelt variable is an error, not a missing setting."""
-    assert "TOOLKIT_VERIFY" in refusal(project, {"TOOLKIT_VERFIY": "system"})
-
-
 def test_missing_address_outside_a_project(home, monkeypatch):
     """The error says where it looked and how to name the project; within a project it does not."""
     elsewhere = home / "elsewhere"
@@ -484,6 +424,11 @@ def test_missing_address_outside_a_project(home, monkeypatch):
         Settings.load(environ={}).address("auth")
     for text in (str(elsewhere), "TOOLKIT_PROJECT", "papermill --cwd"):
         assert text in caught.value.next_step
+    monkeypatch.setenv("TOOLKIT_PROJECT", str(home))
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load(environ={}).address("auth")
+    assert "papermill" not in caught.value.next_step
+    monkeypatch.delenv("TOOLKIT_PROJECT")
     (elsewhere / "pyproject.toml").touch()
     with pytest.raises(ConfigurationError) as caught:
         Settings.load(environ={}).address("auth")

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import ipywidgets
 import pytest
+from IPython.core.events import EventManager, available_events
 from ipywidgets.widgets.widget import _instances as all_widgets
 
 from toolkit.core.document import ADDRESS_NAMES
@@ -127,6 +129,15 @@ def open_panel(settings):
     yield open_one
     for panel in opened:
         panel.close()
+
+
+@pytest.fixture
+def shell(monkeypatch):
+    """Give the panel a notebook: a shell with the variables of the user, and events of cells."""
+    made = SimpleNamespace(user_ns={})
+    made.events = EventManager(made, available_events)
+    monkeypatch.setattr("toolkit.core.user_code.shell", lambda: made)
+    return made
 
 
 @pytest.fixture

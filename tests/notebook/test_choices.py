@@ -5,13 +5,10 @@ from __future__ import annotations
 import secrets
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
 from toolkit.auth.credentials import ClientSecret, KeyPair
 from toolkit.auth.profiles.fields import Profile
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 from toolkit.notebook.panel.choices import (
@@ -26,7 +23,6 @@ from toolkit.notebook.panel.choices import (
     first_environment,
     first_mode,
     is_for_visitors,
-    mode_choices,
 )
 from toolkit.notebook.panel.fields import FIELDS, make_credentials
 
@@ -54,17 +50,6 @@ def test_every_environment_is_offered_with_its_holder():
     """Every environment is offered, with its holder in the words of the service document."""
     assert ("paper · paper account", "paper") in environment_choices()
     assert [value for _, value in environment_choices()] == list(Environment)
-
-
-def test_every_mode_is_offered_online_and_replay_only_offline(monkeypatch):
-    """All modes are offered online, replay alone offline; visitors may only call or replay the named cassette."""
-    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
-    assert [value for _, value in mode_choices()] == list(Mode)
-    assert [value for _, value in mode_choices(for_visitors=True)] == [Mode.LIVE]
-    assert [value for _, value in mode_choices(named="tour", for_visitors=True)] == [Mode.LIVE, Mode.REPLAY]
-    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
-    assert [value for _, value in mode_choices()] == [Mode.REPLAY]
-    assert [value for _, value in mode_choices(for_visitors=True)] == [Mode.REPLAY]
 
 
 def test_a_panel_starts_with_what_needs_least(settings, monkeypatch):
@@ -132,37 +117,6 @@ def test_typed_texts_become_credentials_without_the_space_around_them():
     made = make_credentials(CredentialKind.KEY_PAIR, Environment.PAPER, texts, name="desk")
     assert isinstance(made, KeyPair)
     assert (made.key_id, made.secret_key, made.name) == (Secret("key-id-1"), Secret("secret-key-1"), "desk")
-
-
-def test_a_missing_key_is_refused():
-    """The error for a missing key says what to do on the panel."""
-    texts = {"client_id": Secret("id"), "private_key": Secret("  ")}
-    with pytest.raises(ConfigurationError, match="The private key is missing"):
-        make_credentials(CredentialKind.CLIENT_KEY, Environment.BROKER_SANDBOX, texts, name="desk")
-
-
-def pem(key, form=PrivateFormat.PKCS8, encryption=None):
-    return key.private_bytes(Encoding.PEM, form, encryption or NoEncryption()).decode()
-
-
-@pytest.mark.parametrize("form", [PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL])
-def test_a_key_without_line_breaks(form):
-    """A key that lost its line breaks in a one-line field is read all the same."""
-    for key in (ec.generate_private_key(ec.SECP256R1()), rsa.generate_private_key(65537, 2048)):
-        text = pem(key, form)
-        texts = {"client_id": Secret("id"), "private_key": Secret(text.replace("\n", ""))}
-        made = make_credentials(CredentialKind.CLIENT_KEY, Environment.BROKER_LIVE, texts, name="desk")
-        assert made.secrets()
-
-
-def test_an_encrypted_key_is_recognized():
-    """An encrypted key is recognized, in the usual form also without its line breaks."""
-    key, lock = rsa.generate_private_key(65537, 2048), BestAvailableEncryption(b"passphrase")
-    usual, older = (pem(key, form, lock) for form in (PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL))
-    for given in (usual, usual.replace("\n", ""), older):
-        texts = {"client_id": Secret("id"), "private_key": Secret(given)}
-        with pytest.raises(ConfigurationError, match="encrypted with a passphrase"):
-            make_credentials(CredentialKind.CLIENT_KEY, Environment.BROKER_LIVE, texts, name="desk")
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.notebook.panel.asking import ask
-from toolkit.notebook.panel.fields import FIELDS, PASSPHRASE
+from toolkit.notebook.panel.fields import FIELDS
 
 KEY = FIELDS[CredentialKind.CLIENT_KEY][:2]
 
@@ -31,17 +30,3 @@ def test_a_private_key_is_asked_for_by_its_path(given, taken):
         "client_id": Secret("the-client"),
         "private_key": taken,
     }
-
-
-def test_the_question_names_field_and_environment():
-    """The question names the field and the environment, so that users do not type a secret for the wrong one."""
-    asked = []
-    ask([PASSPHRASE], Environment.BROKER_SANDBOX, lambda question: asked.append(question) or "x")
-    assert asked == ["Passphrase of broker-sandbox: "]
-
-
-def test_without_anybody_to_ask_an_error_says_so(monkeypatch):
-    """An error is raised where questions cannot be answered, such as when nbclient executes the notebook."""
-    monkeypatch.setattr("toolkit.notebook.panel.asking.can_ask", lambda: False)
-    with pytest.raises(ConfigurationError, match="cannot be typed here"):
-        ask(KEY, Environment.BROKER_LIVE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolkit.core.document import CredentialKind, Environment
-from toolkit.notebook.panel.choices import Mode, NewChoice
+from toolkit.core.document import Environment
+from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.controls import Controls
 from toolkit.notebook.panel.problems import PanelProblem
 
@@ -44,34 +44,6 @@ def test_each_mode_shows_what_it_needs(make_controls):
     assert (controls.credentials, controls.fields, controls.cassette) == (None, (), None)
 
 
-def test_a_replay_makes_no_widget_for_credentials(make_controls):
-    """A replay does not make widgets for credentials, which would be saved with the notebook."""
-    controls = make_controls(None, Mode.REPLAY, cassette="tour")
-    assert controls.environment == "paper"
-    assert not {"dropdown", "inputs"} & vars(controls._credentials).keys()
-
-
-def test_the_environment_decides_which_credentials_can_be_typed(make_controls):
-    """The fields fit the environment, as sections 1 and 5 of the service document say."""
-    controls = make_controls()
-    assert controls.credentials == NewChoice(CredentialKind.CLIENT_SECRET)
-    assert [field.name for field in controls.fields] == ["client_id", "client_secret", "scope"]
-    controls.environment = Environment.LIVE
-    assert controls.credentials == NewChoice(CredentialKind.KEY_PAIR)
-    assert shown(controls)[1] == "HTML"  # the badge of a real account
-
-
-def test_a_new_cassette_needs_a_name(make_controls):
-    """A new cassette needs a name; an existing cassette does not."""
-    controls = make_controls(mode=Mode.RECORD, cassette="tour")
-    assert controls.cassette == "tour"
-    assert "Name" not in shown(controls)
-    controls._cassette.dropdown.value = ""
-    assert controls.cassette is None
-    controls._cassette.name.value = "mine"
-    assert controls.cassette == "mine"
-
-
 def test_the_choice_of_credentials_is_kept_where_it_can_be(make_controls, service):
     """Choosing another mode keeps the chosen credentials; choosing another environment does not."""
     held = [service.credentials["sandbox-key"], service.credentials["sandbox-secret"]]
@@ -99,15 +71,21 @@ def test_new_credentials_replace_old_ones_in_the_choices(make_controls, service)
 
 
 def test_problems_stand_where_they_belong_until_they_are_cleared(make_controls):
-    """A problem is shown at its field, its control or the button; clearing keeps the badge of a real account."""
+    """A problem is shown at its field, its control or the button; clearing keeps the badge of a real account.
+
+    The controls stay the same widgets, which keep the keyboard focus in the page.
+    """
     controls = make_controls(Environment.BROKER_LIVE)
+    kept = controls.slots["environment"].children[0]
     for place in ("client_secret", "environment", "mode", "no such place"):
         controls.complain(PanelProblem(place, f"About {place}.", "Do this."))
     assert controls._credentials.inputs.problems == {"client_secret": "About client_secret. Do this."}
+    assert controls.slots["environment"].children[0] is kept
     assert "About environment." in controls.slots["environment"].children[-1].value
     assert "real account" in controls.slots["environment"].children[-1].value
     assert "About no such place." in controls.slots["connect"].children[-1].value
     controls.clear()
+    assert controls.slots["environment"].children[0] is kept
     assert controls._credentials.inputs.problems == {}
     assert shown(controls) == ["Environment", "HTML", "Mode", "Credentials", "HTML", "SecretInput", "Connect"]
     assert "About" not in controls.slots["environment"].children[-1].value

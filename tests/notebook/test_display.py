@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from html.parser import HTMLParser
 
 from hypothesis import given
 from hypothesis import strategies as st
+from pages import Page
 
 from toolkit.core.document import CredentialKind, Environment, Interface
 from toolkit.core.ledger import Authorization, Call
@@ -17,7 +17,6 @@ from toolkit.notebook.panel.connection import connect
 from toolkit.notebook.panel.display import (
     SHOWN,
     Facts,
-    account_html,
     facts_of,
     problem_html,
     recent_calls_html,
@@ -47,23 +46,6 @@ LIVE = Facts(
 )
 
 
-class Elements(HTMLParser):
-    """The elements of a text, their attributes, and the words between them."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.attributes, self.words = [], set(), ""
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_data(self, data):
-        self.words += data
-
-
 def test_a_replay_says_when_it_was_recorded():
     """Status, summary and plain text of a replay say when it was recorded; the page adds the age."""
     assert status_text(REPLAY) == "Replaying tour.yaml. Nothing is sent, and no credentials are needed."
@@ -71,27 +53,6 @@ def test_a_replay_says_when_it_was_recorded():
     shown = summary_html(REPLAY)
     assert '12 interactions, recorded <time datetime="2026-05-12T09:30:00.000000Z">12 May 2026</time>' in shown
     assert "sandbox broker partner, as recorded" in shown
-
-
-def test_a_live_session_of_a_real_account_carries_a_badge():
-    """The summary and the plain text of a real account carry a badge; a replay reaches no account."""
-    assert "real account" in summary_html(LIVE)
-    assert summary_text(LIVE) == "live · real account · calls the service"
-    assert "real account" in account_html(Environment.BROKER_LIVE, Mode.RECORD)
-    assert account_html(Environment.PAPER, Mode.LIVE) == ""
-    replay = replace(LIVE, mode=Mode.REPLAY, cassette="tour.yaml")
-    shown = account_html(replay.environment, replay.mode) + summary_html(replay) + summary_text(replay)
-    assert "real account" not in shown
-
-
-def test_a_closed_session():
-    """The status, the summary and the plain text of a closed session say so, and offer nothing to call."""
-    closed = replace(LIVE, is_closed=True)
-    assert status_text(closed) == "This session is closed. Press Connect to open another."
-    assert summary_text(closed).endswith("calls the service · closed")
-    assert "closed</span>" in summary_html(closed)
-    assert "session.trading" not in summary_html(closed)
-    assert Elements(recent_calls_html(calls_table([]), closed)).words == "No calls."
 
 
 def test_the_status_is_one_line():
@@ -116,7 +77,7 @@ def test_a_live_token_is_counted_down_by_the_page_only():
     assert 'aria-valuenow="82"' in replayed
     live = summary_html(replace(REPLAY, mode=Mode.LIVE, cassette="", recorded_at=None, token="", token_number=1))
     assert "data-counting" in live
-    assert "left" not in Elements(live).words
+    assert "left" not in Page(live).words
     assert "none yet" in summary_html(REPLAY)
     assert "the key pair goes with every call" in summary_html(LIVE)
 
@@ -125,7 +86,7 @@ def test_a_problem_is_announced():
     """A screen reader announces a problem when it appears."""
     shown = problem_html(PanelProblem("cassette", "What.", "What next."))
     assert 'role="alert"' in shown
-    assert Elements(shown).words == "What.What next."
+    assert Page(shown).words.split() == "What. What next.".split()
 
 
 @given(
@@ -135,12 +96,12 @@ def test_a_problem_is_announced():
 def test_foreign_text_stays_text(text):
     """Names of cassettes and texts of servers are shown as text, without elements and invisible characters."""
     plain, hostile = (
-        Elements(problem_html(PanelProblem("", "x", "x"))),
-        Elements(problem_html(PanelProblem("", text, "x"))),
+        Page(problem_html(PanelProblem("", "x", "x"))),
+        Page(problem_html(PanelProblem("", text, "x"))),
     )
     assert (hostile.tags, hostile.attributes) == (plain.tags, plain.attributes)
     facts = replace(REPLAY, cassette=text, who=text)
-    plain, hostile = Elements(summary_html(replace(REPLAY, cassette="x", who="x"))), Elements(summary_html(facts))
+    plain, hostile = Page(summary_html(replace(REPLAY, cassette="x", who="x"))), Page(summary_html(facts))
     assert (hostile.tags, hostile.attributes) == (plain.tags, plain.attributes)
     assert not set("\x1b\u202e\u200b") & set(html.unescape(summary_html(facts) + summary_text(facts)))
 
@@ -204,8 +165,8 @@ def test_paths_are_escaped_and_shortened():
 
 
 def test_a_session_without_calls_says_how_to_make_one():
-    """Without calls, one line says so, and names the session as the notebook does."""
-    assert Elements(recent_calls_html(calls_table([]), DESK)).words == (
-        "No calls yet; for one, run desk.session.accounts()."
-    )
-    assert Elements(recent_calls_html(calls_table([]), replace(DESK, name=""))).words == "No calls yet."
+    """Without calls, one line says so, and names the session as the notebook does, unless it is closed."""
+    words = "No calls yet; for one, run desk.session.accounts() ."
+    assert Page(recent_calls_html(calls_table([]), DESK)).words.split() == words.split()
+    assert Page(recent_calls_html(calls_table([]), replace(DESK, name=""))).words == "No calls yet. "
+    assert Page(recent_calls_html(calls_table([]), replace(DESK, is_closed=True))).words == "No calls. "

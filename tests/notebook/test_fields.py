@@ -43,13 +43,6 @@ def test_a_scope_is_a_field_of_the_token_request(key, typed, fields):
         assert dict(made(kind, {**texts, "scope": typed}).form_fields) == fields
 
 
-def test_credentials_with_another_scope_have_another_token():
-    """The scope belongs to what a token is shared by; it is not a secret."""
-    plain, scoped = (made(CredentialKind.CLIENT_SECRET, {**SECRET, "scope": scope}) for scope in ("", "a.read"))
-    assert plain.fingerprint() != scoped.fingerprint()
-    assert "a.read" not in [secret.reveal() for _, secret in scoped.secrets()]
-
-
 def test_the_options_of_a_client_key(key):
     """Key ID, algorithm and audience are as typed, or as the key and the document have them."""
     usual = made(CredentialKind.CLIENT_KEY, {**key, "key_id": "", "algorithm": "", "audience": ""})

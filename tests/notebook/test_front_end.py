@@ -8,7 +8,6 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 from anywidget import _util
-from IPython.core.events import EventManager, available_events
 from ipywidgets.widgets.widget import _instances as all_widgets
 
 from toolkit.notebook.front_end import FrontEnd, front_end, how_to_use
@@ -64,13 +63,10 @@ def test_colab(open_panel, tour, shown, colab):
     assert "jupyter.widgetScriptSources" not in shown[0]["text/html"]
 
 
-def test_vs_code(open_panel, tour, shown, monkeypatch):
+def test_vs_code(open_panel, tour, shown, shell, monkeypatch):
     """Where VS Code cannot load widgets, the words say what to do, with the panel's own name."""
     monkeypatch.setenv("VSCODE_PID", "1")
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
-    shell = SimpleNamespace(user_ns={})
-    shell.events = EventManager(shell, available_events)
-    monkeypatch.setattr("toolkit.core.user_code.shell", lambda: shell)
     shell.user_ns["desk"] = open_panel(cassette="tour").panel
     shell.user_ns["desk"]._ipython_display_()
     (data,) = shown

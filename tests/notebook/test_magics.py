@@ -185,15 +185,6 @@ def test_the_cassette_is_removed_however_the_cell_ends(shell: InteractiveShell, 
     assert cell_cassette.current() is None
 
 
-def test_the_cassette_is_removed_without_a_result(shell: InteractiveShell) -> None:
-    """The cassette is removed if IPython has no result, as after an early interrupt."""
-    run(shell, "%%cassette mine\n1")
-    magics = shell.magics_manager.magics["line"]["cassette"].__self__
-    magics.cassette("mine")
-    shell.events.trigger("post_run_cell", None)
-    assert cell_cassette.current() is None
-
-
 def test_loading_twice_is_loading_once(shell: InteractiveShell) -> None:
     """Loading twice registers the magic once, and unloading removes it and its callbacks."""
     tk.load_ipython_extension(shell)

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from IPython.core.events import EventManager, available_events
 from pages import Page
 
 from toolkit.session.session import Session
-
-
-@pytest.fixture
-def names(monkeypatch):
-    """Give the panel a notebook, and return the variables of that notebook."""
-    shell = type("Shell", (), {"user_ns": {}})()
-    shell.events = EventManager(shell, available_events)
-    monkeypatch.setattr("toolkit.core.user_code.shell", lambda: shell)
-    return shell.user_ns
 
 
 def shown(user):
@@ -48,6 +38,7 @@ def test_the_token_of_a_replay(open_panel, tour):
     assert_both(user, "none yet: it comes with the first replayed call")
     user.panel.session.accounts()
     assert_both(user, "left at the end of the last call")
+    assert "data-counting" not in user.summary  # which the page would count down
     text = tour.read_text()
     start = text.index("expires_at: '") + len("expires_at: '")
     expires, issued = text[start:].partition("'")[0], text.partition("issued_at: '")[2].partition("'")[0]
@@ -80,8 +71,9 @@ def test_the_token_of_a_live_session(open_panel, service):
     assert_both(pair, "none: the key pair goes with every call")
 
 
-def test_the_name_of_the_session(open_panel, tour, names):
+def test_the_name_of_the_session(open_panel, tour, shell):
     """Both name the session as the notebook does: through the panel, or by a variable of its own."""
+    names = shell.user_ns
     user = open_panel(cassette="tour")
     names["desk"] = user.panel
     assert_both(user, "desk.session.broker")
@@ -103,6 +95,7 @@ def test_a_closed_session(open_panel, service, tour, cassette):
     user.panel.session.close()
     assert_both(user, "closed")
     assert user.status == "This session is closed. Press Connect to open another."
+    assert repr(user.panel).endswith("· closed>")
     assert "You may call" not in "".join(shown(user))
     assert len(user.panel.session.calls()) > 0
     mode = user.chosen("mode")

@@ -114,13 +114,6 @@ def test_saved_credentials_come_before_practice(open_panel, service, settings, m
     assert user.controls._credentials.dropdown.label == "default · environment variables"
 
 
-@pytest.mark.usefixtures("service")
-def test_visitors_are_not_offered_practice(open_panel, monkeypatch):
-    """Visitors of Voila are not offered what the owner's kernel runs."""
-    monkeypatch.setenv("VOILA_BASE_URL", "/")
-    assert open_panel("paper").options("credentials") == ["new key pair …"]
-
-
 def test_a_typed_key_of_a_practice_service_is_practice(open_panel, service):
     """At the addresses of a practice service, typed credentials are practice too, whatever they are called."""
     user = open_panel("live")

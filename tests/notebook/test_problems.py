@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolkit.auth.profiles.fields import Profile
-from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.document import CredentialKind
 from toolkit.core.errors import (
     CassetteBusy,
     CassetteMiss,
@@ -24,11 +23,8 @@ from toolkit.notebook.panel.fields import FIELDS, PASSPHRASE
 from toolkit.notebook.panel.problems import (
     ENCRYPTED_KEY,
     PanelProblem,
-    missing_profile,
     nearly_called,
-    no_cassettes,
     problem_of,
-    problem_of_bug,
     problem_of_text,
     without_paths,
     wrong_name,
@@ -41,7 +37,6 @@ TYPED = FIELDS[CredentialKind.CLIENT_SECRET]
     ("error", "place"),
     [
         (TokenRefused("refused", status=401), "client_secret"),
-        (TokenRefused("refused", status=400), "client_secret"),
         (TokenRefused("out of order", status=503), "connect"),
         (TokenResponseInvalid("a login page"), "environment"),
         (ServiceError("refused", status=403), "client_secret"),
@@ -79,11 +74,6 @@ def test_the_name_of_a_new_cassette_cannot_be_a_path(name, settings):
     problem = wrong_name(name, settings)
     assert problem.place == "cassette"
     assert "name" in problem.next_step or "one" in problem.next_step
-
-
-def test_a_plain_name_is_accepted(settings):
-    """A plain name is accepted whether or not the cassette exists."""
-    assert wrong_name("accounts of May_2026-1", settings) is None
 
 
 def test_a_refused_profile_is_reported_beside_the_choice():
@@ -130,22 +120,6 @@ def test_advice_about_a_key_fits_the_panel():
     assert problem_of_text(of_code, fields).next_step == "Choose its file, or paste the whole text of the file."
     of_keys = ConfigurationError("This RSA key has 1024 bits.", "Use 2048 bits or more.")
     assert problem_of_text(of_keys, fields).next_step == "Use 2048 bits or more."
-
-
-def test_a_named_profile_may_be_missing():
-    """A missing profile is reported without its name, which might be a secret typed in the wrong place."""
-    profiles = [Profile("desk", Environment.PAPER, CredentialKind.KEY_PAIR, "keyring")]
-    assert missing_profile(Environment.PAPER, profiles, None) is None
-    assert missing_profile(Environment.PAPER, profiles, "desk") is None
-    missing = missing_profile(Environment.LIVE, profiles, "desk")
-    assert missing is not None
-    assert "desk" not in missing.what + missing.next_step
-
-
-def test_some_problems_need_no_error_of_ours(tmp_path):
-    """An empty folder and an unexpected error have problems of their own; the error shows only its type."""
-    assert no_cassettes(Settings(project=tmp_path)).what == "No cassettes in the folder cassettes yet."
-    assert problem_of_bug(RuntimeError("secret")).what == "Connecting failed: RuntimeError."
 
 
 def test_a_name_close_to_an_existing_cassette_is_pointed_out(tmp_path):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import http.server
 import json
 import re
 import secrets
 import textwrap
-import threading
 from dataclasses import replace
 
 import pandas as pd
@@ -20,8 +18,8 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     load_der_private_key,
 )
-from IPython.core.events import EventManager, available_events
 from ipywidgets.widgets.widget import _instances as all_widgets
+from recordings import serve
 
 import toolkit
 from toolkit.auth.credentials import KeyPair
@@ -29,7 +27,6 @@ from toolkit.auth.profiles import practice_profiles
 from toolkit.cassettes.cassette import Cassette
 from toolkit.core.document import ADDRESS_NAMES, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
-from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.problems import UNNAMED_CASSETTE
@@ -78,24 +75,6 @@ def test_typed_credentials_connect(open_panel, service, name):
     assert len(user.panel.session.accounts()) == rows
 
 
-def test_a_key_that_lost_its_line_breaks_connects(open_panel, service):
-    """A pasted key without its line breaks connects."""
-    credentials = service.credentials["sandbox-key"]
-    user = open_panel("broker-sandbox")
-    user.choose("credentials", "new client key")
-    user.connect(credentials.client_id, private_key_pem(credentials).replace("\n", ""))
-    assert user.status.startswith("Connected.")
-
-
-def test_the_trial_is_not_a_call_of_the_session(open_panel, service):
-    """The session has not made a call yet, but shares the token of the trial."""
-    user = open_panel(None, service.credentials["sandbox-key"])
-    user.press()
-    assert user.panel.session.calls().empty
-    user.panel.session.accounts()
-    assert service.stats.token_requests == 1
-
-
 def test_a_refused_secret_is_shown_beside_its_field(open_panel, service, capsys):
     """The words stand beside the secret, no traceback appears, and the next cell says the same."""
     user = open_panel("broker-sandbox")
@@ -108,17 +87,42 @@ def test_a_refused_secret_is_shown_beside_its_field(open_panel, service, capsys)
     assert caught.value.next_step == PRESS
 
 
+def test_refused_credentials_leave_nothing_open(open_panel, service, monkeypatch):
+    """A refused attempt closes its sessions and holds no cassette: the next one records to the same file."""
+    opened, make = [], Session.__init__
+
+    def note(session, *arguments, **options):
+        opened.append(session)
+        make(session, *arguments, **options)
+
+    monkeypatch.setattr(Session, "__init__", note)
+    refused = open_panel("broker-sandbox", cassette="take")
+    refused.connect(service.credentials["sandbox-secret"].client_id, secrets.token_hex(20))
+    assert "refused the credentials" in refused.words("client_secret")
+    assert [session.is_closed for session in opened] == [True, True]
+    accepted = open_panel(None, service.credentials["sandbox-secret"], "take")
+    accepted.press()
+    assert accepted.status.endswith("Calls are recorded to take.yaml.")
+
+
+def test_a_key_that_lost_its_line_breaks_connects(open_panel, service):
+    """A pasted key without its line breaks connects."""
+    credentials = service.credentials["sandbox-key"]
+    user = open_panel("broker-sandbox")
+    user.choose("credentials", "new client key")
+    user.connect(credentials.client_id, private_key_pem(credentials).replace("\n", ""))
+    assert user.status.startswith("Connected.")
+
+
 @pytest.mark.parametrize(
     ("kind", "texts", "field", "words"),
     [
         ("new key pair", ("", "secret-of-the-key"), "key_id", "The key ID is empty."),
-        ("new key pair", ("key", ""), "secret_key", "The secret key is empty."),
         ("new client secret", ("", "secret-of-client"), "client_id", "The client ID is empty."),
         ("new client secret", ("id", "two\nlines"), "client_secret", "line break"),
         ("new client key", ("id", ""), "private_key", "The private key is missing."),
         ("new client key", ("id", '{"keys": []}'), "private_key", "JWK set"),
         ("new client key", ("id",), "private_key", "The private key is missing."),
-        ("new client key", ("", ""), "client_id", "The client ID is empty."),
     ],
 )
 def test_a_malformed_text_is_shown_beside_its_field(open_panel, settings, kind, texts, field, words):
@@ -320,6 +324,7 @@ def test_recording_adds_the_calls_of_the_session_and_nothing_else(open_panel, se
     assert not path.exists()
     recorded = user.panel.session.accounts()
     calls, tokens = user.panel.session.calls(), user.panel.session.tokens()
+    assert service.stats.token_requests == 1  # of the trial, whose token the session has
     user.panel.close()
     replayed = open_panel(cassette="new-tour").panel.session
     pd.testing.assert_frame_equal(replayed.accounts(), recorded)
@@ -448,30 +453,22 @@ def test_enter_in_a_field_connects(open_panel, service):
     assert user.status.startswith("Connected.")
 
 
-def test_an_unexpected_error_is_named_by_its_type_only(open_panel, service, monkeypatch):
-    """An unexpected error is named by its type only, since its text may hold anything."""
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [(RuntimeError, "Connecting failed: RuntimeError."), (KeyboardInterrupt, "Connecting was interrupted.")],
+)
+def test_an_unexpected_end_is_reported(open_panel, service, monkeypatch, error, words):
+    """An unexpected error is named by its type only, since its text may hold anything; after it one may try again."""
     secret = secrets.token_hex(20)
 
     def fail(*_):
-        raise RuntimeError(secret)
+        raise error(secret)
 
     monkeypatch.setattr("toolkit.notebook.panel.connecting.connect", fail)
     user = open_panel(None, service.credentials["paper"])
     user.press()
-    assert "Connecting failed: RuntimeError." in user.words("connect")
+    assert words in user.words("connect")
     assert secret not in user.words("connect")
-
-
-def test_an_interrupt_is_reported(open_panel, service, monkeypatch):
-    """The panel does not stay at "Connecting" when the kernel is interrupted."""
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("toolkit.notebook.panel.connecting.connect", stop)
-    user = open_panel(None, service.credentials["paper"])
-    user.press()
-    assert "Connecting was interrupted." in user.words("connect")
     assert not user.controls._button.disabled
 
 
@@ -514,20 +511,8 @@ def test_a_replay_lists_other_cassettes_only_when_a_page_shows_the_panel(open_pa
     assert user.controls.cassette == "tour"
 
 
-def test_a_replayed_token_is_shown_as_it_stood(open_panel, tour):
-    """A replayed token is shown with its recorded lifetime, and is not counted down."""
-    user = open_panel(cassette="tour")
-    assert "none yet" in user.summary
-    user.panel.session.accounts()
-    user.panel._after_cell(None)
-    words = re.search(r"token 1 · \d+:\d\d of \d+:\d\d left at the end of the last call", user.summary)
-    assert words
-    assert words[0] in user.panel.session._repr_html_()
-    assert "data-counting" not in user.summary
-
-
 def test_the_lifetime_of_a_live_token_is_sent_to_the_page(open_panel, service, monkeypatch):
-    """The lifetime of a live token is sent once for each token, and whenever a page greets."""
+    """The lifetime of a live token is sent once for each token, and whenever a page greets; it is not saved."""
     user = open_panel(None, service.credentials["sandbox-key"])
     sent = []
     monkeypatch.setattr(user.panel._view, "send", sent.append)
@@ -537,19 +522,20 @@ def test_the_lifetime_of_a_live_token_is_sent_to_the_page(open_panel, service, m
     user.panel._after_cell(None)
     assert [message["type"] for message in sent] == ["token"]
     assert 0 < sent[0]["remaining"] <= sent[0]["lifetime"] <= 900
-    user.send(user.panel._view, {"type": "hello"})
+    assert sent[0].keys() == {"type", "remaining", "lifetime"}
+    before = json.dumps(user.panel._view.get_state(), default=str)
+    for content in ({"type": "hello"}, {"type": "other"}, {}, None, "hello"):
+        user.send(user.panel._view, content)
     assert len(sent) == 2
+    assert json.dumps(user.panel._view.get_state(), default=str) == before
     service.revoke_tokens()
     user.panel.session.accounts()
     user.panel._after_cell(None)
     assert len(sent) == 3
 
 
-def test_the_summary_follows_the_cells(open_panel, service, monkeypatch):
+def test_the_summary_follows_the_cells(open_panel, service, shell):
     """The summary is updated after each cell until the panel is closed."""
-    shell = type("Shell", (), {})()
-    shell.events = EventManager(shell, available_events)
-    monkeypatch.setattr("toolkit.core.user_code.shell", lambda: shell)
     user = open_panel(None, service.credentials["sandbox-key"], "growing")
     user.press()
     assert "0 interactions" in user.summary
@@ -574,14 +560,6 @@ def test_closing_leaves_nothing_behind(open_panel, service, tour):
     assert {type(widget).__name__ for widget in kept} <= {"ButtonStyle", "HTMLStyle", "TextStyle"}
     with pytest.raises(ConfigurationError):
         user.panel.session  # noqa: B018
-
-
-def test_the_environment_is_that_of_the_session(open_panel, service):
-    """Choosing another environment changes the session only when Connect is pressed."""
-    user = open_panel(None, service.credentials["paper"])
-    user.press()
-    user.choose("environment", "live")
-    assert user.panel.environment == "paper"
 
 
 def test_a_panel_is_a_widget_with_a_short_text(open_panel, tour):
@@ -612,18 +590,6 @@ def test_a_profile_folder_that_cannot_be_read_is_reported(open_panel, monkeypatc
     assert user.controls.fields
 
 
-def test_texts_become_secrets_at_once(open_panel):
-    """No attribute holds a typed text as plain text between the page and the credentials."""
-    user = open_panel("paper")
-    text = secrets.token_hex(20)
-    user.press()
-    seen = []
-    user.controls._credentials.inputs._answered = lambda: seen.append(user.controls.take())
-    user.answer(text, text)
-    assert seen == [{"key_id": Secret(text), "secret_key": Secret(text), "scheme": Secret("")}]
-    assert text not in repr(vars(user.controls._credentials.inputs))
-
-
 def test_recording_offers_a_new_cassette_first(open_panel, settings, service):
     """A recording is added to only if the user chose it."""
     folder = settings.cassettes_folder
@@ -650,17 +616,6 @@ def test_words_come_before_the_widget(open_panel, tour, monkeypatch):
     assert "replay tour.yaml, recorded" in shown[0][0]["text/html"]
 
 
-def test_vs_code_gets_words_and_widget_in_one_output(open_panel, tour, monkeypatch):
-    """VS Code gets words and widget in one output, because it would show both."""
-    shell = type("Shell", (), {"user_ns": {"__vsc_ipynb_file__": "a.ipynb"}})()
-    shell.events = EventManager(shell, available_events)
-    monkeypatch.setattr("toolkit.core.user_code.shell", lambda: shell)
-    shown = []
-    monkeypatch.setattr("toolkit.notebook.panel.widget.show", lambda data, *, raw: shown.append((sorted(data), raw)))
-    open_panel(cassette="tour").panel._ipython_display_()
-    assert shown == [(["application/vnd.jupyter.widget-view+json", "text/html", "text/plain"], True)]
-
-
 def test_the_status_says_when_another_choice_is_not_connected_yet(open_panel, service):
     """The status says when the form differs from the session, until the same choice is made again."""
     user = open_panel(None, service.credentials["paper"])
@@ -669,7 +624,7 @@ def test_the_status_says_when_another_choice_is_not_connected_yet(open_panel, se
     user.choose("environment", "live")
     assert user.status.startswith("The choices above are not connected yet")
     assert user.panel._view.tone == "idle"
-    assert user.panel.session.environment == "paper"
+    assert user.panel.session.environment == user.panel.environment == "paper"
     assert "<strong>paper</strong>" in user.summary
     user.choose("environment", "paper")
     assert (user.status, user.panel._view.tone) == (connected, "good")
@@ -712,16 +667,6 @@ def test_only_a_refused_secret_is_emptied(open_panel, service, monkeypatch):
     user.connect(credentials.key_id.reveal(), credentials.secret_key.reveal())
     assert "cannot be reached" in user.words("environment")
     assert names == [["secret_key"]]
-
-
-def test_accepted_texts_are_forgotten(open_panel, service, monkeypatch):
-    """The page forgets all texts once they were accepted."""
-    _, *texts = typed(service.credentials["paper"])
-    user = open_panel("paper")
-    names = forgotten(user, monkeypatch)
-    user.connect(*texts)
-    assert user.status.startswith("Connected.")
-    assert names[-1] == ["key_id", "secret_key", "scheme"]
 
 
 def test_another_environment_forgets_what_was_typed(open_panel, settings, monkeypatch):
@@ -833,21 +778,6 @@ def test_a_front_end_that_drops_typed_texts_is_noticed(open_panel, monkeypatch):
     assert "in a cell" not in visitor.words("connect")
 
 
-def test_the_last_calls_are_shown_under_the_name_of_the_panel(open_panel, tour, monkeypatch):
-    """The summary names the panel's variable as the user would type it."""
-    shell = type("Shell", (), {"user_ns": {}})()
-    shell.events = EventManager(shell, available_events)
-    monkeypatch.setattr("toolkit.core.user_code.shell", lambda: shell)
-    user = open_panel(cassette="tour")
-    assert "<code>panel.session.broker</code>" in user.summary
-    assert "No calls yet; for one, run <code>panel.session.accounts()</code>." in user.summary
-    shell.user_ns |= {"_": user.panel, "desk": user.panel}
-    user.panel.session.accounts()
-    shell.events.trigger("post_run_cell", None)
-    assert "<code>desk.session.broker</code>" in user.summary
-    assert "<td>GET /v1/accounts</td>" in user.summary
-
-
 def test_the_current_token_is_numbered(open_panel, service):
     """The summary numbers the current token as the tables of the session do."""
     user = open_panel(None, service.credentials["sandbox-key"])
@@ -923,15 +853,29 @@ def test_a_page_that_never_greeted_may_have_no_fields(open_panel):
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[2J"
 
 
+class HostileService(http.server.BaseHTTPRequestHandler):
+    """Answers with status and body by path, and with markup to all other paths."""
+
+    def do_GET(self):
+        status, body = self.server.replies.get(self.path, (404, HOSTILE))
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json" if body.startswith("{") else "text/html")
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *_):
+        pass
+
+
 def test_markup_of_a_server_is_shown_as_text(settings, service, open_panel, monkeypatch):
     """Error bodies and paths are shown without elements and invisible characters."""
-    replies = {"/v2/account": (500, HOSTILE)}
-    with refusing_server(replies) as address:
-        hostile = replace(settings, addresses={**settings.addresses, "trading_paper": address})
+    with serve(HostileService) as running:
+        running.replies = {"/v2/account": (500, HOSTILE)}
+        hostile = replace(settings, addresses={**settings.addresses, "trading_paper": running.url})
         user = open_panel(None, service.credentials["paper"], settings=hostile)
         user.press()
         words = user.words("connect")
-        replies["/v2/account"] = (200, json.dumps({"account_number": HOSTILE, "status": HOSTILE}))
+        running.replies["/v2/account"] = (200, json.dumps({"account_number": HOSTILE, "status": HOSTILE}))
         user.press()
         user.panel.session.trading.get("/<img src=x onerror=alert(1)>")
         user.panel._after_cell(None)
@@ -940,29 +884,3 @@ def test_markup_of_a_server_is_shown_as_text(settings, service, open_panel, monk
     assert "toolkit-calls" in shown
     for text in (words, shown):
         assert not [mark for mark in ("<script", "<img", "\u202e", "\x1b") if mark in text]
-
-
-@contextlib.contextmanager
-def refusing_server(replies):
-    """Run a hostile service: status and body by path, markup for all other paths."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            status, body = replies.get(self.path, (404, HOSTILE))
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json" if body.startswith("{") else "text/html")
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

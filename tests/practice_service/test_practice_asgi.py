@@ -1,15 +1,10 @@
 from __future__ import annotations
 
-import asyncio
 import secrets
 
 import httpx
 import pytest
-from practice_requests import PATHS, TOKEN_PATH, assertion_form, basic, claims_for, get, own_headers, signed, token_form
-
-from toolkit.practice_service.asgi import PracticeApp
-from toolkit.practice_service.faults import ConnectionDroppedError
-from toolkit.practice_service.world import World
+from practice_requests import PATHS, TOKEN_PATH, assertion_form, claims_for, get, own_headers, signed, token_form
 
 
 def test_unknown_paths_and_methods(http, service, clock):
@@ -125,23 +120,3 @@ def test_stats(http, service, clock):
     assert repr(stats) == "<Stats 1 token requests, 4 calls, 2 refused, 1 faulted>"
     stats.reset()
     assert (stats.token_requests, stats.calls, stats.refused, stats.faulted, stats.by_endpoint) == (0, 0, 0, 0, {})
-
-
-def test_in_memory(clock):
-    """httpx can call the application in memory, where a dropped connection is an exception."""
-    world = World(clock)
-    app = PracticeApp(world, {50_001: "trading_live", 50_002: "trading_paper"})
-    pair = world.holders.credentials["live"]
-    headers = {"Authorization": basic(pair)}
-
-    async def calls():
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), headers=headers) as client:
-            served = await client.get("http://127.0.0.1:50001/v2/account")
-            refused = await client.get("http://127.0.0.1:50002/v2/account")
-            misdirected = await client.get("http://127.0.0.1:50003/v2/account")
-            world.faults.inject("interfaces", dropped=True)
-            with pytest.raises(ConnectionDroppedError):
-                await client.get("http://127.0.0.1:50001/v2/account")
-            return [served.status_code, refused.status_code, misdirected.status_code]
-
-    assert asyncio.run(calls()) == [200, 401, 421]

@@ -79,8 +79,6 @@ def test_order_and_number(http, service, clock):
     "fault",
     [
         {"status": 204},
-        {"status": 100},
-        {"status": 600},
         {"status": "503"},
         {"body": "xml"},
         {"retry_after": "a\r\nb"},

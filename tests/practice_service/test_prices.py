@@ -31,12 +31,6 @@ def test_no_jumps(symbol, at):
     assert abs(price(symbol, second + timedelta(seconds=1)) - now) <= base / 1000 + Decimal("0.01")
 
 
-@given(symbol=SYMBOLS, at=INSTANTS)
-def test_every_price_moves(symbol, at):
-    """Within a day of hours every price changes."""
-    assert len({price(symbol, at + timedelta(hours=hours)) for hours in range(0, 24, 3)}) > 1
-
-
 def test_same_on_every_machine():
     """Prices of a symbol and instant are fixed: recordings are made again with them."""
     at = datetime(2026, 11, 20, 16, 30, tzinfo=UTC)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,21 +54,3 @@ def test_even_calls_pass(rate):
     for _ in range(100):
         assert limit.seconds_to_wait("holder") == 0
         clock.advance(1 / rate)
-
-
-def test_each_holder_has_its_own():
-    """One holder's calls do not use up another's, and without a rate nobody waits."""
-    limit = RateLimit(1, ManualClock())
-    assert [limit.seconds_to_wait(name) for name in ("a", "a", "b", "b")] == [0, 1, 0, 1]
-    assert {RateLimit(None, ManualClock()).seconds_to_wait("a") for _ in range(3)} == {0}
-
-
-@pytest.mark.parametrize("rate", [0.05, 3])
-def test_retry_after_counts_down(rate):
-    """Refused calls do not push the next chance away."""
-    clock = ManualClock()
-    limit = RateLimit(rate, clock)
-    while not (first := limit.seconds_to_wait("holder")):
-        pass
-    clock.advance(first - 0.5)
-    assert limit.seconds_to_wait("holder") <= 1

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolkit.tables import tabulate
 from toolkit.tables.arrays_of_rows import are_rows, header_of, named_rows
 
 ROWS = [["ALFA", 1], ["BRVO", 2]]
-
-
-@given(st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(st.integers(), min_size=n, max_size=n), min_size=1)))
-def test_columns_by_number(rows):
-    """Without names, the columns are numbered from 0."""
-    assert [list(row.values()) for row in named_rows(rows)] == rows
-    assert list(named_rows(rows)[0]) == [str(number) for number in range(len(rows[0]))]
 
 
 @pytest.mark.parametrize("value", [None, {}, [], [[]], [1], [[1], [1, 2]], [[1], 2], [[[1]]], [[{"a": 1}]], [{"a": 1}]])

@@ -1,31 +1,9 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.tables.column_names import distinct, dotted, is_identifier, is_key, is_label, telling_key, words
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("account_number", ["account", "number"]),
-        ("accountNumber", ["account", "number"]),
-        ("account-number", ["account", "number"]),
-        ("ID", ["id"]),
-        ("phone_2", ["phone"]),
-        ("IDNumber", ["id", "number"]),
-        ("compositeFIGI", ["composite", "figi"]),
-        ("accountIDs", ["account", "ids"]),
-        ("2026", []),
-        ("", []),
-    ],
-)
-def test_words(name, expected):
-    """A key of any style is split into words."""
-    assert words(name) == expected
-
+from toolkit.tables.column_names import distinct, is_identifier, is_key, is_label
 
 # Names that data services use for codes, with the text that they send.
 CODES = """
@@ -77,42 +55,12 @@ def test_names_of_amounts():
     assert [name for name in [*AMOUNTS, ""] if is_identifier(name) or is_label(name)] == []
 
 
-@given(st.text())
-def test_any_name(name):
-    """Every text is a name of one kind."""
-    assert is_identifier(name) in (True, False)
-    assert is_label(name) in (True, False)
-
-
-@pytest.mark.parametrize(
-    ("path", "key"),
-    [
-        ((), ""),
-        (("id",), "id"),
-        (("owner", "id"), "id"),
-        (("CustomerRef", "value"), "CustomerRef"),
-        (("amount", "value"), "amount"),
-        (("value",), "value"),
-        (("orders", "value", "id"), "id"),
-    ],
-)
-def test_telling_keys(path, key):
-    """The last key tells what a value is, unless it only says that it is a value."""
-    assert telling_key(path) == key
-
-
 def test_keys():
     """An account number tells records apart, a phone number and a postal code do not."""
     assert is_key("account_number")
     assert is_key("id")
     assert not is_key("phone_number")
     assert not is_key("postal_code")
-
-
-def test_dotted_names():
-    """A path becomes its keys joined by dots."""
-    assert dotted(("owner", "id")) == "owner.id"
-    assert dotted(()) == "value"
 
 
 @given(st.lists(st.sampled_from(["a", "b", "a (2)", "a (3)", "a (2) (2)"])))
@@ -122,8 +70,3 @@ def test_distinct_names(names):
     assert len(set(result)) == len(result) == len(names)
     for index, (name, chosen) in enumerate(zip(names, result, strict=True)):
         assert chosen == name if name not in names[:index] else chosen.startswith(f"{name} (")
-
-
-def test_distinct_names_of_other_columns():
-    """A new name is never the name of another column."""
-    assert distinct(["a", "a", "a (2)"]) == ["a", "a (3)", "a (2)"]

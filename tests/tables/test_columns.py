@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import decimal
+import re
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pyarrow as pa
@@ -10,6 +13,9 @@ from hypothesis import strategies as st
 from toolkit.core.errors import TabulationError
 from toolkit.tables.columns import Losses, column_of, with_inferred_type
 from toolkit.tables.json_body import NumberText
+
+INSTANTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001 - bounds
+OFFSETS = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timedelta(minutes=minutes))
 
 
 def inferred(values, numbers="float", *, key="cash", losses=None):
@@ -43,6 +49,8 @@ def inferred(values, numbers="float", *, key="cash", losses=None):
         ([], pa.null()),
         ([2**63], pa.float64()),
         (["1e999"], pa.string()),
+        (["12\n"], pa.string()),
+        (["\ud800"], pa.string()),
     ],
 )
 def test_types(values, kind):
@@ -50,15 +58,13 @@ def test_types(values, kind):
     assert inferred(values).type == kind
 
 
-@pytest.mark.parametrize("values", [["1", "2"], ["1.50"], ["2026-05-12"], [1, "2"]])
-def test_identifiers_stay_text(values):
-    """Text in a column with the name of an identifier stays text."""
-    assert inferred(values, key="account_number").to_pylist() == [str(value) for value in values]
-
-
 @pytest.mark.parametrize(
     ("key", "values", "kind"),
     [
+        ("account_number", ["1", "2"], pa.string()),
+        ("account_number", ["1.50"], pa.string()),
+        ("account_number", ["2026-05-12"], pa.string()),
+        ("account_number", [1, "2"], pa.string()),
         ("prefix", ["10.1130"], pa.string()),
         ("cash", ["100.50"], pa.float64()),
         ("session_close", ["1600"], pa.string()),
@@ -74,6 +80,106 @@ def test_identifiers_stay_text(values):
 def test_types_by_name(key, values, kind):
     """Digits are a number unless the name says that they are not a quantity, whatever the values of this page are."""
     assert inferred(values, key=key).type == kind
+
+
+@pytest.mark.parametrize("text", ["0", "-0", "10", "1.50", "-0.5", "1e5", "1E+5", "1.5e-10"])
+def test_number(text):
+    """Text that is a number as JSON writes it becomes one."""
+    assert inferred([text]).type in (pa.int64(), pa.float64())
+
+
+@pytest.mark.parametrize(
+    "text", ["", "007", "00.5", "-01", "+1", ".5", "1.", " 1", "1 ", "1,000", "0x1", "inf", "NaN", "1_0", "\u0661"]
+)
+def test_not_a_number(text):
+    """Leading zeros, other forms and digits of other scripts stay text."""
+    assert inferred([text]).type == pa.string()
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**12), max_value=10**12, places=4))
+def test_15_digits_fit_a_float(number):
+    """A number whose column is not noted as a loss reads back from float64 digit for digit."""
+    losses = Losses()
+    (read,) = inferred([format(number, "f")], losses=losses).to_pylist()
+    assert losses.digits or Decimal(repr(read)) == number
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind", "expected"),
+    [
+        (["1e5", "-1.5E-3"], pa.decimal128(18, 4), ["100000", "-0.0015"]),
+        (["0." + "1" * 38], pa.decimal128(38, 38), ["0." + "1" * 38]),
+        (["9" * 38, None], pa.decimal128(38, 0), ["9" * 38, None]),
+        (["9223372036854775808"], pa.decimal128(19, 0), ["9223372036854775808"]),
+        (["0e999999999", "1.0"], pa.decimal128(18, 1), ["0.0", "1.0"]),
+        (["-0.0e9999999999999999999999", "1.0"], pa.decimal128(18, 1), ["0.0", "1.0"]),
+    ],
+)
+def test_decimal_types(texts, kind, expected):
+    """The precision is that of the numbers, and leaves room for a sum and a product."""
+    numbers = inferred(texts, "decimal")
+    assert numbers.type == kind
+    assert numbers.to_pylist() == [None if text is None else Decimal(text) for text in expected]
+
+
+@pytest.mark.parametrize("trap", [True, False])
+@pytest.mark.parametrize(
+    "text", ["9" * 39, "1e39", "1e-39", "1e999999999", "1e9999999999999999999999", "0." + "1" * 39]
+)
+def test_too_long_for_a_decimal(text, trap):
+    """A number that does not fit decimal128 stays text, and costs no memory, whatever the user's context is."""
+    with decimal.localcontext() as context:
+        context.traps[decimal.InvalidOperation] = trap
+        assert inferred([text], "decimal").to_pylist() == [text]
+
+
+def rfc_3339(instant, offset, *, lower):
+    """Return the text of an instant at an offset."""
+    sign, minutes = ("-", -offset) if offset < timedelta(0) else ("+", offset)
+    hours, rest = divmod(int(minutes.total_seconds()) // 60, 60)
+    text = f"{(instant + offset).replace(tzinfo=None).isoformat()}{sign}{hours:02}:{rest:02}"
+    return text.lower() if lower else text.replace("+00:00", "Z")
+
+
+@given(st.lists(st.tuples(INSTANTS, OFFSETS, st.booleans()), min_size=1))
+def test_instants_round_trip(cases):
+    """RFC 3339 text of any offset gives the instant in UTC, to the microsecond."""
+    result = inferred([rfc_3339(instant, offset, lower=lower) for instant, offset, lower in cases])
+    assert result.type == pa.timestamp("us", "UTC")
+    assert result.to_pylist() == [instant for instant, _, _ in cases]
+
+
+@given(st.lists(st.dates() | st.datetimes(), min_size=1), st.sampled_from(" T"))
+def test_local_times_round_trip(times, separator):
+    """A time without an offset stays as it is, with a space or a T; a date is its midnight."""
+    texts = [at.isoformat(sep=separator) if isinstance(at, datetime) else at.isoformat() for at in times]
+    expected = [at if isinstance(at, datetime) else datetime(at.year, at.month, at.day) for at in times]  # noqa: DTZ001
+    assert inferred(texts).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-02-30T00:00:00Z",
+        "2026-05-12T24:00:00Z",
+        "2016-12-31T23:59:60Z",
+        "0000-01-01T00:00:00Z",
+        "0001-01-01T00:00:00+01:00",
+        "9999-12-31T23:59:59-01:00",
+        "0000-01-01",
+        "2026-13-01",
+        "2026-05-12 24:00:00",
+        "20260512T093000Z",
+        "2026-05-12T09:30Z",
+        "12:00:00Z",
+        "2016-05-11 02:59",
+        "2016-5-1",
+    ],
+)
+def test_no_instant(text):
+    """A time that does not exist, that datetime cannot hold, or in another format leaves the column text."""
+    usual = "2026-05-12T00:00:00Z" if re.search(r"Z$|:\d\d[+-]", text) else "2026-05-12"
+    assert inferred([usual, text]).to_pylist() == [usual, text]
 
 
 def test_integers_between_floats_keep_their_digits():
@@ -155,6 +261,10 @@ def test_numbers_as_decimals():
         (["9007199254740993"], False),
         ([123456789012.34], False),
         (["9999999999999.99"], False),
+        (["10000000000000.01"], True),
+        (["1.234567890123456e-5"], True),
+        (["-0.000000000000000000000123456789012345", "0.5"], False),
+        (["1.00000000000000000000"], False),
     ],
 )
 def test_losses_are_noted(values, exceeds):

