@@ -338,6 +338,50 @@ def test_abandoned_stream(path, pieces_read, is_async):
     assert (path.exists(), len(cassette)) == (False, 0)
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_error_that_nobody_reads(path, is_async):
+    """SDKs close a response with an error status unread before another try; each try is recorded and replayed."""
+    answers = [reply(b'{"error": 1}\n', status=status) for status in (429, 503, 200)]
+
+    def statuses(transport):
+        got = []
+        with httpx.Client(transport=transport) as client:
+            while 200 not in got:
+                with client.stream("GET", URL) as response:
+                    got.append(response.status_code)
+                    if response.is_success:
+                        response.read()
+        return got
+
+    async def statuses_async(transport):
+        got = []
+        async with httpx.AsyncClient(transport=transport) as client:
+            while 200 not in got:
+                async with client.stream("GET", URL) as response:
+                    got.append(response.status_code)
+                    if response.is_success:
+                        await response.aread()
+        return got
+
+    for mode in ("all", "none"):
+        transport = tk.Cassette(path, mode).transport(served(lambda: answers.pop(0)))
+        assert (asyncio.run(statuses_async(transport)) if is_async else statuses(transport)) == [429, 503, 200]
+    with pytest.raises(CassetteMiss, match="GET /a ends here: this response was closed early"):
+        replay(path)
+
+
+def test_error_that_is_read_in_part(path):
+    """A response with an error status whose reader stops in the middle is not recorded, like any other body."""
+    transport = tk.Cassette(path).transport(served(lambda: reply(Chunks([b"one", b"two"]), status=503)))
+    with (
+        pytest.warns(UserWarning, match="closed before its end"),
+        httpx.Client(transport=transport) as client,
+        client.stream("GET", URL) as response,
+    ):
+        next(response.iter_raw())
+    assert not path.exists()
+
+
 def test_broken_stream(path):
     """A body that breaks off raises the error that broke it, and is not recorded."""
     with (

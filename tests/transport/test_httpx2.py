@@ -267,6 +267,26 @@ def test_bodies_are_left_at_once(path, library, below):
         asyncio.run(leave())
 
 
+@EITHER
+@pytest.mark.parametrize("below", [httpx, httpx2], ids=["httpx-below", "httpx2-below"])
+def test_a_stream_dropped_under_trio(path, library, below, caplog):
+    """A body that is dropped before its end leaves nothing in the log of trio, which then ends all generators."""
+    body = body_class(below)([b"one", b"two"])
+    transport = tk.Cassette(path).transport(service_of(below, lambda _request: below.Response(200, stream=body)))
+    trio, kept = pytest.importorskip("trio"), []
+
+    async def drop():
+        response = await transport.handle_async_request(library.Request("GET", URL))
+        chunks = aiter(response.stream)
+        assert await anext(chunks) == b"one"
+        kept.append(chunks)
+        await response.stream.aclose()
+
+    with pytest.warns(UserWarning, match="not recorded"):
+        trio.run(drop)
+    assert not caplog.records
+
+
 def test_event_streams(path):
     """A stream of events that was left early replays event by event in httpx2; reading on is a miss."""
     events = [b"data: 1\n\n", b"data: 2\n\n", b"data: 3\n\n"]
@@ -330,6 +350,17 @@ def test_a_response_that_its_transport_read(path):
         assert response.json() == [1, 2]
         assert response.headers["x-a"] == "1"
         assert "content-encoding" not in response.headers
+
+
+@EITHER
+@pytest.mark.parametrize("below", [httpx, httpx2], ids=["httpx-below", "httpx2-below"])
+def test_a_whole_response_that_nobody_reads(path, library, below):
+    """A response that a transport for tests made with its whole body is recorded, and there, without being read."""
+    transport = tk.Cassette(path).transport(service_of(below, lambda _request: below.Response(200, content=b"[1]")))
+    with library.Client(transport=transport) as client, client.stream("GET", URL) as response:
+        pass
+    assert response.content == b"[1]"
+    assert send(library, tk.Cassette(path, "none").transport()).json() == [1]
 
 
 @EITHER

@@ -239,8 +239,10 @@ class Cassette:
         The client may be of httpx or of httpx2; responses and errors are of its own types.
 
         Args:
-            inner: the transport for requests that are not replayed, of either library; by default that of the library
-                that TOOLKIT_HTTPX chooses, direct or through the proxy of the environment.
+            inner: the transport for requests that are not replayed, of either library; by default one of httpx, direct
+                or through the proxy of the environment, for at most 100 calls at once. A client tells its transport
+                none of its limits, certificates and proxies: give those to this one, such as
+                `cassette.transport(httpx.HTTPTransport(limits=limits))`.
         """
         from toolkit.cassettes.through import CassetteTransport
 

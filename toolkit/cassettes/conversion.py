@@ -66,7 +66,7 @@ def as_response(interaction: Interaction, request: Any = None, *, source: str) -
             about="cassette",
         )
     content_type = header_value(recorded.headers, "content-type")
-    if has_no_end(content_type):
+    if interaction.ended_early or has_no_end(content_type):
         ended_early, call = interaction.ended_early, _call_of(interaction)
         stream = EventStream(recorded.body, content_type, ended_early=ended_early, call=call)
         return httpx.Response(recorded.status, headers=headers, stream=stream, extensions=extensions)

@@ -1,7 +1,7 @@
 """Streams without an end: recorded as far as the caller read them, and replayed event by event.
 
 A caller leaves a stream of events when it has seen enough, so closing it early is a story like any other. Other bodies
-have an end; without it they are not recorded.
+have an end; without it they are not recorded, except that a response with an error status may be closed unread.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class EventStream(httpx.SyncByteStream, httpx.AsyncByteStream):
                 yield piece[0]
         if self._ended_early:
             raise CassetteMiss(
-                f"The recording of {self._call} ends here: this stream was closed early when it was recorded.",
+                f"The recording of {self._call} ends here: this response was closed early when it was recorded.",
                 'Stop reading where the recording did, or record it again with mode="all".',
             )
 

@@ -87,21 +87,24 @@ class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
 class RecordedStream(ObservedStream):
     """An observed body that also passes all of it to `record` when it has been read to its end.
 
-    A stream of events that the caller closes earlier is recorded as far as it was read. Another body that is closed
-    earlier, and every body that breaks off or is dropped, is not recorded, and a warning says so.
+    A stream of events that the caller closes earlier is recorded as far as it was read, and a response with an error
+    status that nobody reads, as before another try, without its body. Another body that is closed earlier, and every
+    body that breaks off or is dropped, is not recorded, and a warning says so.
     """
 
-    __slots__ = ("_chunks", "_has_no_end", "_is_over", "_record", "_response")
+    __slots__ = ("_chunks", "_has_no_end", "_is_over", "_is_unread_error", "_record", "_response")
 
     def __init__(self, response: httpx.Response, call: Call, clock: Clock, record: Record) -> None:
         super().__init__(response.stream, call, clock)
         self._has_no_end = has_no_end(response.headers.get("content-type", ""))
+        self._is_unread_error = response.is_error
         self._response = response
         self._record = record
         self._chunks: list[bytes] = []
         self._is_over = False
 
     def __iter__(self) -> Iterator[bytes]:
+        self._is_unread_error = False
         try:
             for chunk in self._stream:
                 self._chunks.append(chunk)
@@ -112,6 +115,7 @@ class RecordedStream(ObservedStream):
         self._record_once()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        self._is_unread_error = False
         try:
             async with chunks_of(self._stream) as chunks:
                 async for chunk in chunks:
@@ -153,8 +157,8 @@ class RecordedStream(ObservedStream):
             raise
 
     def _record_part(self) -> None:
-        """Record a stream of events that the caller has closed early. A failure is only a warning: it is over."""
-        if self._is_over or not self._has_no_end:
+        """Record a body that the caller has closed early, and may. A failure is only a warning: it is over."""
+        if self._is_over or not (self._has_no_end or self._is_unread_error):
             self._abandon()
             return
         self._is_over = True

@@ -23,7 +23,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from concurrent.futures import Future, InvalidStateError
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
 from contextvars import copy_context
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -205,19 +205,14 @@ async def call_apart(function: Callable[[], T]) -> T:
     return await run_sync(function)
 
 
-@asynccontextmanager
-async def chunks_of(stream: Any) -> AsyncIterator[AsyncIterator[bytes]]:
-    """Give the chunks of an asynchronous body; they end with the `async with`.
+def chunks_of(stream: Any) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+    """Return the chunks of an asynchronous body for an `async with`, with which they end.
 
     A generator that is left before its end is closed later, when the event loop collects it. Until then it may hold a
     connection, and under trio it cannot wait for anything any more.
     """
     chunks = aiter(stream)
-    try:
-        yield chunks
-    finally:
-        if isinstance(chunks, AsyncGenerator):
-            await chunks.aclose()
+    return aclosing(chunks) if isinstance(chunks, AsyncGenerator) else nullcontext(chunks)
 
 
 async def _shielded(effect: Shielded, transport: httpx.AsyncBaseTransport) -> Any:

@@ -151,9 +151,9 @@ def converted(library: Any, message: Any, request: Any = None) -> Any:
         result = library.Response(message.status_code, headers=headers, stream=stream)
     else:
         result = library.Request(message.method, str(message.url), headers=headers, stream=stream)
-        if isinstance(stream, library.ByteStream):
-            result.read()  # a transport may look at its content
     result.extensions = message.extensions
+    if isinstance(stream, library.ByteStream) and getattr(message, "is_stream_consumed", True):
+        result.read()  # as the original is; a transport may look at the content of a request
     return result
 
 
@@ -260,11 +260,8 @@ def _converted_error(library: Any, name: str, error: Any, request: Any) -> Any:
 def _read_response(library: Any, response: Any, request: Any) -> Any:
     """Return the response that an error carries as one of a library, with its body read if it was read."""
     result = converted(library, response, request)
-    if result is not response:
-        if request is not None:
-            result.request = request
-        if getattr(response, "_content", None) is not None:
-            result.read()
+    if result is not response and request is not None:
+        result.request = request
     return result
 
 
