@@ -195,12 +195,6 @@ def test_same_as_json_normalize(records):
         assert set(frame.columns) == set(expected.columns)
 
 
-def test_scalars():
-    """Records that are not objects are in the column value."""
-    assert tabulate([1, None, 3])["value"].tolist() == [1, pd.NA, 3]
-    assert tabulate("true")["value"].tolist() == [True]
-
-
 @pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("data", [b"[]", [], {"accounts": [], "next": None}])
 def test_no_records(data):
