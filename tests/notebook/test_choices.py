@@ -13,7 +13,6 @@ from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 from toolkit.notebook.panel.choices import (
     NEW_CASSETTE,
-    Mode,
     NewChoice,
     SavedChoice,
     cassette_choices,
@@ -21,7 +20,6 @@ from toolkit.notebook.panel.choices import (
     environment_choices,
     first_credentials,
     first_environment,
-    first_mode,
     is_for_visitors,
 )
 from toolkit.notebook.panel.fields import FIELDS, make_credentials
@@ -50,17 +48,6 @@ def test_every_environment_is_offered_with_its_holder():
     """Every environment is offered, with its holder in the words of the service document."""
     assert ("paper · paper account", "paper") in environment_choices()
     assert [value for _, value in environment_choices()] == list(Environment)
-
-
-def test_a_panel_starts_with_what_needs_least(settings, monkeypatch):
-    """An existing cassette is replayed, a new cassette is recorded, and without a cassette calls are live."""
-    record(settings, "tour.yaml")
-    assert first_mode("tour", settings) is Mode.REPLAY
-    assert first_mode("new", settings) is Mode.RECORD
-    assert first_mode("new", settings, for_visitors=True) is Mode.LIVE
-    assert first_mode(None, settings) is Mode.LIVE
-    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
-    assert first_mode("new", settings) is Mode.REPLAY
 
 
 def test_an_unnamed_environment_is_never_a_real_account():

@@ -87,6 +87,14 @@ def test_what_was_not_asked_for_is_dropped(page, content):
     assert page.input.take() == {}
 
 
+def test_an_answer_to_fields_that_are_gone_is_dropped(page):
+    """An answer to fields that are no longer shown is dropped."""
+    page.input.ask()
+    page.input.show(FIELDS[CredentialKind.CLIENT_SECRET])
+    page.receive({"type": "texts", "number": 1}, b"a", b"b")
+    assert "answered" not in page.events
+
+
 def test_a_malformed_answer_is_empty(page):
     """Texts that are too long or missing become empty, and text that is not UTF-8 is no error."""
     page.input.ask()
@@ -108,6 +116,18 @@ def test_the_same_fields_again_keep_what_is_typed(page):
     page.input.show(FIELDS[CredentialKind.CLIENT_SECRET])
     assert len(changes) == 1
     assert page.input.problems == {}
+
+
+def test_the_page_is_told_what_to_forget(page):
+    """The page is told to forget some fields or all; forgetting all also drops an answer on its way."""
+    page.input.ask()
+    page.input.forget(["secret_key"])
+    assert page.events[-1] == {"type": "forget", "names": ["secret_key"]}
+    page.input.forget()
+    assert page.events[-1] == {"type": "forget", "names": ["key_id", "secret_key"]}
+    page.receive({"type": "texts", "number": 1}, b"a", b"b")
+    assert "answered" not in page.events
+    assert page.input.take() == {}
 
 
 def test_the_module_of_the_page_keeps_texts_to_itself():

@@ -90,6 +90,13 @@ def test_name_twice():
         Body(b'[{"a": 1, "b": 2, "a": 3}]').parse()
 
 
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"a":' * 100_000])
+def test_too_deep(body):
+    """Hostile depth raises TabulationError instead of crashing."""
+    with pytest.raises(TabulationError, match=r"too deeply|not JSON"):
+        Body(body).parse()
+
+
 @pytest.mark.parametrize("body", [b'"\xff"', b"[1", b"{]", b"tru", b"'a'", b"[1,]", b"\x00"])
 def test_malformed(body):
     """Malformed JSON always raises the same kind of error."""
