@@ -285,7 +285,7 @@ def test_offline_with_cassette(open_session, service, monkeypatch, mode):
 
 def test_mode_without_cassette(open_session):
     """A mode without a cassette is refused, and so is an unknown mode."""
-    for mode, message in (("once", "needs a cassette"), ("sometimes", "mode .* is not known")):
+    for mode, message in (("once", "needs a cassette"), ("sometimes", "mode is not known")):
         with pytest.raises(tk.ConfigurationError, match=message):
             open_session(mode=mode)
 
