@@ -24,10 +24,10 @@ import lzma
 import quopri
 import re
 import secrets as random_secrets
+import string
 import zipfile
 import zlib
 from pathlib import Path
-from string import ascii_letters, digits
 from urllib.parse import quote, quote_plus, unquote_to_bytes
 
 import yaml
@@ -56,7 +56,7 @@ FORMS = {
 
 def new():
     """Return a new random secret, of letters and digits in turn: one of 4,000 URL-safe tokens looks like words."""
-    pairs = (random_secrets.choice(ascii_letters) + random_secrets.choice(digits) for _ in range(16))
+    pairs = (random_secrets.choice(string.ascii_letters) + random_secrets.choice(string.digits) for _ in range(16))
     return f"fake-{''.join(pairs)}"
 
 
