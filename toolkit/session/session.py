@@ -288,21 +288,13 @@ class BaseSession(Generic[ClientType]):
         raise NotImplementedError
 
     def _prepare(self) -> None:
-        """Make what authorizes the calls, and send nothing.
-
-        From then on `token` shows the token that the credentials already have in this process. Raises UnsafeAddress or
-        ConfigurationError if nothing can be sent.
-        """
+        """Make what authorizes the calls, so that `token` shows the one that the credentials have; send nothing."""
         self._sender.authorizer()
 
     def _account_pages(self, params: Mapping[str, Any], pages: bool) -> AccountPages:
+        client, known = self._client(self.environment.rules.accounts[0]), self._sender.known
         return AccountPages(
-            self._client(self.environment.rules.accounts[0]),
-            self.environment,
-            params,
-            all_pages=pages,
-            known=self._sender.known,
-            credentials=self.credentials,
+            client, self.environment, params, all_pages=pages, known=known, credentials=self.credentials
         )
 
     def _with_source(self, table: pd.DataFrame) -> pd.DataFrame:
