@@ -65,7 +65,7 @@ class DestinationMemory:
         Raises:
             ConfigurationError: if the file is malformed.
         """
-        table = self._table()  # malformed, it is an error even if there is no key
+        table = self._table()  # read first: a malformed list is an error even without a key
         try:
             key = user_key(_NAME, makes=False)
         except OSError:

@@ -225,7 +225,7 @@ class Places:
         """Wait for a place, for so many seconds at most; None for no limit. The outcome is False if one was free.
 
         Raises:
-            httpx.PoolTimeout: if there was no place in time.
+            httpx.PoolTimeout: if no place became free in time.
         """
         if not self._waiting and self._take():
             return False
