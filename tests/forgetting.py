@@ -5,14 +5,13 @@ from __future__ import annotations
 from toolkit.core.register import REGISTER
 from toolkit.notebook import masked_values
 from toolkit.scrubbing import known
-from toolkit.scrubbing.gate import index
 
 
 def forget_everything():
     """Empty the register of secrets and everything that is built on it, between tests or hypothesis' examples."""
-    for of_register in (REGISTER._entries, REGISTER._kinds, REGISTER._from_messages, REGISTER._listeners):
+    for of_register in (REGISTER._entries, REGISTER._kinds):
         of_register.clear()
-    for built in (known._REGISTERED, index._REGISTERED, known.PROCESS_SECRETS, masked_values._pieces):
+    for built in (known._REGISTERED, known.PROCESS_SECRETS, masked_values._pieces):
         built.__init__()
     masked_values._beginnings.clear()
     masked_values._count = masked_values._longest_secret = 0

@@ -1,8 +1,8 @@
 """The register of secrets: everything secret that this process has come to know, from whatever source.
 
-Credentials add their secrets when they are made, token replies when they arrive, and the scrubber when it finds a
-strong value under the name of a credential. Every recorder, log filter, mask and leak check of the process reads the
-register, so a secret of one session does not reach the recording of another.
+Credentials add their secrets when they are made, token replies when they arrive, and `secrets=` of a cassette adds
+what the user names. Every recorder, log filter, mask and leak check of the process reads the register, so a secret of
+one session does not reach the recording of another. What a message names as a credential belongs to its recording.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
-from weakref import WeakMethod
 
 if TYPE_CHECKING:
     from toolkit.core.secret import Secret
@@ -26,8 +25,6 @@ class Register:
         self._lock = threading.RLock()  # reentrant: a finalizer may run inside, and add or read
         self._entries: list[tuple[str, Secret]] = []
         self._kinds: dict[Secret, str] = {}
-        self._from_messages: set[Secret] = set()
-        self._listeners: list[WeakMethod[Callable[[], None]]] = []
         self._with_first: Callable[[], None] | None = None  # called with the first secret
 
     def __len__(self) -> int:
@@ -43,31 +40,16 @@ class Register:
         """Add a secret of a kind such as "ACCESS_TOKEN"; an empty secret and one that is known already are ignored."""
         self.add_all([(kind, secret)])
 
-    def add_all(self, secrets: Iterable[tuple[str, Secret]], *, from_messages: bool = False) -> None:
-        """Add several secrets, each with its kind; listeners are called once, and only if one of them is new.
-
-        Args:
-            secrets: kind and secret of each.
-            from_messages: True for values in messages, under the names of credentials. A service may send thousands of
-                them, so they are looked for in fewer codes.
-        """
+    def add_all(self, secrets: Iterable[tuple[str, Secret]]) -> None:
+        """Add several secrets, each with its kind."""
         with self._lock:
             count = len(self._entries)
             for kind, secret in secrets:
-                is_new = secret not in self._kinds
-                if secret and (is_new or (secret in self._from_messages and not from_messages)):
+                if secret and secret not in self._kinds:
                     self._kinds[secret] = kind
                     self._entries.append((kind, secret))
-                    (self._from_messages.add if from_messages else self._from_messages.discard)(secret)
-            if len(self._entries) == count:
-                return
-            self._listeners = [each for each in self._listeners if each() is not None]
-            listeners = [each() for each in self._listeners]
-        if not count and self._with_first is not None:
+        if not count and self._entries and self._with_first is not None:
             self._with_first()
-        for listener in listeners:
-            if listener is not None:
-                listener()
 
     def since(self, count: int) -> list[tuple[str, Secret]]:
         """Return the kind and secret of each entry after the first `count`."""
@@ -77,20 +59,11 @@ class Register:
         """Return the kind of a secret, or None if it is not known."""
         return self._kinds.get(secret)
 
-    def is_from_message(self, secret: Secret) -> bool:
-        """Check whether a secret is known only because it stood in a message."""
-        return secret in self._from_messages
-
     def with_first(self, call: Callable[[], None]) -> None:
         """Call a function as soon as there is a secret."""
         self._with_first = call
         if self._entries:
             call()
-
-    def subscribe(self, listener: Callable[[], None]) -> None:
-        """Call a bound method whenever secrets become known, for as long as its object exists."""
-        with self._lock:
-            self._listeners.append(WeakMethod(listener))
 
 
 REGISTER: Final = Register()

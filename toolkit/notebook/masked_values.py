@@ -14,8 +14,9 @@ from contextlib import suppress
 from typing import Any, Final
 
 from toolkit.core.patterns import compiled
+from toolkit.core.register import REGISTER
 from toolkit.core.secret import SHORTEST_SECRET
-from toolkit.scrubbing.known import PROCESS_SECRETS
+from toolkit.scrubbing.known import PROCESS_SECRETS, is_secret
 from toolkit.scrubbing.pieces import Pieces
 
 UNCHECKED: Final = "<not shown: it could not be checked for secrets>"
@@ -115,11 +116,13 @@ def _texts_in(value: Any, texts: list[str] | None = None) -> list[str]:
 def _all_pieces() -> Pieces:
     """Return the pieces of all secrets that are known, including the latest."""
     global _count, _longest_secret  # noqa: PLW0603 - one for the process
-    if _count != len(PROCESS_SECRETS):
+    if _count != len(REGISTER):
         with _adding:
             count = _count
-            new = PROCESS_SECRETS.since(count)
-            for secret, kind in new:
+            new = REGISTER.since(count)
+            for kind, secret in new:
+                if not is_secret(secret):
+                    continue
                 text = secret.reveal()
                 if kind not in _MASKED_AS_A_WHOLE:
                     # Pieces of it as pages, code and JSON write it, too, which is the same for most secrets.

@@ -3,58 +3,64 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import Final, Self
 from urllib.parse import quote
-from weakref import WeakMethod
 
 from toolkit.core.arguments import as_secrets
+from toolkit.core.patterns import compiled
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.user_code import warn
-from toolkit.scrubbing.spellings import Searcher
-from toolkit.scrubbing.splicing import spans_of, spliced
+from toolkit.scrubbing.containers import Budget
+from toolkit.scrubbing.searcher import Hit, Searcher
+from toolkit.scrubbing.strength import Strength, grade
+from toolkit.scrubbing.views import View, views_of
 from toolkit.scrubbing.vocabulary import is_placeholder
 
 _ROUNDS: Final = 4  # replacing a secret may bring another one together
-
-_IN_FEWER_CODES: Final = frozenset({"CLIENT_ASSERTION"})  # a new one for each token request
+_MOST_NAMED: Final = 48  # values that messages named; the latest are looked for
+# What follows a key of JSON, and what follows a segment of a path.
+_KEY_END: Final = rb"\\{0,8}+[\"']\s{0,8}+:"
+_SEGMENT_END: Final = rb"[/?#\"'\s<>\\]|\Z"
 
 
 class KnownSecrets:
-    """The secrets of the process's register, each with the placeholder that stands for it in one recording.
+    """The secrets of the process's register, and what the messages of one recording named, with their placeholders.
 
-    Every secret that the process knows is replaced, whoever added it and whenever. Distinct secrets of one kind keep
-    distinct placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise one request would be answered with the
-    recording of another. A secret that is added here gets its placeholder at once, any other when it is first met. The
-    stand-ins of personal data belong to this object alone.
+    Secrets of the register are replaced whoever added them and whenever. Distinct secrets of one kind keep distinct
+    placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise one request would be answered with the recording of
+    another. A secret that is added here gets its placeholder at once, any other when it is first met. What messages
+    name, and the stand-ins of personal data, belong to this object alone.
+
+    Attributes:
+        whole: short values that requests used as credentials, with their placeholders. They are replaced where nothing
+            else stands beside them.
     """
 
     def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:
         self._lock = threading.RLock()
         self._placeholders: dict[Secret, str] = {}
-        self._in_place: dict[Secret, str] = {}
-        self._all: list[tuple[Secret, str]] = []
-        self._registered = 0  # entries of the register in `_all`, or left out of it
         self._counts: dict[str, int] = {}
         self._stand_ins = Searcher()
-        self._listeners: list[WeakMethod[Callable[[], None]]] = []
+        self._named = Searcher(in_codes=False)
+        self._latest: deque[Secret] = deque(maxlen=_MOST_NAMED)
+        self._named_count = 0  # since `_named` was made
+        self.whole: dict[str, str] = {}
         self.add_all(secrets)
 
     def add(self, kind: str, secret: Secret) -> None:
         """Add a secret of a kind such as "ACCESS_TOKEN" to the register, and give it its placeholder here."""
         self.add_all([(kind, secret)])
 
-    def add_all(self, secrets: Iterable[tuple[str, Secret]], *, from_messages: bool = False) -> None:
-        """Add several secrets, each with its kind; listeners are called once. Warn about short secrets.
-
-        Args:
-            secrets: kind and secret of each.
-            from_messages: True for values in messages, as in `Register.add_all`.
-        """
+    def add_all(self, secrets: Iterable[tuple[str, Secret]]) -> None:
+        """Add several secrets, each with its kind. Warn about short secrets."""
         secrets = [(kind, secret) for kind, secret in secrets if is_secret(secret)]
-        new = [(kind, secret) for kind, secret in secrets if self._name(secret, kind)]
-        REGISTER.add_all(secrets, from_messages=from_messages)  # all, as another thread may have named one only
+        new = [(kind, secret) for kind, secret in secrets if secret not in self._placeholders]
+        for kind, secret in new:
+            self.placeholder(kind, secret)
+        REGISTER.add_all(secrets)
         for kind, secret in new:
             if len(secret.reveal()) < SHORTEST_SECRET:
                 warn(
@@ -68,95 +74,73 @@ class KnownSecrets:
 
     def add_stand_ins(self, stand_ins: Iterable[tuple[Secret, str]]) -> None:
         """Add personal data, each with its stand-in instead of a placeholder, for this object alone."""
-        count = len(self._all)
         with self._lock:
             for secret, stand_in in stand_ins:
                 if is_secret(secret) and secret not in self._placeholders and secret not in REGISTER:
                     self._placeholders[secret] = stand_in
                     self._stand_ins.add(secret)
-                    self._all.append((secret, ""))
-            if len(self._all) == count:
-                return
-        for listener in [reference() for reference in self._listeners]:
-            if listener is not None:
-                listener()
 
-    def _name(self, secret: Secret, kind: str) -> bool:
-        """Give a secret a placeholder; return False if it has one already, or is not a secret."""
-        if not is_secret(secret):
-            return False
+    def note(self, everywhere: Iterable[tuple[str, Secret]], whole: Iterable[tuple[str, Secret]] = ()) -> None:
+        """Note values that a message names as credentials; the latest are looked for in this recording from now on.
+
+        Args:
+            everywhere: values to replace wherever they stand as plain, percent-encoded or JSON text.
+            whole: short values to replace only where nothing else stands beside them.
+        """
         with self._lock:
-            if secret in self._placeholders:
-                return False
-            self._placeholders[secret] = self._in_place.get(secret) or self._next_placeholder(kind)
-        return True
+            for kind, secret in everywhere:
+                if is_secret(secret) and secret not in REGISTER and secret not in self._latest:
+                    self.placeholder(kind, secret)
+                    self._latest.append(secret)
+                    self._named.add(secret)
+                    self._named_count += 1
+            if self._named_count > 2 * _MOST_NAMED:
+                named = Searcher(in_codes=False)
+                for secret in self._latest:
+                    named.add(secret)
+                self._named, self._named_count = named, len(self._latest)
+            for kind, secret in whole:
+                self.whole.setdefault(secret.reveal(), self.placeholder(kind, secret))
+            while len(self.whole) > _MOST_NAMED:
+                del self.whole[next(iter(self.whole))]
 
-    def placeholder_in_place(self, kind: str, value: Secret) -> str:
-        """Return the placeholder of a value that is replaced only where it stands, until it is known as a secret."""
-        placeholder = self.placeholder_of(value)
+    def placeholder(self, kind: str, secret: Secret) -> str:
+        """Return the placeholder or stand-in of a value; one that has none yet gets the next of its kind."""
+        placeholder = self._placeholders.get(secret)
         if placeholder is None:
             with self._lock:
-                placeholder = self._placeholders.get(value) or self._in_place.get(value)
+                placeholder = self._placeholders.get(secret)
                 if placeholder is None:
-                    placeholder = self._in_place[value] = self._next_placeholder(kind)
+                    kind = REGISTER.kind_of(secret) or kind
+                    count = self._counts[kind] = self._counts.get(kind, 0) + 1
+                    placeholder = f"<{kind}>" if count == 1 else f"<{kind}-{count}>"
+                    self._placeholders[secret] = placeholder
         return placeholder
+
+    def placeholder_of(self, secret: Secret) -> str | None:
+        """Return the placeholder or stand-in of a secret, or None if the secret is not known."""
+        kind = REGISTER.kind_of(secret)
+        return self._placeholders.get(secret) if kind is None else self.placeholder(kind, secret)
 
     def replaced(self) -> list[tuple[Secret, str]]:
         """Return each secret that was met so far, with its placeholder or stand-in."""
         with self._lock:
-            return [*self._placeholders.items(), *self._in_place.items()]
-
-    def _next_placeholder(self, kind: str) -> str:
-        count = self._counts[kind] = self._counts.get(kind, 0) + 1
-        return f"<{kind}>" if count == 1 else f"<{kind}-{count}>"
-
-    def subscribe(self, listener: Callable[[], None]) -> None:
-        """Call a bound method whenever secrets become known, for as long as its object exists."""
-        with self._lock:
-            self._listeners = [*(each for each in self._listeners if each() is not None), WeakMethod(listener)]
-        REGISTER.subscribe(listener)
-
-    def since(self, count: int) -> list[tuple[Secret, str]]:
-        """Return the secrets after the first `count`, each with its kind, which is "" for personal data."""
-        self._take_over()
-        return self._all[count:]
-
-    def _take_over(self) -> None:
-        """Take over what is new in the register."""
-        if len(REGISTER) == self._registered:
-            return
-        with self._lock:
-            count = self._registered
-            new = REGISTER.since(count)
-            # Personal data that turns out to be secret keeps its stand-in, which earlier interactions have.
-            self._all += [(secret, kind) for kind, secret in new if is_secret(secret)]
-            self._registered = count + len(new)  # last, because others do not wait for the lock once it is right
-
-    def placeholder_of(self, secret: Secret) -> str | None:
-        """Return the placeholder or stand-in of a secret, or None if the secret is not known."""
-        placeholder = self._placeholders.get(secret)
-        if placeholder is None:
-            kind = REGISTER.kind_of(secret)
-            if kind is not None:
-                self._name(secret, kind)  # or another thread has done it
-                placeholder = self._placeholders.get(secret)
-        return placeholder
-
-    def may_hold(self, data: bytes) -> bool:
-        """Check quickly whether `data` may hold a known secret; False means that it does not."""
-        return any(searcher.may_hold(data) for searcher in self._searchers())
+            return list(self._placeholders.items())
 
     def scrub(self, data: bytes, *, in_url: bool = False) -> bytes:
-        """Return `data` with a placeholder for every known secret, in every spelling that can be rewritten.
+        """Return `data` with a placeholder for every known secret, in every form that can be rewritten.
 
         Args:
             data: bytes of any kind.
             in_url: True to percent-encode the placeholders, as in a URL.
         """
         for _ in range(_ROUNDS):
-            spans = spans_of(data, (hit for searcher in self._searchers() for hit in searcher.spellings_in(data)))
-            if not spans:
+            hits = self._replaceable(data)
+            if not hits:
                 break
+            from toolkit.scrubbing.splicing import spans_of, spliced
+
+            spans = spans_of(data, hits)
             data = spliced(
                 data, ((span, self._written(span.secret, in_url=in_url, codec=span.codec)) for span in spans)
             )
@@ -164,42 +148,82 @@ class KnownSecrets:
 
     def scrub_text(self, text: str) -> str:
         """Return a text with a placeholder for every known secret."""
-        if not any(map(bool, self._searchers())):
-            return text
         data = text.encode("utf-8", "surrogatepass")
         scrubbed = self.scrub(data)
         return text if scrubbed is data else scrubbed.decode("utf-8", "surrogatepass")
 
-    def find(self, data: bytes) -> tuple[str, str] | None:
-        """Return the placeholder and the form of a known secret in `data`, or None."""
-        for searcher in self._searchers():
-            for hit in searcher.spellings_in(data):
-                return self.placeholder_of(hit.secret) or "<SECRET>", hit.form
+    def may_hold(self, data: bytes) -> bool:
+        """Check whether `data` holds a secret, or something that messages named."""
+        return any(True for _ in self._hits(data))
+
+    def find(self, data: bytes, budget: Budget | None = None) -> tuple[str, str] | None:
+        """Return the placeholder and the form of a known secret in `data`, or None.
+
+        What messages named does not count: it may be in other messages that were recorded before.
+
+        Args:
+            data: bytes of any kind.
+            budget: tells afterwards whether all of the data could be searched.
+        """
+        for view, hit in self._hits(data, budget, with_named=False):
+            form = "percent-encoded or escaped" if hit.form == "as it is" and view.outer is not None else hit.form
+            layers = view.layers()
+            if layers:
+                form = " ".join(f"in {layer}" for layer in dict.fromkeys(layers))
+            return self.placeholder_of(hit.secret) or "<SECRET>", form
         return None
 
-    def _searchers(self) -> tuple[Searcher, ...]:
-        registered = _REGISTERED.up_to_date()
-        return (registered, self._stand_ins) if self._stand_ins else (registered,)
+    def _replaceable(self, data: bytes) -> list[Hit]:
+        """Return the hits nearest to the text that can be replaced, with their spans in it."""
+        if not self.may_hold(data):
+            return []
+        hits: list[Hit] = []
+        depth = None
+        for view, hit in self._hits(data, is_exact=True):
+            if depth is not None and view.depth > depth:
+                break
+            span = view.origin(hit.start, hit.end)
+            if span is not None:
+                depth = view.depth
+                hits.append(hit._replace(start=span[0], end=span[1]))
+        return hits
+
+    def _hits(
+        self, data: bytes, budget: Budget | None = None, *, with_named: bool = True, is_exact: bool = False
+    ) -> Iterator[tuple[View, Hit]]:
+        searchers = [each for each in (_REGISTERED.up_to_date(), self._stand_ins) if each]
+        named = self._named if with_named and self._named else None
+        if not searchers and named is None:
+            return
+        is_exact = is_exact or any(searcher.needs_exact_views for searcher in searchers)
+        for view in views_of(data, budget or Budget(len(data)), is_exact=is_exact):
+            for searcher in searchers:
+                for hit in searcher.hits_in(view):
+                    yield view, hit
+            if not view.depth and named is not None:
+                for hit in named.hits_in(view):
+                    if not _is_other_use(view.data, hit):
+                        yield view, hit
+            elif not searchers:
+                return
 
     def _written(self, secret: Secret, *, in_url: bool, codec: str) -> bytes:
         placeholder = self.placeholder_of(secret) or "<SECRET>"
         return (quote(placeholder, safe=":@") if in_url else placeholder).encode(codec)
 
-    def __len__(self) -> int:
-        self._take_over()
-        return len(self._all)
-
     def __repr__(self) -> str:
-        return f"<KnownSecrets: {len(self)}>"
+        return f"<KnownSecrets: {len(self._placeholders)}>"
 
 
-def any_in(data: bytes, secrets: Iterable[Secret]) -> bool:
-    """Check quickly whether `data` may hold one of these secrets; False means that it does not."""
-    searcher = Searcher()
-    for secret in secrets:
-        if is_secret(secret):
-            searcher.add(secret)
-    return searcher.may_hold(data)
+def _is_other_use(data: bytes, hit: Hit) -> bool:
+    """Check whether a weak value, which a request used as a credential, is a key of JSON or a segment of a path here.
+
+    It may be a word, which answers use for other things.
+    """
+    before = data[hit.start - 1 : hit.start]
+    is_key = before in (b'"', b"'") and compiled(_KEY_END).match(data, hit.end)
+    is_segment = before == b"/" and compiled(_SEGMENT_END).match(data, hit.end)
+    return bool(is_key or is_segment) and grade(hit.secret.reveal()) is not Strength.STRONG
 
 
 def is_secret(secret: Secret) -> bool:
@@ -222,9 +246,9 @@ class _RegisteredSecrets(Searcher):
             with self._lock:
                 count = self._count
                 new = REGISTER.since(count)
-                for kind, secret in new:
+                for _, secret in new:
                     if is_secret(secret):
-                        self.add(secret, fewer=kind in _IN_FEWER_CODES or REGISTER.is_from_message(secret))
+                        self.add(secret)
                 self._count = count + len(new)  # last, so that no other thread searches without the new ones
         return self
 

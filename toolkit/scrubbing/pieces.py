@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from toolkit.scrubbing.window_index import WIDTH, WindowIndex, group_at
+from toolkit.scrubbing.normal_form import WIDTH, WindowIndex, window_at
 
 SHORTEST_PIECE: Final = 12  # bytes; ordinary text has shorter runs in common with a secret by chance
 _MOST_PLACES: Final = 16  # for the same four bytes; tokens that begin alike differ in what follows
@@ -44,7 +44,7 @@ class Pieces:
         for at in range(len(data) - WIDTH + 1):
             if len(set(data[at : at + WIDTH])) == 1:
                 continue  # part of a line of dashes, which would match at each dash
-            group = group_at(data, at)
+            group = window_at(data, at)
             places = self._places.get(group) or ()
             if len(places) < _MOST_PLACES:
                 self._places.put(group, (*places, (number, at)))
@@ -64,7 +64,7 @@ class Pieces:
         """Return the length of the longest end of a text that may be a piece of a secret that goes on, 0 below 4."""
         data = text[-self._longest :].encode("utf-8", "surrogatepass") if self._longest else b""
         at = len(data) - WIDTH
-        places = (self._places.get(group_at(data, at)) if at >= 0 else None) or ()
+        places = (self._places.get(window_at(data, at)) if at >= 0 else None) or ()
         runs = [
             self._run(data, at, number, place)
             for number, place in places

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from toolkit.core.secret import Secret
-from toolkit.scrubbing.spellings import Spelling
+from toolkit.scrubbing.searcher import Hit
 
 _BACKSLASH: Final = ord("\\")
 # By the number of null bytes beside a character, and whether they follow it.
@@ -28,22 +28,22 @@ class Span(NamedTuple):
     codec: str = "utf-8"
 
 
-def spans_of(data: bytes, spellings: Iterable[Spelling]) -> list[Span]:
+def spans_of(data: bytes, hits: Iterable[Hit]) -> list[Span]:
     """Return the spans to replace in `data`, in order and without overlaps.
 
     Where secrets overlap, the longest stands for all of them.
     """
     spans: list[Span] = []
     longest = 0
-    for spelling in sorted(spellings, key=_place):
-        if spans and spelling.start < spans[-1].end:
+    for hit in sorted(hits, key=_place):
+        if spans and hit.start < spans[-1].end:
             before = spans[-1]
-            secret = spelling.secret if spelling.length > longest else before.secret
-            spans[-1] = Span(before.start, max(before.end, spelling.end), secret)
-            longest = max(longest, spelling.length)
+            secret = hit.secret if hit.length > longest else before.secret
+            spans[-1] = Span(before.start, max(before.end, hit.end), secret)
+            longest = max(longest, hit.length)
         else:
-            spans.append(Span(spelling.start, spelling.end, spelling.secret))
-            longest = spelling.length
+            spans.append(Span(hit.start, hit.end, hit.secret))
+            longest = hit.length
     return [_fitted(data, span) for span in spans]
 
 
@@ -56,8 +56,8 @@ def spliced(data: bytes, replacements: Iterable[tuple[Span, bytes]]) -> bytes:
     return b"".join((*parts, data[done:]))
 
 
-def _place(spelling: Spelling) -> tuple[int, int]:
-    return spelling.start, spelling.end
+def _place(hit: Hit) -> tuple[int, int]:
+    return hit.start, hit.end
 
 
 def _fitted(data: bytes, span: Span) -> Span:

@@ -1,0 +1,50 @@
+"""The gate before the disk: the bytes that are about to be written are searched once more, and refused with a secret.
+
+It is the search that replaced the secrets in the messages, run again over the file's own bytes. It finds what cannot be
+replaced, such as a secret in a member of an archive, and what putting the parts of a file together may have brought
+about. Tests plant secrets with encoders of their own.
+"""
+
+from __future__ import annotations
+
+from toolkit.core.errors import SecretLeak
+from toolkit.core.user_code import warn
+from toolkit.scrubbing.containers import Budget
+from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
+from toolkit.scrubbing.known import KnownSecrets
+
+
+def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
+    """Refuse bytes that hold a known secret; warn if they hold more than can be decoded to look for one.
+
+    Args:
+        data: the bytes about to be written.
+        known: the secrets.
+        where: what the bytes are, for the message.
+
+    Raises:
+        SecretLeak: if they hold a secret, or something that grows out of all proportion when it is decompressed. Names
+            the secret's kind and form, not its text.
+    """
+    budget = Budget(len(data))
+    found = known.find(data, budget)
+    if found is not None:
+        stand_in, form = found
+        value = f"a secret ({stand_in})" if stand_in.startswith("<") else f"a value that is replaced by {stand_in!r}"
+        raise SecretLeak(
+            f"{where} would hold {value}, {form}; nothing was written.",
+            f"{AFTER_THE_CALL} ask for it in a plain form, or make it without a cassette.",
+        )
+    if budget.is_exceeded:
+        warn(
+            f"{where} holds compressed or encoded data, too much to search all of it for secrets. Its text was "
+            "searched, also where it is decompressed; look at it before you pass it on."
+        )
+
+
+def holds_secret(data: bytes, known: KnownSecrets) -> bool:
+    """Return True if bytes hold a known secret, or something that cannot be decompressed to look for one."""
+    try:
+        return known.find(data) is not None
+    except SecretLeak:
+        return True

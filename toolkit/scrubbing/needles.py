@@ -1,0 +1,198 @@
+"""What one secret looks like in each code: as it is, in hex, base64 and base32, and as the bytes behind it.
+
+Each needle is in normal form (`normal_form`). The part of a base64 text that depends on the secret alone differs with
+the offset at which the secret begins, so there are three; in base32 there are five. The alphabets of base64 have the
+same normal form. A new code goes here.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+from urllib.parse import quote, quote_plus
+
+from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.scrubbing.escapes import without_escapes
+from toolkit.scrubbing.normal_form import cased_form, exact_form, margins, normal_form
+from toolkit.scrubbing.strength import Strength, grade
+
+_LONG_ENOUGH: Final = 12  # characters in normal form; what is shorter may be in a text by chance, in another case
+_CERTAINLY_RANDOM: Final = 120  # characters without white space
+_SHORTEST_BYTES: Final = 8  # behind a secret that is hex or base64 itself
+_HEX: Final = re.compile(r"(?:[0-9A-Fa-f]{2}[:. -]?)+")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{11,}={0,2}")
+_TO_STANDARD: Final = str.maketrans("-_", "+/")
+_PEM: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{1,60}-----((?:[^-]|-(?!----))++)-----END [A-Z0-9 ]{1,60}-----")
+_SHORTEST_LINE: Final = 32  # characters of base64; the last line of a key may be short and give nothing away
+
+
+class Needle(NamedTuple):
+    """A form of a secret to look for.
+
+    Attributes:
+        secret: the secret.
+        length: characters of the text that is written in this form; longer texts are replaced first.
+        normal: the needle in normal form; the other attributes describe the text in which it stands.
+        literal: the needle itself.
+        form: the name of the code, for messages.
+        exact: what the exact form of the text must be, unless None.
+        cased: what the text must be without separators, unless None.
+        margins: punctuation of the secret before and after the needle.
+        more: characters of base64 before and after it that hold bits of the secret.
+    """
+
+    secret: Secret
+    length: int
+    normal: bytes
+    literal: bytes
+    form: str = "as it is"
+    exact: bytes | None = None
+    cased: bytes | None = None
+    margins: tuple[bytes, bytes] = (b"", b"")
+    more: tuple[int, int] = (0, 0)
+
+
+def needles_of(secret: Secret, *, in_codes: bool = True) -> list[Needle]:
+    """Return the needles of a secret; of a private key also those of its parts.
+
+    Args:
+        secret: the secret.
+        in_codes: False to leave out all codes; escapes are undone in any case.
+    """
+    text = secret.reveal()
+    needles = _needles(secret, text, in_codes=in_codes)
+    for part, is_line in _parts_of_keys(text):
+        needles += _needles(secret, part, in_codes=in_codes and not is_line)
+    return needles
+
+
+def _needles(secret: Secret, text: str, *, in_codes: bool) -> list[Needle]:
+    literal = text.encode("utf-8", "surrogatepass")
+    plain = Needle(secret, len(text), b"", literal)
+    needles = [*_plain(plain, text), *(_coded(plain, text) if in_codes else ())]
+    return list({(needle.normal, needle.exact): needle for needle in reversed(needles)}.values())[::-1]
+
+
+def _is_unmistakable(text: str) -> bool:
+    """Check whether a text is so random that nothing else has its normal form."""
+    return (
+        (len(text) >= _CERTAINLY_RANDOM and len(text.split()) * 30 < len(text))
+        or "-----BEGIN" in text
+        or grade(text) is not Strength.WEAK
+    )
+
+
+def _plain(plain: Needle, text: str) -> Iterator[Needle]:
+    """Yield the secret itself, what is left of it when the escapes around it are undone, and other charsets."""
+    written = [plain.literal, *without_escapes(plain.literal)]
+    if not text.isascii():
+        # In UTF-16, whose null bytes are ignored, and where an escape such as xe9 is a character, not a byte.
+        written += [text.encode(charset, "replace") for charset in ("latin-1", "utf-16-le", "utf-16-be")]
+    is_unmistakable = _is_unmistakable(text)
+    for each in dict.fromkeys(written):
+        before, after = margins(each)
+        normal = normal_form(each)
+        is_exact = not is_unmistakable or len(normal) < _LONG_ENOUGH
+        exact = exact_form(each[len(before) : len(each) - len(after)]) if is_exact else None
+        yield plain._replace(normal=normal, literal=each, exact=exact, margins=(before, after))
+
+
+def _coded(plain: Needle, text: str) -> Iterator[Needle]:
+    # The text within base64 or hex may be escaped itself, as in JSON or a URL.
+    for inner in dict.fromkeys((text, json.dumps(text)[1:-1], html.escape(text), *_quoted(text))):
+        data = inner.encode("utf-8", "surrogatepass")
+        yield from _in_hex(plain, data, "in hex")
+        yield from _in_base64(plain, data, "in base64")
+    for core, before, after in _cores(plain.literal, base64.b32encode, 5):
+        yield _part(plain, core, before, after, "in base32")
+    for behind in _bytes_behind(text) if _is_unmistakable(text) else ():  # words look like base64
+        yield _whole(plain, behind, "as the bytes behind it")
+        yield from _in_hex(plain, behind, "in hex of its bytes")
+        yield from _in_base64(plain, behind, "in base64 of its bytes")
+
+
+def _quoted(text: str) -> tuple[str, ...]:
+    try:
+        return quote(text, safe=""), quote_plus(text)
+    except UnicodeEncodeError:  # URLs cannot hold a lone surrogate
+        return ()
+
+
+def _bytes_behind(text: str) -> Iterator[bytes]:
+    """Yield the bytes that a secret in hex (a UUID too) or base64 stands for."""
+    behind = b""
+    if _HEX.fullmatch(text):
+        behind = bytes.fromhex(re.sub("[^0-9A-Fa-f]", "", text))
+    elif _BASE64.fullmatch(text):
+        digits = text.rstrip("=").translate(_TO_STANDARD)
+        behind = base64.b64decode(digits[: len(digits) - (len(digits) % 4 == 1)] + "=" * (-len(digits) % 4))
+    if len(behind) >= _SHORTEST_BYTES:
+        yield behind
+
+
+def _in_hex(plain: Needle, data: bytes, form: str) -> Iterator[Needle]:
+    yield _whole(plain, data.hex().encode(), form)
+    yield _whole(plain, b"0x" + data.hex("_").replace("_", "0x").encode(), form)  # a list, whose commas do not count
+
+
+def _in_base64(plain: Needle, data: bytes, form: str) -> Iterator[Needle]:
+    for core, before, after in _cores(data, base64.b64encode, 6):
+        yield _part(plain, core, before, after, form)
+
+
+def _cores(data: bytes, encode: Callable[[bytes], bytes], bits: int) -> Iterator[tuple[bytes, int, int]]:
+    """Yield the part of a code that depends on the data alone, for each offset at which the data may begin.
+
+    Each comes with the number of characters before and after it that hold bits of the data and of its neighbours.
+    """
+    for offset in range(3 if bits == 6 else 5):
+        encoded = encode(b"\0" * offset + data)
+        first, last = -(-offset * 8 // bits), (offset + len(data)) * 8 // bits
+        yield encoded[first:last], int(offset * 8 % bits > 0), int((offset + len(data)) * 8 % bits > 0)
+
+
+def _whole(plain: Needle, written: bytes, form: str) -> Needle:
+    return plain._replace(normal=normal_form(written), literal=written, form=form)
+
+
+def _part(plain: Needle, core: bytes, before: int, after: int, form: str) -> Needle:
+    head, tail = margins(core)
+    needle = _whole(plain, core, form)
+    cased = cased_form(core) if len(needle.normal) < _LONG_ENOUGH and form != "in base32" else None
+    return needle._replace(cased=cased, more=(len(head) + before, len(tail) + after))
+
+
+def _parts_of_keys(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the base64 of each private key as one line, as other formats write it, and each of its lines.
+
+    Each comes with a flag, which is True for a line; lines are looked for as they are only.
+    """
+    for pem in _PEM.finditer(text):
+        lines = pem[1].split()
+        body = "".join(lines)
+        if "PRIVATE KEY-----" not in pem[0] or len(body) < SHORTEST_SECRET:  # a certificate beside it
+            continue
+        yield body, False
+        # In a list or in quotes, the lines are separated by more than white space.
+        public = _public_part(pem[0])
+        for line in lines:
+            if len(line) >= _SHORTEST_LINE and line != body and line not in public:
+                yield line, True
+
+
+def _public_part(pem: str) -> str:
+    """Return the base64 of the public key, which repeats some lines of older private key formats."""
+    from cryptography.hazmat.primitives import serialization
+
+    try:
+        key = serialization.load_pem_private_key(
+            pem.encode(), password=None, unsafe_skip_rsa_key_validation=True
+        ).public_key()
+        der = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    except Exception:  # noqa: BLE001 - encrypted, or not a key: all of its lines are secret
+        return ""
+    return base64.b64encode(der).decode("ascii")

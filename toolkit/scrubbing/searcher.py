@@ -1,0 +1,204 @@
+"""A search for secrets in a view: what its normal form has in common with their needles is compared exactly.
+
+The time depends on the text, not on the number or the length of the secrets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.scrubbing.needles import Needle, needles_of
+from toolkit.scrubbing.normal_form import (
+    LOOSE,
+    WIDTH,
+    WindowIndex,
+    cased_form,
+    exact_form,
+    exact_positions,
+    window_at,
+)
+from toolkit.scrubbing.views import View
+
+_VARIED: Final = 3  # different bytes; windows of fewer may be in a text by chance, and often
+_EXTENT: Final = 2 * WIDTH - 1  # bytes of the windows of one needle
+_SHORTEST_EXACT: Final = 4  # bytes
+_IN_BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+_LINE_ENDS: Final = frozenset(b"\r\n\0")
+_SPACE, _PLUS, _BACKSLASH, _APOSTROPHE = b" +\\'"
+# Before a short secret: a name and a sign, an element of XML, or the headers of a part of a multipart body.
+_NAME: Final = rb"([A-Za-z][A-Za-z0-9_.-]{0,60}+)"
+_QUOTE: Final = rb"(?:\\{0,15}[\"'])?"
+_BEFORE_VALUE: Final = (
+    rb"(?<![A-Za-z0-9_.-])" + _NAME + _QUOTE + rb"\s{0,20}[:=]\s{0,20}" + _QUOTE,
+    rb"<" + _NAME + rb"(?:\s[^<>]{0,200})?>\s{0,20}",
+    rb"\bname=\\{0,15}\"?" + _NAME + rb"[^\n]{0,200}\r?\n(?:[^\r\n]{1,200}\r?\n){0,8}\r?\n",
+)
+
+
+class Hit(NamedTuple):
+    """A secret in a view.
+
+    Attributes:
+        secret: the secret.
+        length: characters of the text that was looked for; longer texts are replaced first.
+        start, end: the span in the view.
+        form: how the secret is written, for messages.
+    """
+
+    secret: Secret
+    length: int
+    start: int
+    end: int
+    form: str
+
+
+class Searcher:
+    """Secrets to look for. Adding is safe while another thread searches, but not while another adds.
+
+    Args:
+        in_codes: False to look for the secrets as they are only, apart from escapes.
+    """
+
+    def __init__(self, *, in_codes: bool = True) -> None:
+        self._in_codes = in_codes
+        self._has_any = False
+        self._index: WindowIndex[tuple[tuple[Needle, int], ...]] = WindowIndex()  # with positions of the window
+        self._without_windows: list[Needle] = []  # too few letters and digits
+        self._short: list[tuple[Secret, bytes, tuple[re.Pattern[bytes], ...]]] = []
+
+    def __bool__(self) -> bool:
+        return self._has_any
+
+    @property
+    def needs_exact_views(self) -> bool:
+        """True if there is a secret for which views must be exact."""
+        return bool(self._without_windows or self._short)
+
+    def add(self, secret: Secret) -> None:
+        """Add a secret to look for; one of a few characters counts only as the value of a credential's field."""
+        self._has_any = True
+        if len(secret.reveal()) < SHORTEST_SECRET:
+            text = secret.reveal().encode("utf-8", "surrogatepass")
+            value = rb"(" + re.escape(text) + rb")(?![A-Za-z0-9])"
+            self._short.append((secret, text, tuple(re.compile(before + value) for before in _BEFORE_VALUE)))
+            return
+        for needle in needles_of(secret, in_codes=self._in_codes):
+            if len(needle.normal) < _EXTENT:
+                self._without_windows.append(needle)
+                continue
+            place = _window_place(needle.normal)
+            for at in range(place, place + WIDTH):
+                window = window_at(needle.normal, at)
+                self._index.put(window, (*(self._index.get(window) or ()), (needle, at)))
+
+    def hits_in(self, view: View) -> Iterator[Hit]:
+        """Yield each place where a secret stands in a view; places may overlap."""
+        normal = view.normal
+        done: dict[int, int] = {}  # by id of the needle; a window that repeats within a needle matches again
+        for at, owners in self._index.matches_in(normal):
+            for needle, place in owners:
+                start = at - place
+                if start < done.get(id(needle), 0) or not normal.startswith(needle.normal, start):
+                    continue
+                end = start + len(needle.normal)
+                span = _span(view.data, *view.span_of_normal(start, end), needle)
+                if span is not None:
+                    done[id(needle)] = end
+                    yield Hit(needle.secret, needle.length, *span, needle.form)
+        yield from self._exact_hits(view.data)
+        yield from self._short_hits(view.data)
+
+    def _exact_hits(self, data: bytes) -> Iterator[Hit]:
+        """Yield secrets with too few letters and digits for a window; each is searched for by itself."""
+        exact = exact_form(data) if self._without_windows else b""
+        positions = None
+        for needle in self._without_windows:
+            wanted = exact_form(needle.literal)
+            is_exact = len(wanted) >= _SHORTEST_EXACT  # a secret of quotes and backslashes has nothing else
+            text, wanted = (exact, wanted) if is_exact else (data, needle.literal)
+            start = text.find(wanted)
+            while start >= 0:
+                end = start + len(wanted)
+                span = start, end
+                if is_exact:
+                    positions = exact_positions(data) if positions is None else positions
+                    span = int(positions[start]), int(positions[end - 1]) + 1
+                    span = _with_loose_ends(data, *span, needle.literal)
+                yield Hit(needle.secret, needle.length, *span, needle.form)
+                start = text.find(wanted, end)
+
+    def _short_hits(self, data: bytes) -> Iterator[Hit]:
+        for secret, text, patterns in self._short:
+            if text in data:
+                from toolkit.scrubbing.vocabulary import Place, credential_kind
+
+                for match in (match for pattern in patterns for match in pattern.finditer(data)):
+                    if credential_kind(match[1].decode("ascii"), Place.JSON) is not None:
+                        yield Hit(secret, len(text), *match.span(2), "where a credential stands")
+
+
+def _window_place(normal: bytes) -> int:
+    """Return where the windows of a needle begin: where its bytes vary, and late, since many tokens begin alike."""
+    last = len(normal) - _EXTENT
+    for share in (7, 6, 5, 3, 0):
+        place = min(last, len(normal) * share // 8)
+        if len(set(normal[place : place + _EXTENT])) > _VARIED:
+            return place
+    return min(last, len(normal) * 7 // 8)
+
+
+def _span(data: bytes, start: int, end: int, needle: Needle) -> tuple[int, int] | None:
+    """Return the span of a secret around its letters and digits, or None if these are not the secret."""
+    if needle.exact is not None and exact_form(data[start:end]) != needle.exact:
+        return None
+    if needle.cased is not None and cased_form(data[start:end]) != needle.cased:
+        return None
+    before, after = needle.margins
+    if before or after:
+        first, last = _beyond(data, start, before[::-1], -1), _beyond(data, end, after, 1)
+        if needle.exact is not None and (first is None or last is None):
+            return None
+        return start if first is None else first, end if last is None else last
+    if needle.more != (0, 0) or "base" in needle.form:
+        start = _beyond_base64(data, start, needle.more[0], -1)
+        end = _beyond_base64(data, end, needle.more[1], 1)
+        for _ in range(2):
+            end += data[end : end + 1] == b"="
+    return start, end
+
+
+def _with_loose_ends(data: bytes, start: int, end: int, literal: bytes) -> tuple[int, int]:
+    """Return a span with the quotes and the like that the literal has at its ends."""
+    before = literal[: len(literal) - len(literal.lstrip(LOOSE))]
+    after = literal[len(literal.rstrip(LOOSE)) :]
+    first, last = _beyond(data, start, before[::-1], -1), _beyond(data, end, after, 1)
+    return start if first is None else first, end if last is None else last
+
+
+def _beyond(data: bytes, at: int, characters: bytes, step: int) -> int | None:
+    """Return the position beyond these characters, or None if others stand there."""
+    ignored = _LINE_ENDS
+    for character in characters:
+        while 0 <= (seen := at if step > 0 else at - 1) < len(data) and data[seen] in ignored - {character}:
+            at += step
+        ignored = _LINE_ENDS | {_APOSTROPHE} if character == _APOSTROPHE else _LINE_ENDS  # YAML doubles it
+        beside = data[seen] if 0 <= seen < len(data) else None
+        if beside == character or (character == _SPACE and beside == _PLUS):
+            at += step
+        elif character != _BACKSLASH:  # a backslash may be gone: it looks like an escape of the next character
+            return None
+    return at
+
+
+def _beyond_base64(data: bytes, at: int, count: int, step: int) -> int:
+    """Return the position beyond this number of base64 characters, or beyond fewer if others follow."""
+    while count and 0 <= (seen := at if step > 0 else at - 1) < len(data):
+        if data[seen] in _IN_BASE64:
+            count -= 1
+        elif data[seen] not in _LINE_ENDS:
+            break
+        at += step
+    return at

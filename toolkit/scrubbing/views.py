@@ -1,0 +1,322 @@
+"""Views of a text: the text itself, and what it holds behind escapes, in codes and compressed.
+
+A view knows the way back to the text: of a text behind escapes to each character, of one in a code to the whole run,
+and of a compressed one to nothing, since it cannot be changed. What is nearest to the text comes first.
+
+Most codes need no view, because `needles` writes each secret in them. A run of base64, base32 or hex is decoded if it
+is long, or begins like text or like something compressed.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, NamedTuple
+
+from toolkit.scrubbing import escapes
+from toolkit.scrubbing.containers import MAGICS, Budget, is_archive, members_of
+from toolkit.scrubbing.normal_form import flags_of, normal_form, normal_positions, translated
+
+DEEPEST: Final = 5  # codes and formats within each other: one for the file, in which a body may be base64
+_SMALL: Final = 1 << 16  # bytes; of a larger text, codes are sought only before and after its escapes are undone
+_BETWEEN: Final = b"\n\xff\n"  # parts of a view
+_CONTROLS: Final = bytes(byte for byte in (*range(1, 32), 127) if byte not in b"\t\n\r\f\x1b")
+_PRINTABLE: Final = flags_of(bytes({*range(128)} - {*_CONTROLS}))
+_PRINTABLE_RUN: Final = re.compile(rb"\x01{11,}+")
+_SHORTEST: Final = 16  # characters of a run that is decoded
+_LONG: Final = 256  # characters of a run that is decoded whatever it holds
+_LINE: Final = 40  # characters of the shortest line that goes on in the next
+_HEAD: Final = 32  # characters that tell whether a run is worth decoding
+_DIGITS: Final = flags_of(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+_RUN: Final = re.compile(b"\1" * _SHORTEST + b"\1*+")
+_MORE_LINES: Final = re.compile(rb"(?:\r?\n[ \t]{0,60}+[A-Za-z0-9+/_-]++)*+")
+_SPACE: Final = b" \t\r\n"
+_SEGMENT: Final = re.compile(rb"[^/]{%d,}+" % _SHORTEST)
+_TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
+_LEAST_ZEROS: Final = 4  # one byte in so many is zero in UTF-16
+
+
+class _Segment(NamedTuple):
+    """A part of a view that is written otherwise in the outer view: its position and length, and its span there."""
+
+    at: int
+    length: int
+    start: int
+    end: int
+
+
+class View:
+    """A text to search.
+
+    Attributes:
+        data: the text.
+        outer: the view that it was made from; None for the text itself.
+        layer: what was undone to get it, such as "base64"; empty for escapes.
+        depth: number of codes and formats around it.
+    """
+
+    __slots__ = ("_normal", "_positions", "_segments", "_segments_of", "data", "depth", "layer", "outer")
+
+    def __init__(
+        self,
+        data: bytes,
+        outer: View | None = None,
+        segments: Callable[[], list[_Segment]] = list,
+        layer: str = "",
+    ) -> None:
+        self.data, self.outer, self.layer = data, outer, layer
+        self.depth: int = 0 if outer is None else outer.depth + bool(layer)
+        self._segments_of = segments
+        self._segments: list[_Segment] | None = None
+        self._normal: bytes | None = None
+        self._positions: object = None
+
+    @property
+    def normal(self) -> bytes:
+        """The normal form of the text."""
+        if self._normal is None:
+            self._normal = normal_form(self.data)
+        return self._normal
+
+    def span_of_normal(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span in the text of a span in its normal form."""
+        if self._positions is None:
+            self._positions = normal_positions(self.data)
+        positions: list[int] = self._positions  # type: ignore[assignment]
+        return int(positions[start]), int(positions[end - 1]) + 1
+
+    def origin(self, start: int, end: int) -> tuple[int, int] | None:
+        """Return the span of the text itself in which a span of this view is written, or None if it cannot change."""
+        view: View = self
+        can_change = True
+        while True:
+            can_change = can_change and not is_archive(view.data)
+            if view.outer is None:
+                return (start, end) if can_change else None
+            start, end = view._outer(start)[0], view._outer(end - 1)[1]  # noqa: SLF001 - of this class
+            if view.layer:
+                can_change = view.layer not in _COMPRESSED
+            view = view.outer
+
+    def layers(self) -> list[str]:
+        """Return what is around this view, innermost first."""
+        return [] if self.outer is None else [*filter(None, (self.layer,)), *self.outer.layers()]
+
+    def _outer(self, at: int) -> tuple[int, int]:
+        """Return the span of the outer view that a byte comes from."""
+        if self._segments is None:
+            self._segments = self._segments_of()
+        number = bisect_right(self._segments, (at, len(self.data) + 1)) - 1
+        if number < 0:
+            return at, at + 1
+        segment = self._segments[number]
+        within = at - segment.at - segment.length
+        return (segment.start, segment.end) if within < 0 else (segment.end + within, segment.end + within + 1)
+
+
+_COMPRESSED: Final = frozenset({"gzip", "zlib", "zstd", "zip"})
+
+
+def views_of(data: bytes, budget: Budget, *, is_exact: bool) -> Iterator[View]:
+    """Yield the views of a text, those with fewer codes and formats around them first.
+
+    Args:
+        data: the text.
+        budget: bounds the work; the text itself is always the first view.
+        is_exact: undo also escapes that do not change the normal form, which takes longer.
+
+    Raises:
+        SecretLeak: if something in it grows out of all proportion.
+    """
+    waiting = deque([View(data)])
+    seen: set[bytes] = set()
+    while waiting:
+        view = waiting.popleft()
+        yield view
+        text = _text_of(view)
+        levels = [text]
+        for level in _unescaped(text, budget, is_exact=is_exact):
+            yield level
+            levels.append(level)
+        if view.depth < DEEPEST:
+            if len(text.data) > _SMALL:
+                levels = [text, levels[-1]]
+            for level in dict.fromkeys(levels):
+                waiting += _decoded(level, budget, seen)
+            if not is_text(view.data):
+                waiting += _opened(view, budget)
+
+
+def _text_of(view: View) -> View:
+    """Return a view of what may be text: all of it, or its printable runs; without the zeros of UTF-16."""
+    data = view.data
+    if data.count(0) * _LEAST_ZEROS > len(data):
+        without = View(escapes.undone(escapes.ZEROS, data), view, partial(_escape_segments, escapes.ZEROS, data))
+        return _text_of(without)
+    if not has_controls(data):
+        return view
+    spans = [match.span() for match in _PRINTABLE_RUN.finditer(translated(data, _PRINTABLE))]
+    return _joined(view, [data[start:end] for start, end in spans], spans, "")
+
+
+def has_controls(data: bytes) -> bool:
+    """Check whether some data has control characters that text does not have."""
+    return len(translated(data, None, _CONTROLS)) != len(data)
+
+
+def _joined(view: View, parts: list[bytes], spans: list[tuple[int, int]], layer: str) -> View:
+    """Return a view of parts of another one; without a layer these are the same bytes."""
+
+    def segments() -> list[_Segment]:
+        results: list[_Segment] = []
+        at = 0
+        for part, (start, end) in zip(parts, spans, strict=True):
+            results.append(_Segment(at, len(part) if layer else 0, start, end if layer else start))
+            at += len(part)
+            results.append(_Segment(at, len(_BETWEEN), end, end))
+            at += len(_BETWEEN)
+        return results
+
+    return View(_BETWEEN.join(parts), view, segments, layer)
+
+
+def _unescaped(view: View, budget: Budget, *, is_exact: bool) -> Iterator[View]:
+    """Yield a view with its escapes undone, again and again, and with the quoted-printable of each of these undone."""
+    levels = [view, *_without_escapes(view, budget, is_exact=is_exact)]
+    yield from levels[1:]
+    for level in dict.fromkeys((levels[0], levels[-1])):
+        if b"=" in level.data and escapes.IS_QUOTED.search(level.data):
+            mail = _without(level, escapes.QUOTED, budget)
+            if mail is not None:
+                yield mail
+                yield from _without_escapes(mail, budget, is_exact=is_exact)
+
+
+def _without_escapes(view: View, budget: Budget, *, is_exact: bool) -> Iterator[View]:
+    kinds = escapes.ALL if is_exact or len(view.data) <= _SMALL or b"\\/" in view.data else escapes.OF_LETTERS
+    for _ in range(escapes.LEVELS):
+        before = view
+        for sign, pattern in kinds:
+            level = _without(view, pattern, budget) if sign in view.data else None
+            if level is not None:
+                view = level
+                yield view
+        if view is before:
+            return
+
+
+def _without(view: View, pattern: re.Pattern[bytes], budget: Budget) -> View | None:
+    plainer = escapes.undone(pattern, view.data)
+    if plainer == view.data or not budget.spend(len(plainer)):
+        return None
+    return View(plainer, view, partial(_escape_segments, pattern, view.data))
+
+
+def _escape_segments(pattern: re.Pattern[bytes], data: bytes) -> list[_Segment]:
+    segments: list[_Segment] = []
+    shift = 0  # from the outer view to the inner one
+    for match in pattern.finditer(data):
+        start, end = match.span()
+        length = escapes.length_undone(match[0])
+        segments.append(_Segment(start + shift, length, start, end))
+        shift += length - (end - start)
+    return segments
+
+
+def _opened(view: View, budget: Budget) -> Iterator[View]:
+    for member in members_of(view.data, budget):
+        segment = _Segment(0, len(member.data), member.start, member.end)
+        yield View(member.data, view, partial(list, (segment,)), member.name)
+
+
+def _decoded(view: View, budget: Budget, seen: set[bytes]) -> Iterator[View]:
+    """Yield the runs of codes that are worth decoding: texts together, and other bytes together, in each code."""
+    found: dict[tuple[str, bool], tuple[list[bytes], list[tuple[int, int]]]] = {}
+    for start, end in _runs(view.data):
+        run = view.data[start:end]
+        if run in seen:
+            continue
+        name, decoded = decode_run(run)
+        if decoded and budget.spend(len(run) + len(decoded)):
+            seen.add(run)
+            parts, spans = found.setdefault((name, is_text(decoded)), ([], []))
+            parts.append(decoded)
+            spans.append((start, end))
+    for (name, _), (parts, spans) in found.items():
+        yield _joined(view, parts, spans, name)
+
+
+def _runs(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the span of each long run of digits of base64, with the lines that go on after it.
+
+    A run with slashes may be a path: then each segment is a run of its own.
+    """
+    done = 0
+    for match in _RUN.finditer(translated(data, _DIGITS)):
+        start, end = match.span()
+        if start < done:
+            continue
+        if end - start >= _LINE:
+            end = _MORE_LINES.match(data, end).end()  # type: ignore[union-attr]
+        done = end
+        if b"/" in data[start : start + _HEAD] and not _code_of(data[start : start + _HEAD]):
+            for segment in _SEGMENT.finditer(data, start, end):
+                yield segment.span()
+        else:
+            yield start, end
+
+
+def decode_run(run: bytes) -> tuple[str, bytes]:
+    """Return the code of a run and the bytes that it stands for; none if these are not worth searching."""
+    name = _code_of(run[:_HEAD]) or ("base64" if len(run) >= _LONG else "")
+    if not name:
+        return "", b""
+    pattern, decode = _CODES[name]
+    digits = run.translate(None, _SPACE)
+    return (name, decode(digits)) if pattern.fullmatch(digits) else ("base64", _of_base64(digits))
+
+
+def _code_of(head: bytes) -> str:
+    """Return the code of a run that begins like text or like something compressed, or "" if it does not."""
+    for name, (pattern, decode) in _CODES.items():
+        if pattern.fullmatch(head):
+            beginning = decode(head)
+            if beginning.startswith(MAGICS) or is_text(beginning):
+                return name
+    return ""
+
+
+def is_text(data: bytes) -> bool:
+    """Check whether some data, perhaps cut within a character, is text."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start < len(data) - 3:
+            return False
+    return not has_controls(data)
+
+
+def _of_hex(digits: bytes) -> bytes:
+    return binascii.unhexlify(digits[: len(digits) // 2 * 2])
+
+
+def _of_base32(digits: bytes) -> bytes:
+    digits = digits[: len(digits) // 8 * 8 + (0, 0, 2, 2, 4, 5, 5, 7)[len(digits) % 8]].upper()
+    return base64.b32decode(digits + b"=" * (-len(digits) % 8))
+
+
+def _of_base64(digits: bytes) -> bytes:
+    digits = digits[: len(digits) - (len(digits) % 4 == 1)].translate(_TO_STANDARD)
+    return binascii.a2b_base64(digits + b"=" * (-len(digits) % 4))
+
+
+_CODES: Final[dict[str, tuple[re.Pattern[bytes], Callable[[bytes], bytes]]]] = {
+    "hex": (re.compile(rb"[0-9A-Fa-f]+"), _of_hex),
+    "base32": (re.compile(rb"[A-Z2-7]+|[a-z2-7]+"), _of_base32),
+    "base64": (re.compile(rb"[A-Za-z0-9+/_-]+"), _of_base64),
+}
