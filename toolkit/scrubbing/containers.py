@@ -24,6 +24,7 @@ _LONGEST_NAME: Final = 1024
 _ENTRY: Final = struct.Struct("<4x3H16x2H")  # the header of an entry of a zip archive
 _DEFLATED: Final = 8
 _ENCRYPTED: Final = 1
+_PIXELS: Final = b"IDAT"
 _TAR: Final = b"ustar"
 _TAR_AT: Final = 257
 
@@ -139,7 +140,9 @@ def _gzip(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _zlib(data: bytes, at: int) -> tuple[bytes, int]:
-    """Open a zlib stream (RFC 1950)."""
+    """Open a zlib stream (RFC 1950), unless it has the pixels of a PNG."""
+    if data.startswith(_PIXELS, max(0, at - len(_PIXELS))):
+        return b"", 0
     # Three bits after the header tell whether a block can follow.
     if len(data) < at + 3 or int.from_bytes(data[at : at + 2], "big") % 31 or (data[at + 2] >> 1) & 3 == 3:
         return b"", 0

@@ -71,7 +71,7 @@ class AppliedRules:
         if self._compiled.patterns:
             for text in (unquote(uri), *(value for _, value in headers), body.decode("utf-8", "replace")):
                 secrets += self._matches_in(text)
-        self._known.add_all([pair for pair in secrets if _is_long(pair[1])])
+        self._known.note([pair for pair in secrets if _is_long(pair[1])])
         self._known.add_stand_ins([pair for pair in stand_ins if _is_long(pair[0])])
         self._short.update((value.reveal(), stand_in) for value, stand_in in stand_ins if not _is_long(value))
 
@@ -130,7 +130,7 @@ class AppliedRules:
                 return text
             if treatment == STAND_IN:
                 return self._stand_in(text, is_number=is_number, is_request=is_request, records=records)
-            return self._known.placeholder_in_place(treatment, Secret(text))
+            return self._known.placeholder(treatment, Secret(text))
 
         return replace
 
@@ -149,7 +149,7 @@ class AppliedRules:
             for match in pattern.matches(text):
                 value = match[group]
                 if value and not self._is_placeholder(value):
-                    placeholder = self._known.placeholder_in_place(kind, Secret(value))
+                    placeholder = self._known.placeholder(kind, Secret(value))
                     pieces += text[position : match.start(group)], quote(placeholder) if in_url else placeholder
                     position = match.end(group)
             text = "".join((*pieces, text[position:]))
