@@ -16,7 +16,7 @@ from toolkit.core.user_code import warn
 from toolkit.scrubbing.containers import Budget
 from toolkit.scrubbing.searcher import Hit, Searcher
 from toolkit.scrubbing.strength import Strength, grade
-from toolkit.scrubbing.views import View, views_of
+from toolkit.scrubbing.views import DEEPEST, View, views_of
 from toolkit.scrubbing.vocabulary import is_placeholder
 
 _ROUNDS: Final = 4  # replacing a secret may bring another one together
@@ -196,16 +196,14 @@ class KnownSecrets:
         if not searchers and named is None:
             return
         is_exact = is_exact or any(searcher.needs_exact_views for searcher in searchers)
-        for view in views_of(data, budget or Budget(len(data)), is_exact=is_exact):
+        deepest = DEEPEST if searchers else 0
+        for view in views_of(data, budget or Budget(len(data)), is_exact=is_exact, deepest=deepest):
             for searcher in searchers:
                 for hit in searcher.hits_in(view):
                     yield view, hit
-            if not view.depth and named is not None:
-                for hit in named.hits_in(view):
-                    if not _is_other_use(view.data, hit):
-                        yield view, hit
-            elif not searchers:
-                return
+            for hit in named.hits_in(view) if named is not None and not view.depth else ():
+                if not _is_other_use(view.data, hit):
+                    yield view, hit
 
     def _written(self, secret: Secret, *, in_url: bool, codec: str) -> bytes:
         placeholder = self.placeholder_of(secret) or "<SECRET>"

@@ -98,7 +98,7 @@ class View:
             can_change = can_change and not is_archive(view.data)
             if view.outer is None:
                 return (start, end) if can_change else None
-            start, end = view._outer(start)[0], view._outer(end - 1)[1]  # noqa: SLF001 - of this class
+            start, end = view._outer(start)[0], view._outer(end - 1)[1]
             if view.layer:
                 can_change = view.layer not in _COMPRESSED
             view = view.outer
@@ -122,13 +122,14 @@ class View:
 _COMPRESSED: Final = frozenset({"gzip", "zlib", "zstd", "zip"})
 
 
-def views_of(data: bytes, budget: Budget, *, is_exact: bool) -> Iterator[View]:
+def views_of(data: bytes, budget: Budget, *, is_exact: bool, deepest: int = DEEPEST) -> Iterator[View]:
     """Yield the views of a text, those with fewer codes and formats around them first.
 
     Args:
         data: the text.
         budget: bounds the work; the text itself is always the first view.
         is_exact: undo also escapes that do not change the normal form, which takes longer.
+        deepest: codes and formats within each other.
 
     Raises:
         SecretLeak: if something in it grows out of all proportion.
@@ -143,7 +144,7 @@ def views_of(data: bytes, budget: Budget, *, is_exact: bool) -> Iterator[View]:
         for level in _unescaped(text, budget, is_exact=is_exact):
             yield level
             levels.append(level)
-        if view.depth < DEEPEST:
+        if view.depth < deepest:
             if len(text.data) > _SMALL:
                 levels = [text, levels[-1]]
             for level in dict.fromkeys(levels):

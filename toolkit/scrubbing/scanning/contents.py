@@ -8,18 +8,21 @@ from __future__ import annotations
 import io
 import json
 import re
+import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from itertools import accumulate, chain
 from operator import itemgetter
 from typing import Final
 
+from toolkit.core.errors import SecretLeak
 from toolkit.core.json_lines import Path, lines_of_values
-from toolkit.scrubbing.gate import decoders
-from toolkit.scrubbing.gate.budget import ATTEMPT, Budget, TooMuchError
-from toolkit.scrubbing.gate.compression import headerless_opened
+from toolkit.scrubbing import containers
+from toolkit.scrubbing.content_encodings import DECOMPRESSORS, Broken, NotInstalled, capped
 from toolkit.scrubbing.scanning import archives
+from toolkit.scrubbing.scanning.budget import ATTEMPT, Budget, TooMuchError
 from toolkit.scrubbing.scanning.decompression import CountedStream, Decompress, Readable, decompressor_of, pieces_of
 from toolkit.scrubbing.scanning.embedded import Embedded, embedded_in, shortened
 from toolkit.scrubbing.scanning.file_text import FileText, TextPlace, own_lines
@@ -167,7 +170,7 @@ class Opener:
         for text in self._opened(io.BytesIO(run.data), place, depth + 1):
             yield text._replace(place=text.place._replace(lines=place.lines))
         if run.is_marked and encoding_of(run.data[:_HEAD]) is None:
-            for name, content in headerless_opened(run.data, self._budget):
+            for name, content in _without_header(run.data):
                 yield from self._opened(io.BytesIO(content), place.inside(name, place.lines), depth + 1)
 
     def _notebook(self, text: str, parts: list[NotebookText], place: TextPlace, depth: int) -> Iterator[FileText]:
@@ -192,15 +195,23 @@ class Opener:
         if len(data) > _LARGEST_BINARY:
             return
         try:
-            for name, content in decoders.containers(data, Budget(0)):
+            for member in containers.members_of(data, containers.Budget(0)):
+                content = member.data
                 self._budget.spend(len(content))
-                inner = place.inside(name, place.lines)
+                inner = place.inside(member.name, place.lines)
                 if depth < _DEEPEST or _is_known(content):
                     yield from self._opened(io.BytesIO(content), inner, depth + 1)
                 else:  # in fonts and pictures, any bytes may look like compressed ones that look like compressed ones
                     yield from self._text(Slice("", "\n".join(_printable_runs(content)), "", 1), inner, depth + 1)
-        except TooMuchError:
+        except (TooMuchError, SecretLeak):
             self._note(_TOO_MUCH)
+
+
+def _without_header(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield what compressed data without a magic number may hold, as it is in recordings of vcrpy."""
+    for name, coding in (("brotli", "br"), ("deflate", "deflate")):
+        with suppress(Broken, NotInstalled, SecretLeak, zlib.error):
+            yield name, capped(DECOMPRESSORS[coding](data), len(data))
 
 
 def _is_known(data: bytes) -> bool:

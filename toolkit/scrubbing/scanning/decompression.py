@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Protocol
 
-from toolkit.scrubbing.gate.budget import Budget
+from toolkit.scrubbing.scanning.budget import Budget
 
 _PIECE: Final = 1 << 16  # bytes of compressed data at a time
 _MOST: Final = 1 << 20  # bytes of output at a time

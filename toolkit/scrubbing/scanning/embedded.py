@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from toolkit.scrubbing.gate.text_codes import flagged
+from toolkit.scrubbing.normal_form import translated
 
 _SHORTEST: Final = 32  # characters
 _LONG: Final = 4_096  # characters; a longer run is not a credential
@@ -60,7 +60,7 @@ def embedded_in(text: str) -> Iterator[Embedded]:
     Other long runs are yielded without data.
     """
     data = text.encode("ascii", "replace")  # one byte a character
-    flags = flagged(data, _IS_DIGIT)
+    flags = translated(data, _IS_DIGIT)
     done = 0
     for match in _RUN.finditer(flags):
         start, end = match.span()

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Final
 
-from toolkit.scrubbing.gate.budget import Budget
+from toolkit.scrubbing.scanning.budget import Budget
 
 PNG: Final = b"\x89PNG\r\n\x1a\n"
 _MOST: Final = 1 << 20  # bytes of one text
