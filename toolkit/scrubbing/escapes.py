@@ -30,8 +30,9 @@ _ENTITY: Final = _compiled(rb"&(?:#[0-9]{1,10};?|#[xX]H{1,8};?|[A-Za-z][A-Za-z0-
 # The sign with which escapes begin, and the escapes.
 ALL: Final = ((b"%", _PERCENT), (b"\\", _BACKSLASH), (b"&", _ENTITY))
 OF_LETTERS: Final = ((b"%", _PERCENT), (b"\\", _BACKSLASH_LETTER), (b"&", _ENTITY))
-# Quoted-printable (RFC 2045 section 6.7), and what only mail has: a single escape may stand in a URL too.
-QUOTED: Final = re.compile(rb"=(?:[0-9A-Fa-f]{2}|[ \t]{0,8}\r?\n)")
+# Quoted-printable (RFC 2045 section 6.7), whose lines YAML may have folded. And what only mail has: a single escape may
+# stand in a URL too.
+QUOTED: Final = re.compile(rb"=(?:[0-9A-Fa-f]{2}|[ \t]{0,8}(?:\r?\n[ \t]{0,60}+){1,2}+)")
 IS_QUOTED: Final = re.compile(rb"=(?:3[Dd]|[ \t]{0,8}\r?\n|[0-9A-Fa-f]{2}=[0-9A-Fa-f]{2})")
 ZEROS: Final = re.compile(rb"\0+")  # of UTF-16
 _LETTERS: Final = {

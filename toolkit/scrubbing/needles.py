@@ -90,8 +90,9 @@ def _plain(plain: Needle, text: str) -> Iterator[Needle]:
     """Yield the secret itself, what is left of it when the escapes around it are undone, and other charsets."""
     written = [plain.literal, *without_escapes(plain.literal)]
     if not text.isascii():
-        # In UTF-16, whose null bytes are ignored, and where an escape such as xe9 is a character, not a byte.
-        written += [text.encode(charset, "replace") for charset in ("latin-1", "utf-16-le", "utf-16-be")]
+        # In Latin-1, also where an escape such as xe9 is a character rather than a byte; in UTF-16.
+        narrow = (each.encode("latin-1" if each < "\u0100" else "utf-8", "surrogatepass") for each in text)
+        written += [b"".join(narrow), *(text.encode(wide, "surrogatepass") for wide in ("utf-16-le", "utf-16-be"))]
     is_unmistakable = _is_unmistakable(text)
     for each in dict.fromkeys(written):
         before, after = margins(each)

@@ -29,15 +29,16 @@ _CONTROLS: Final = bytes(byte for byte in (*range(1, 32), 127) if byte not in b"
 _PRINTABLE: Final = flags_of(bytes({*range(128)} - {*_CONTROLS}))
 _PRINTABLE_RUN: Final = re.compile(rb"\x01{11,}+")
 _SHORTEST: Final = 16  # characters of a run that is decoded
-_LONG: Final = 256  # characters of a run that is decoded whatever it holds
+_LONG: Final = 48  # characters of a run that is decoded whatever it holds
 _LINE: Final = 40  # characters of the shortest line that goes on in the next
 _HEAD: Final = 32  # characters that tell whether a run is worth decoding
 _DIGITS: Final = flags_of(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _RUN: Final = re.compile(b"\1" * _SHORTEST + b"\1*+")
-_MORE_LINES: Final = re.compile(rb"(?:\r?\n[ \t]{0,60}+[A-Za-z0-9+/_-]++)*+")
+_MORE_LINES: Final = re.compile(rb"(?:(?:\r?\n[ \t]{0,60}+){1,2}+[A-Za-z0-9+/_-]++)*+")
 _SPACE: Final = b" \t\r\n"
 _SEGMENT: Final = re.compile(rb"[^/]{%d,}+" % _SHORTEST)
 _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
+_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")  # with which UTF-16 begins
 _LEAST_ZEROS: Final = 4  # one byte in so many is zero in UTF-16
 
 
@@ -149,14 +150,15 @@ def views_of(data: bytes, budget: Budget, *, is_exact: bool, deepest: int = DEEP
                 levels = [text, levels[-1]]
             for level in dict.fromkeys(levels):
                 waiting += _decoded(level, budget, seen)
-            if not is_text(view.data):
-                waiting += _opened(view, budget)
+            for level in dict.fromkeys((view, levels[-1])):
+                if not is_text(level.data):
+                    waiting += _opened(level, budget)
 
 
 def _text_of(view: View) -> View:
     """Return a view of what may be text: all of it, or its printable runs; without the zeros of UTF-16."""
     data = view.data
-    if data.count(0) * _LEAST_ZEROS > len(data):
+    if b"\0" in data and _is_wide(data):
         without = View(escapes.undone(escapes.ZEROS, data), view, partial(_escape_segments, escapes.ZEROS, data))
         return _text_of(without)
     if not has_controls(data):
@@ -293,13 +295,19 @@ def _code_of(head: bytes) -> str:
 
 
 def is_text(data: bytes) -> bool:
-    """Check whether some data, perhaps cut within a character, is text."""
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        if error.start < len(data) - 3:
-            return False
+    """Check whether some data, perhaps cut within a character, is text in UTF-8 or UTF-16."""
+    if not _is_wide(data):
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            if error.start < len(data) - 3:
+                return False
     return not has_controls(data)
+
+
+def _is_wide(data: bytes) -> bool:
+    """Check whether some data seems to be in UTF-16."""
+    return data.count(0) * _LEAST_ZEROS > len(data) or data.startswith(_MARKS)
 
 
 def _of_hex(digits: bytes) -> bytes:
