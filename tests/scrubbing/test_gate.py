@@ -20,7 +20,7 @@ import yaml
 import zstandard
 from bombs import bomb
 from forgetting import forget_everything
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import SecretLeak
@@ -100,6 +100,7 @@ BYTE_CODES = {
 }
 CODES = TEXT_CODES | BYTE_CODES
 SEPARATED = {"hex with colons", "C array"}  # in which a secret is found, but nothing else is decoded
+DENSE = {name for name in CODES if name.startswith(("base", "lower base", "hex", "capital hex"))} - SEPARATED
 
 
 def prose(rng, most=12):
@@ -142,15 +143,12 @@ def test_each_code(kind):
         assert secret not in what, code
 
 
-@given(
-    st.sampled_from(sorted(SECRETS)),
-    st.lists(st.sampled_from(sorted(CODES.keys() - SEPARATED)), min_size=2, max_size=2),
-    st.randoms(),
-)
-def test_codes_within_codes(kind, codes, rng):
-    """A secret is found in one code within another."""
+@given(st.sampled_from(sorted(SECRETS)), st.sampled_from(sorted(CODES)), st.sampled_from(sorted(CODES)), st.randoms())
+def test_codes_within_codes(kind, inner, outer, rng):
+    """A secret is found in one code within another; only base64, base32, hex and formats of files hold any bytes."""
+    assume(outer not in SEPARATED and (inner in TEXT_CODES or outer in DENSE or outer in BYTE_CODES))
     secret = SECRETS[kind](rng)
-    assert refused(encoded(secret, codes, rng), known_with(secret))
+    assert refused(encoded(secret, [inner, outer], rng), known_with(secret))
 
 
 @given(st.lists(st.sampled_from(sorted(CODES)), max_size=3), st.sampled_from(sorted(SECRETS)), st.integers(0, 1 << 64))

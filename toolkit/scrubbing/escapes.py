@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-LEVELS: Final = 4  # of escapes within escapes; each undoes all kinds
+LEVELS: Final = 5  # of escapes within escapes, one of which may be the file's; each undoes all kinds
 _MOST_READ: Final = 8192  # escapes that are remembered
 _H: Final = b"[0-9A-Fa-f]"
 

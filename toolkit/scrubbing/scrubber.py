@@ -203,7 +203,8 @@ class Scrubber:
     def _response(self, response: RecordedResponse, body: bytes, found: Found) -> RecordedResponse:
         change = self._change_for(response.reason, found)
         headers, body = self._message(response, body, found, change, host="")
-        return response._replace(reason=self.known.scrub_text(response.reason), headers=headers, body=body)
+        reason = response.reason if change is _unchanged else self.known.scrub_text(response.reason)
+        return response._replace(reason=reason, headers=headers, body=body)
 
     def _change_for(self, first: str, found: Found) -> _Change:
         """Return the replacement function for a message; most messages hold nothing to replace."""

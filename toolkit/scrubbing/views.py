@@ -188,16 +188,16 @@ def _joined(view: View, parts: list[bytes], spans: list[tuple[int, int]], layer:
     return View(_BETWEEN.join(parts), view, segments, layer)
 
 
-def _unescaped(view: View, budget: Budget, *, is_exact: bool) -> Iterator[View]:
+def _unescaped(view: View, budget: Budget, *, is_exact: bool, times: int = escapes.LEVELS) -> Iterator[View]:
     """Yield a view with its escapes undone, again and again, and with the quoted-printable of each of these undone."""
     levels = [view, *_without_escapes(view, budget, is_exact=is_exact)]
     yield from levels[1:]
     for level in dict.fromkeys((levels[0], levels[-1])):
-        if b"=" in level.data and escapes.IS_QUOTED.search(level.data):
+        if times and b"=" in level.data and escapes.IS_QUOTED.search(level.data):
             mail = _without(level, escapes.QUOTED, budget)
             if mail is not None:
                 yield mail
-                yield from _without_escapes(mail, budget, is_exact=is_exact)
+                yield from _unescaped(mail, budget, is_exact=is_exact, times=times - 1)
 
 
 def _without_escapes(view: View, budget: Budget, *, is_exact: bool) -> Iterator[View]:

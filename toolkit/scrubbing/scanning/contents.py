@@ -20,7 +20,7 @@ from typing import Final
 from toolkit.core.errors import SecretLeak
 from toolkit.core.json_lines import Path, lines_of_values
 from toolkit.scrubbing import containers
-from toolkit.scrubbing.content_encodings import DECOMPRESSORS, Broken, NotInstalled, capped
+from toolkit.scrubbing.content_encodings import DECOMPRESSORS, Broken, NotInstalled, capped, inflated
 from toolkit.scrubbing.scanning import archives
 from toolkit.scrubbing.scanning.budget import ATTEMPT, Budget, TooMuchError
 from toolkit.scrubbing.scanning.decompression import CountedStream, Decompress, Readable, decompressor_of, pieces_of
@@ -209,9 +209,9 @@ class Opener:
 
 def _without_header(data: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield what compressed data without a magic number may hold, as it is in recordings of vcrpy."""
-    for name, coding in (("brotli", "br"), ("deflate", "deflate")):
+    for name, chunks in (("brotli", DECOMPRESSORS["br"](data)), ("deflate", inflated(data, -zlib.MAX_WBITS))):
         with suppress(Broken, NotInstalled, SecretLeak, zlib.error):
-            yield name, capped(DECOMPRESSORS[coding](data), len(data))
+            yield name, capped(chunks, len(data))
 
 
 def _is_known(data: bytes) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from toolkit.core.register import REGISTER
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scanning.file_text import FileText
 from toolkit.scrubbing.scanning.findings import fingerprint_of
@@ -28,7 +29,7 @@ class Sighting(NamedTuple):
 
 def sightings_in(text: FileText, known: KnownSecrets) -> set[Sighting]:
     """Return the places in a text that hold a secret; places that are alike are listed once."""
-    sightings = set(_known_in(text, known)) if len(known) else set()
+    sightings = set(_known_in(text, known))
     if text.secret_kind:
         return sightings | {_without_value(1, text.secret_kind)}
     for place in secrets_in_text(text.text):
@@ -54,7 +55,7 @@ def _known_in(text: FileText, known: KnownSecrets) -> Iterator[Sighting]:
     anywhere = known.find(data)
     if anywhere is None:
         return
-    keys = {known.placeholder_of(secret) for secret, _ in known.since(0) if "\n" in secret.reveal().strip()}
+    keys = {known.placeholder_of(secret) for _, secret in REGISTER.since(0) if "\n" in secret.reveal().strip()}
     hits = [known.find(line) for line in data.split(b"\n")]
     is_in_a_line = False
     for number, (before, hit) in enumerate(pairwise([None, *hits]), start=1):
