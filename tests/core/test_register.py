@@ -10,14 +10,6 @@ from toolkit.core.register import Register
 from toolkit.core.secret import Secret
 
 
-class Reader:
-    def __init__(self):
-        self.calls = 0
-
-    def read(self):
-        self.calls += 1
-
-
 def fake(number):
     return Secret(f"fake-secret-{number}")
 
@@ -35,17 +27,6 @@ def test_each_secret_once_in_order():
     assert fake(3) in register
     assert fake(4) not in register
     assert repr(register) == "<Register: 3 secrets>"
-
-
-def test_readers_are_told_once_for_secrets_that_come_together():
-    """A reader is called when something is new, for as long as it exists, and may read and add meanwhile."""
-    register, reader = Register(), Reader()
-    register.subscribe(reader.read)
-    register.add_all([("SECRET", fake(1)), ("SECRET", fake(2))])
-    register.add("SECRET", fake(1))
-    assert reader.calls == 1
-    del reader
-    register.add("SECRET", fake(3))
 
 
 @pytest.mark.parametrize("has_one", [False, True])

@@ -38,7 +38,6 @@ def test_distinct_secrets_keep_distinct_placeholders():
     several.add("ACCESS_TOKEN", Secret("third-fake-token"))
     text = "third-fake-token first-fake-token a-fake-client-secret second-fake-token"
     assert several.scrub_text(text) == "<ACCESS_TOKEN-3> <ACCESS_TOKEN> <CLIENT_SECRET> <ACCESS_TOKEN-2>"
-    assert len(several) == 4
     assert repr(several) == "<KnownSecrets: 4>"
 
 
@@ -52,7 +51,7 @@ def test_a_secret_within_a_secret():
 @pytest.mark.parametrize("text", ["", "<ACCESS_TOKEN>", "<ACCESS_TOKEN-2>", "Bearer <ACCESS_TOKEN>"])
 def test_texts_that_are_not_secrets(text):
     """An empty text and a placeholder are not secrets."""
-    assert len(known(text)) == 0
+    assert known(text).scrub_text(f"a {text}") == f"a {text}"
 
 
 def test_short_secrets():
@@ -68,7 +67,6 @@ def test_one_text_or_several():
     for given_secrets in (TOKEN, Secret(TOKEN), [TOKEN], (Secret(TOKEN),), iter([TOKEN])):
         several = KnownSecrets()
         several.add_texts(given_secrets)
-        assert len(several) == 1
         assert several.scrub_text(TOKEN) == "<SECRET>"
 
 
@@ -92,29 +90,6 @@ def test_the_first_of_many_is_not_forgotten():
     encoded = base64.b64encode(b"x" + texts[0].encode())
     # The e is what base64 makes of the x.
     assert many.scrub(texts[999].encode() + b" " + encoded) == b"<ACCESS_TOKEN-1000> e<ACCESS_TOKEN>"
-
-
-class Listener:
-    heard = 0
-
-    def hear(self):
-        self.heard += 1
-
-
-def test_listeners():
-    """Secrets that become known together reach listeners in one call, whoever entered them."""
-    listener, first, second = Listener(), known(), known()
-    first.subscribe(listener.hear)
-    first.add_stand_ins([(Secret("4711000815"), "1234567890")])
-    second.add_all([("SECRET", Secret("one-fake-secret")), ("SECRET", Secret("another-fake-secret"))])
-    first.add("SECRET", Secret("one-fake-secret"))
-    REGISTER.add("ACCESS_TOKEN", Secret("a-fake-token-of-the-register"))
-    assert listener.heard == 3
-    assert [kind for _, kind in first.since(0)] == ["", "SECRET", "SECRET", "ACCESS_TOKEN"]
-    assert len(first) == 4
-    assert len(second) == 3
-    del listener
-    first.add("SECRET", Secret("a third fake secret"))
 
 
 def test_what_another_recording_learned():

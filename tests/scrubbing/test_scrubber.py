@@ -138,7 +138,6 @@ def test_discovered_by_place(interaction, secret):
     }
     learning = scrubber()
     written = encode(as_recorded(learning, interaction(request=request, body=json_deep(secret))))
-    assert len(learning.known) == 1
     canaries.assert_absent(written, secret)
     assert b"<AUTHORIZATION>" in written
 

@@ -44,6 +44,7 @@ class KnownSecrets:
         self._placeholders: dict[Secret, str] = {}
         self._counts: dict[str, int] = {}
         self._stand_ins = Searcher()
+        self._found_by_rules: set[Secret] = set()
         self._named = Searcher(in_codes=False)
         self._latest: deque[Secret] = deque(maxlen=_MOST_NAMED)
         self._named_count = 0  # since `_named` was made
@@ -73,11 +74,12 @@ class KnownSecrets:
         self.add_all([("SECRET", secret) for secret in as_secrets(secrets, about="secrets")])
 
     def add_stand_ins(self, stand_ins: Iterable[tuple[Secret, str]]) -> None:
-        """Add personal data, each with its stand-in instead of a placeholder, for this object alone."""
+        """Add values that the user's rules find, each with what stands for it, for this object alone."""
         with self._lock:
             for secret, stand_in in stand_ins:
-                if is_secret(secret) and secret not in self._placeholders and secret not in REGISTER:
-                    self._placeholders[secret] = stand_in
+                if is_secret(secret) and secret not in REGISTER and secret not in self._found_by_rules:
+                    self._placeholders.setdefault(secret, stand_in)
+                    self._found_by_rules.add(secret)
                     self._stand_ins.add(secret)
 
     def note(self, everywhere: Iterable[tuple[str, Secret]], whole: Iterable[tuple[str, Secret]] = ()) -> None:

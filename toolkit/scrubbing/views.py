@@ -257,7 +257,7 @@ def _decoded(view: View, budget: Budget, seen: set[bytes]) -> Iterator[View]:
 def _runs(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield the span of each long run of digits of base64, with the lines that go on after it.
 
-    A run with slashes may be a path: then each segment is a run of its own.
+    A run with slashes may also be a path: then its segments in a code are runs of their own.
     """
     done = 0
     for match in _RUN.finditer(translated(data, _DIGITS)):
@@ -267,11 +267,11 @@ def _runs(data: bytes) -> Iterator[tuple[int, int]]:
         if end - start >= _LINE:
             end = _MORE_LINES.match(data, end).end()  # type: ignore[union-attr]
         done = end
-        if b"/" in data[start : start + _HEAD] and not _code_of(data[start : start + _HEAD]):
-            for segment in _SEGMENT.finditer(data, start, end):
-                yield segment.span()
-        else:
-            yield start, end
+        yield start, end
+        head = data[start : start + _HEAD]
+        if b"/" in head and not _code_of(head):
+            segments = [segment.span() for segment in _SEGMENT.finditer(data, start, end)]
+            yield from (span for span in segments if _code_of(data[span[0] : span[1]][:_HEAD]))
 
 
 def decode_run(run: bytes) -> tuple[str, bytes]:

@@ -154,7 +154,7 @@ def test_encrypted_members(tmp_path):
 
 def test_a_bomb(tmp_path, monkeypatch):
     """A small file that unpacks to an endless one is given up, by the bytes and not by the clock."""
-    monkeypatch.setattr("toolkit.scrubbing.gate.budget._ALLOWANCE", 1 << 20)
+    monkeypatch.setattr("toolkit.scrubbing.scanning.budget._ALLOWANCE", 1 << 20)
     bomb = gzip.compress(leak() + bytes(1 << 24))
     findings, unreadable = found_in(tmp_path, bomb)
     assert unreadable == ["it holds compressed or encoded data, too large or too deep to scan"]

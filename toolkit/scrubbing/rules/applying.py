@@ -71,7 +71,9 @@ class AppliedRules:
         if self._compiled.patterns:
             for text in (unquote(uri), *(value for _, value in headers), body.decode("utf-8", "replace")):
                 secrets += self._matches_in(text)
-        self._known.note([pair for pair in secrets if _is_long(pair[1])])
+        self._known.add_stand_ins(
+            [(secret, self._known.placeholder(*pair)) for pair in secrets if _is_long(secret := pair[1])]
+        )
         self._known.add_stand_ins([pair for pair in stand_ins if _is_long(pair[0])])
         self._short.update((value.reveal(), stand_in) for value, stand_in in stand_ins if not _is_long(value))
 
