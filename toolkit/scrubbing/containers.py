@@ -120,11 +120,15 @@ def _inflated(data: bytes, at: int, window_bits: int) -> tuple[bytes, int]:
         nonlocal at, end
         inflater = zlib.decompressobj(window_bits)
         size = _FIRST
+        has_begun = False
         while not inflater.eof and at < len(data):
             try:
                 piece = inflater.decompress(data[at : at + size])
             except zlib.error:
                 return
+            if not piece and not has_begun and size == _PIECE:  # such as a header with a name that does not end
+                return
+            has_begun = has_begun or bool(piece)
             at += size
             size = _PIECE
             yield piece
