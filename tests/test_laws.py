@@ -32,8 +32,8 @@ PAGE = TESTS.parent / "notebooks" / "explanation" / "promises.md"
 HELD_BY: dict[int, dict[str, str]] = {
     1: {
         "scrubbing/test_leak_bench.py": "test_in_bodies test_in_compressed_bodies test_in_headers test_in_urls "
-        "test_by_place_in_requests test_by_place_in_responses test_found_late test_at_random",
-        "scrubbing/gate/test_checking.py": "test_each_code test_codes_within_codes test_other_data",
+        "test_by_place_in_requests test_by_place_in_responses test_at_random",
+        "scrubbing/test_gate.py": "test_each_code test_codes_within_codes test_other_data",
         "scrubbing/test_logs.py": "test_http test_hpack test_any_secret",
         "session/test_exposure.py": "test_sessions test_any_credentials test_a_service_that_echoes "
         "test_a_token_endpoint_that_echoes test_every_public_name",

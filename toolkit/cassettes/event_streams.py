@@ -14,8 +14,9 @@ from typing import Final
 import httpx
 
 from toolkit.core.errors import CassetteMiss, SecretLeak
-from toolkit.scrubbing.content_encodings import capped, is_text
+from toolkit.scrubbing.content_encodings import capped
 from toolkit.scrubbing.messages import HeaderList
+from toolkit.scrubbing.normal_form import is_text
 
 _EVENTS: Final = "text/event-stream"
 _LINES: Final = frozenset(

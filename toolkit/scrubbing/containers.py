@@ -29,7 +29,7 @@ _TAR: Final = b"ustar"
 _TAR_AT: Final = 257
 
 
-class Budget:
+class DecodingBudget:
     """The bytes that a search may still decode, counted as they are read and made.
 
     Args:
@@ -52,7 +52,7 @@ class Budget:
         return self._left >= 0
 
 
-class Member(NamedTuple):
+class Opened(NamedTuple):
     """Something that was compressed.
 
     Attributes:
@@ -72,14 +72,14 @@ def is_archive(data: bytes) -> bool:
     return data.startswith(b"PK\x03\x04") or data.startswith(_TAR, _TAR_AT)
 
 
-def members_of(data: bytes, budget: Budget) -> Iterator[Member]:
+def members_of(data: bytes, budget: DecodingBudget) -> Iterator[Opened]:
     """Yield everything in some data that can be opened.
 
     Raises:
         SecretLeak: if something grows out of all proportion.
     """
     done = 0
-    before: Member | None = None
+    before: Opened | None = None
     for at in sorted(place for magic in _OPENERS for place in _places_of(magic, data)):
         if at < done:
             continue
@@ -99,7 +99,7 @@ def members_of(data: bytes, budget: Budget) -> Iterator[Member]:
                 continue
             if before is not None:
                 yield before
-            before = Member(name, at, max(end, at + 1), output)
+            before = Opened(name, at, max(end, at + 1), output)
     if before is not None:
         yield before
 

@@ -5,12 +5,12 @@ The size is capped: a body that grows out of proportion is refused, whatever its
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from toolkit.core.errors import SecretLeak
+from toolkit.scrubbing.normal_form import is_text
 
 _LARGEST_BODY: Final = 64 << 20  # bytes
 _LARGEST_RATIO: Final = 250  # of decompressed to compressed size; text has 5 to 50
@@ -20,7 +20,6 @@ _STEP: Final = 1 << 20
 AFTER_THE_CALL: Final = "The call was made; its answer, if any, is this error's `response`. For the next call:"
 _ADVICE: Final = f"{AFTER_THE_CALL} send the header Accept-Encoding: identity, so that it comes as plain bytes."
 _GZIP: Final = zlib.MAX_WBITS | 16
-_CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 class NotInstalled(Exception):
@@ -170,15 +169,6 @@ def zstd_decompressed(body: bytes | memoryview) -> Iterator[bytes]:
                 raise Broken
         except zstandard.ZstdError:
             raise Broken from None
-
-
-def is_text(body: bytes) -> bool:
-    """Return True if the bytes are UTF-8 without control characters that text does not have."""
-    try:
-        body.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return not _CONTROL.search(body)
 
 
 DECOMPRESSORS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {

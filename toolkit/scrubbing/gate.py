@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from toolkit.core.errors import SecretLeak
 from toolkit.core.user_code import warn
-from toolkit.scrubbing.containers import Budget
+from toolkit.scrubbing.containers import DecodingBudget
 from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.known import KnownSecrets
 
@@ -26,7 +26,7 @@ def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
         SecretLeak: if they hold a secret, or something that grows out of all proportion when it is decompressed. Names
             the secret's kind and form, not its text.
     """
-    budget = Budget(len(data))
+    budget = DecodingBudget(len(data))
     found = known.find(data, budget)
     if found is not None:
         stand_in, form = found

@@ -1,11 +1,14 @@
-"""The secrets known so far, each with the placeholder that stands for it in a recording."""
+"""The secrets known so far, each with the placeholder that stands for it in a recording.
+
+They are searched for and replaced here, so that JSON stays JSON and UTF-16 stays UTF-16.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 from urllib.parse import quote
 
 from toolkit.core.arguments import as_secrets
@@ -13,7 +16,7 @@ from toolkit.core.patterns import compiled
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.user_code import warn
-from toolkit.scrubbing.containers import Budget
+from toolkit.scrubbing.containers import DecodingBudget
 from toolkit.scrubbing.searcher import Hit, Searcher
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.views import DEEPEST, View, views_of
@@ -24,6 +27,11 @@ _MOST_NAMED: Final = 48  # values that messages named; the latest are looked for
 # What follows a key of JSON, and what follows a segment of a path.
 _KEY_END: Final = rb"\\{0,8}+[\"']\s{0,8}+:"
 _SEGMENT_END: Final = rb"[/?#\"'\s<>\\]|\Z"
+
+
+_BACKSLASH: Final = ord("\\")
+# By the number of null bytes beside a character, and whether they follow it.
+_CODECS: Final = {(1, True): "utf-16-le", (1, False): "utf-16-be", (3, True): "utf-32-le", (3, False): "utf-32-be"}
 
 
 class KnownSecrets:
@@ -140,10 +148,8 @@ class KnownSecrets:
             hits = self._replaceable(data)
             if not hits:
                 break
-            from toolkit.scrubbing.splicing import spans_of, spliced
-
-            spans = spans_of(data, hits)
-            data = spliced(
+            spans = _spans_of(data, hits)
+            data = _spliced(
                 data, ((span, self._written(span.secret, in_url=in_url, codec=span.codec)) for span in spans)
             )
         return data
@@ -158,7 +164,7 @@ class KnownSecrets:
         """Check whether `data` holds a secret, or something that messages named."""
         return any(True for _ in self._hits(data))
 
-    def find(self, data: bytes, budget: Budget | None = None) -> tuple[str, str] | None:
+    def find(self, data: bytes, budget: DecodingBudget | None = None) -> tuple[str, str] | None:
         """Return the placeholder and the form of a known secret in `data`, or None.
 
         What messages named does not count: it may be in other messages that were recorded before.
@@ -191,7 +197,7 @@ class KnownSecrets:
         return hits
 
     def _hits(
-        self, data: bytes, budget: Budget | None = None, *, with_named: bool = True, is_exact: bool = False
+        self, data: bytes, budget: DecodingBudget | None = None, *, with_named: bool = True, is_exact: bool = False
     ) -> Iterator[tuple[View, Hit]]:
         searchers = [each for each in (_REGISTERED.up_to_date(), self._stand_ins) if each]
         named = self._named if with_named and self._named else None
@@ -199,7 +205,7 @@ class KnownSecrets:
             return
         is_exact = is_exact or any(searcher.needs_exact_views for searcher in searchers)
         deepest = DEEPEST if searchers else 0
-        for view in views_of(data, budget or Budget(len(data)), is_exact=is_exact, deepest=deepest):
+        for view in views_of(data, budget or DecodingBudget(len(data)), is_exact=is_exact, deepest=deepest):
             for searcher in searchers:
                 for hit in searcher.hits_in(view):
                     yield view, hit
@@ -225,6 +231,69 @@ class KnownSecrets:
 
     def __repr__(self) -> str:
         return f"<KnownSecrets: {len(self._placeholders)}>"
+
+
+class _Span(NamedTuple):
+    """A part of a text that a placeholder replaces.
+
+    Attributes:
+        start, end: the part.
+        secret: what it holds.
+        codec: encoding of the placeholder.
+    """
+
+    start: int
+    end: int
+    secret: Secret
+    codec: str = "utf-8"
+
+
+def _spans_of(data: bytes, hits: Iterable[Hit]) -> list[_Span]:
+    """Return the spans to replace in `data`, in order and without overlaps.
+
+    Where secrets overlap, the longest stands for all of them.
+    """
+    spans: list[_Span] = []
+    longest = 0
+    for hit in sorted(hits, key=_place):
+        if spans and hit.start < spans[-1].end:
+            before = spans[-1]
+            secret = hit.secret if hit.length > longest else before.secret
+            spans[-1] = _Span(before.start, max(before.end, hit.end), secret)
+            longest = max(longest, hit.length)
+        else:
+            spans.append(_Span(hit.start, hit.end, hit.secret))
+            longest = hit.length
+    return [_fitted(data, span) for span in spans]
+
+
+def _spliced(data: bytes, replacements: Iterable[tuple[_Span, bytes]]) -> bytes:
+    """Return `data` with a text in the place of each span; the spans are in order."""
+    parts, done = [], 0
+    for span, text in replacements:
+        parts += [data[done : max(done, span.start)], text]
+        done = max(done, span.end)
+    return b"".join((*parts, data[done:]))
+
+
+def _place(hit: Hit) -> tuple[int, int]:
+    return hit.start, hit.end
+
+
+def _fitted(data: bytes, span: _Span) -> _Span:
+    """Return a span that includes the null bytes of UTF-16 or UTF-32 and a backslash that belong to its characters."""
+    start, end = span.start, span.end
+    if b"\0" in data[start : end + 3]:
+        for zeros in (3, 1):
+            beside = b"\0" * zeros
+            if start % (zeros + 1) == zeros and data[start - zeros : start] == beside:
+                return _Span(start - zeros, end, span.secret, _CODECS[zeros, False])
+            if data[start + 1 : start + 1 + zeros] == beside and data[end : end + zeros] == beside:
+                return _Span(start, end + zeros, span.secret, _CODECS[zeros, True])
+    run = 0
+    while run < start and data[start - run - 1] == _BACKSLASH:
+        run += 1
+    return span._replace(start=start - run) if run % 2 else span  # the last backslash escapes the first character
 
 
 def _is_other_use(data: bytes, hit: Hit) -> bool:

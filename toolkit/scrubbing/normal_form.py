@@ -30,6 +30,9 @@ _DROPPED: Final = bytes(sorted(set(range(0x80)) - set(_LETTERS_AND_DIGITS)))
 _LOWER: Final = bytes(range(256)).lower()
 # What quoting, escaping, encoding as a form and breaking into lines add to a text or take from it.
 LOOSE: Final = b"\\'\"+\0 \t\n\r\x0b\x0c"
+CONTROLS: Final = bytes(byte for byte in (*range(1, 32), 127) if byte not in b"\t\n\v\f\r\x1b")
+_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")  # with which UTF-16 begins
+_LEAST_ZEROS: Final = 4  # one byte in so many is zero in UTF-16
 _SMALLEST_TABLE: Final = 1 << 16
 _SPREAD: Final = 2_654_435_761  # 2**32 divided by the golden ratio, which hashes neighbouring numbers far apart
 
@@ -59,6 +62,29 @@ def translated(data: bytes, table: bytes | None, dropped: bytes = b"") -> bytes:
 def flags_of(characters: bytes) -> bytes:
     """Return a table for `translated` that marks these bytes with 1, and others with 0."""
     return bytes(byte in characters for byte in range(256))
+
+
+def is_text(data: bytes) -> bool:
+    """Check whether some data, perhaps cut within a character, is text in UTF-8 or UTF-16."""
+    if not is_wide(data):
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            if error.reason != "unexpected end of data":
+                return False
+        if b"\0" in data:
+            return False
+    return not has_controls(data)
+
+
+def is_wide(data: bytes) -> bool:
+    """Check whether some data seems to be in UTF-16."""
+    return data.startswith(_MARKS) or data.count(0) * _LEAST_ZEROS > len(data)
+
+
+def has_controls(data: bytes) -> bool:
+    """Check whether some data has control characters that text does not have."""
+    return len(translated(data, None, CONTROLS)) != len(data)
 
 
 _IN_NORMAL_FORM: Final = bytes(1 - flag for flag in flags_of(_DROPPED))

@@ -19,14 +19,22 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from toolkit.scrubbing import escapes
-from toolkit.scrubbing.containers import MAGICS, Budget, is_archive, members_of
-from toolkit.scrubbing.normal_form import flags_of, normal_form, normal_positions, translated
+from toolkit.scrubbing.containers import MAGICS, DecodingBudget, is_archive, members_of
+from toolkit.scrubbing.normal_form import (
+    CONTROLS,
+    flags_of,
+    has_controls,
+    is_text,
+    is_wide,
+    normal_form,
+    normal_positions,
+    translated,
+)
 
 DEEPEST: Final = 5  # codes and formats within each other: one for the file, in which a body may be base64
 _SMALL: Final = 1 << 16  # bytes; of a larger text, codes are sought only before and after its escapes are undone
 _BETWEEN: Final = b"\n\xff\n"  # parts of a view
-_CONTROLS: Final = bytes(byte for byte in (*range(1, 32), 127) if byte not in b"\t\n\r\f\x1b")
-_PRINTABLE: Final = flags_of(bytes({*range(128)} - {*_CONTROLS}))
+_PRINTABLE: Final = flags_of(bytes({*range(128)} - {*CONTROLS}))
 _PRINTABLE_RUN: Final = re.compile(rb"\x01{11,}+")
 _SHORTEST: Final = 16  # characters of a run that is decoded
 _LONG: Final = 48  # characters of a run that is decoded whatever it holds
@@ -38,8 +46,6 @@ _MORE_LINES: Final = re.compile(rb"(?:(?:\r?\n[ \t]{0,60}+){1,2}+[A-Za-z0-9+/_-]
 _SPACE: Final = b" \t\r\n"
 _SEGMENT: Final = re.compile(rb"[^/]{%d,}+" % _SHORTEST)
 _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
-_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")  # with which UTF-16 begins
-_LEAST_ZEROS: Final = 4  # one byte in so many is zero in UTF-16
 
 
 class _Segment(NamedTuple):
@@ -123,7 +129,7 @@ class View:
 _COMPRESSED: Final = frozenset({"gzip", "zlib", "zstd", "zip"})
 
 
-def views_of(data: bytes, budget: Budget, *, is_exact: bool, deepest: int = DEEPEST) -> Iterator[View]:
+def views_of(data: bytes, budget: DecodingBudget, *, is_exact: bool, deepest: int = DEEPEST) -> Iterator[View]:
     """Yield the views of a text, those with fewer codes and formats around them first.
 
     Args:
@@ -158,18 +164,13 @@ def views_of(data: bytes, budget: Budget, *, is_exact: bool, deepest: int = DEEP
 def _text_of(view: View) -> View:
     """Return a view of what may be text: all of it, or its printable runs; without the zeros of UTF-16."""
     data = view.data
-    if b"\0" in data and _is_wide(data):
+    if b"\0" in data and is_wide(data):
         without = View(escapes.undone(escapes.ZEROS, data), view, partial(_escape_segments, escapes.ZEROS, data))
         return _text_of(without)
     if not has_controls(data):
         return view
     spans = [match.span() for match in _PRINTABLE_RUN.finditer(translated(data, _PRINTABLE))]
     return _joined(view, [data[start:end] for start, end in spans], spans, "")
-
-
-def has_controls(data: bytes) -> bool:
-    """Check whether some data has control characters that text does not have."""
-    return len(translated(data, None, _CONTROLS)) != len(data)
 
 
 def _joined(view: View, parts: list[bytes], spans: list[tuple[int, int]], layer: str) -> View:
@@ -188,7 +189,7 @@ def _joined(view: View, parts: list[bytes], spans: list[tuple[int, int]], layer:
     return View(_BETWEEN.join(parts), view, segments, layer)
 
 
-def _unescaped(view: View, budget: Budget, *, is_exact: bool, times: int = escapes.LEVELS) -> Iterator[View]:
+def _unescaped(view: View, budget: DecodingBudget, *, is_exact: bool, times: int = escapes.LEVELS) -> Iterator[View]:
     """Yield a view with its escapes undone, again and again, and with the quoted-printable of each of these undone."""
     levels = [view, *_without_escapes(view, budget, is_exact=is_exact)]
     yield from levels[1:]
@@ -200,7 +201,7 @@ def _unescaped(view: View, budget: Budget, *, is_exact: bool, times: int = escap
                 yield from _unescaped(mail, budget, is_exact=is_exact, times=times - 1)
 
 
-def _without_escapes(view: View, budget: Budget, *, is_exact: bool) -> Iterator[View]:
+def _without_escapes(view: View, budget: DecodingBudget, *, is_exact: bool) -> Iterator[View]:
     kinds = escapes.ALL if is_exact or len(view.data) <= _SMALL or b"\\/" in view.data else escapes.OF_LETTERS
     for _ in range(escapes.LEVELS):
         before = view
@@ -213,7 +214,7 @@ def _without_escapes(view: View, budget: Budget, *, is_exact: bool) -> Iterator[
             return
 
 
-def _without(view: View, pattern: re.Pattern[bytes], budget: Budget) -> View | None:
+def _without(view: View, pattern: re.Pattern[bytes], budget: DecodingBudget) -> View | None:
     plainer = escapes.undone(pattern, view.data)
     if plainer == view.data or not budget.spend(len(plainer)):
         return None
@@ -231,13 +232,13 @@ def _escape_segments(pattern: re.Pattern[bytes], data: bytes) -> list[_Segment]:
     return segments
 
 
-def _opened(view: View, budget: Budget) -> Iterator[View]:
+def _opened(view: View, budget: DecodingBudget) -> Iterator[View]:
     for member in members_of(view.data, budget):
         segment = _Segment(0, len(member.data), member.start, member.end)
         yield View(member.data, view, partial(list, (segment,)), member.name)
 
 
-def _decoded(view: View, budget: Budget, seen: set[bytes]) -> Iterator[View]:
+def _decoded(view: View, budget: DecodingBudget, seen: set[bytes]) -> Iterator[View]:
     """Yield the runs of codes that are worth decoding: texts together, and other bytes together, in each code."""
     found: dict[tuple[str, bool], tuple[list[bytes], list[tuple[int, int]]]] = {}
     for start, end in _runs(view.data):
@@ -292,22 +293,6 @@ def _code_of(head: bytes) -> str:
             if beginning.startswith(MAGICS) or is_text(beginning):
                 return name
     return ""
-
-
-def is_text(data: bytes) -> bool:
-    """Check whether some data, perhaps cut within a character, is text in UTF-8 or UTF-16."""
-    if not _is_wide(data):
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            if error.start < len(data) - 3:
-                return False
-    return not has_controls(data)
-
-
-def _is_wide(data: bytes) -> bool:
-    """Check whether some data seems to be in UTF-16."""
-    return data.count(0) * _LEAST_ZEROS > len(data) or data.startswith(_MARKS)
 
 
 def _of_hex(digits: bytes) -> bytes:

@@ -1,4 +1,7 @@
-"""The budget of one file: bytes that opening it may take and give. Time is not measured: every machine decides alike."""
+"""The budget of one file: bytes that opening it may take and give.
+
+Time is not measured, so that every machine decides alike.
+"""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ class Opener:
         if len(data) > _LARGEST_BINARY:
             return
         try:
-            for member in containers.members_of(data, containers.Budget(0)):
+            for member in containers.members_of(data, containers.DecodingBudget(0)):
                 content = member.data
                 self._budget.spend(len(content))
                 inner = place.inside(member.name, place.lines)
