@@ -43,7 +43,8 @@ _HEAD: Final = 32  # characters that tell whether a run is worth decoding
 _DIGITS: Final = flags_of(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _RUN: Final = re.compile(b"\1" * _SHORTEST + b"\1*+")
 _MORE_LINES: Final = re.compile(rb"(?:(?:\r?\n[ \t]{0,60}+){1,2}+[A-Za-z0-9+/_-]++)*+")
-_SPACE: Final = b" \t\r\n"
+_PADDING: Final = re.compile(rb"={0,2}")
+_NO_DIGITS: Final = b"= \t\r\n"
 _SEGMENT: Final = re.compile(rb"[^/]{%d,}+" % _SHORTEST)
 _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
@@ -268,7 +269,7 @@ def _runs(data: bytes) -> Iterator[tuple[int, int]]:
         if end - start >= _LINE:
             end = _MORE_LINES.match(data, end).end()  # type: ignore[union-attr]
         done = end
-        yield start, end
+        yield start, _PADDING.match(data, end).end()  # type: ignore[union-attr]
         head = data[start : start + _HEAD]
         if b"/" in head and not _code_of(head):
             segments = [segment.span() for segment in _SEGMENT.finditer(data, start, end)]
@@ -281,7 +282,7 @@ def decode_run(run: bytes) -> tuple[str, bytes]:
     if not name:
         return "", b""
     pattern, decode = _CODES[name]
-    digits = run.translate(None, _SPACE)
+    digits = run.translate(None, _NO_DIGITS)
     return (name, decode(digits)) if pattern.fullmatch(digits) else ("base64", _of_base64(digits))
 
 

@@ -1,0 +1,126 @@
+"""What is searched of a text: it leads back to the text, is bounded by bytes, and leaves ordinary data alone."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import random
+import string
+import struct
+import warnings
+import zlib
+from urllib.parse import quote
+
+import pytest
+from bombs import bomb
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.errors import SecretLeak
+from toolkit.core.secret import Secret
+from toolkit.scrubbing import gate
+from toolkit.scrubbing.containers import DecodingBudget
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.normal_form import WIDTH, WindowIndex, normal_form, window_at
+from toolkit.scrubbing.views import views_of
+
+CANARY = "fake-Canary4f9aQ7xKd8"
+LETTERS = string.ascii_letters + string.digits
+
+
+def known(*texts):
+    return KnownSecrets([("API_KEY", Secret(text)) for text in texts])
+
+
+@given(st.binary(max_size=300), st.binary(min_size=1, max_size=20), st.binary(max_size=300))
+def test_the_way_back(before, middle, after):
+    """A view leads from each part of it back to what is written for that part in the text."""
+    data = before + b"%41 &lt;" + base64.b64encode(b"a text: " + middle * 3) + b'"\\u0041" ' + after
+    for view in views_of(data, DecodingBudget(len(data)), is_exact=True):
+        span = view.origin(0, len(view.data)) if view.data else None
+        if span is not None:
+            assert 0 <= span[0] < span[1] <= len(data)
+
+
+@pytest.mark.parametrize("size", [400, 1 << 16])
+def test_every_pattern_is_found(size):
+    """The index finds each pattern at every position, in small and in large texts."""
+    rng = random.Random(size)  # noqa: S311
+    patterns = [normal_form("".join(rng.choices(LETTERS, k=12)).encode()) for _ in range(40)]
+    index = WindowIndex()
+    for pattern in patterns:
+        for at in range(WIDTH):
+            index.put(window_at(pattern, at), pattern)
+    for shift, pattern in enumerate(patterns):
+        text = b"-" * (size + shift) + pattern + b"-" * size
+        assert (pattern in [owner for _, owner in index.matches_in(text)]) is True
+
+
+def test_whole_runs():
+    """Of a secret that is escaped or compressed within a code, the whole code is replaced, and nothing beside it."""
+    inner = gzip.compress(b'{"note": "%s"}' % CANARY.encode(), mtime=0)
+    for run in (
+        base64.b64encode(inner),
+        inner.hex().encode(),
+        base64.b64encode(quote(CANARY * 2).encode().hex().encode()),
+    ):
+        data = b'{"path": "/v1/notes", "data": "' + run + b'"}'
+        assert json.loads(known(CANARY).scrub(data)) == {"path": "/v1/notes", "data": "<API_KEY>"}
+
+
+def test_segments_of_a_path():
+    """The segments of a path are not one run of base64."""
+    data = f"https://shop.example/v1/accounts/{CANARY}/orders/open/all".encode()
+    assert known(CANARY).scrub(data) == data.replace(CANARY.encode(), b"<API_KEY>")
+
+
+def test_what_grows_out_of_proportion():
+    """Compressed data that grows out of all proportion is refused, whatever it holds."""
+    with pytest.raises(SecretLeak, match="nothing was written"):
+        gate.check(bomb(512), known(CANARY), where="The recording of GET")
+
+
+def test_what_is_too_much(monkeypatch):
+    """Past the budget the text is still searched, also where it is decompressed, and a warning says so."""
+    monkeypatch.setattr("toolkit.scrubbing.containers._ALLOWANCE", 1_000)
+    monkeypatch.setattr("toolkit.scrubbing.containers._MULTIPLE", 0)
+    data = gzip.compress(json.dumps([f"%3C{number}%3E" for number in range(10_000)]).encode())
+    with pytest.warns(UserWarning, match="too much to search all of it"):
+        gate.check(data, known(CANARY), where="The recording of GET")
+    for hidden in (data + CANARY.encode(), gzip.compress(gzip.decompress(data) + CANARY.encode())):
+        with pytest.raises(SecretLeak):
+            gate.check(hidden, known(CANARY), where="The recording of GET")
+
+
+def test_pictures_and_other_binary_data_pass():
+    """The pixels of a picture are not opened, and bytes that look compressed by chance cost nothing."""
+    pixels = zlib.compress(bytes(80 << 20))
+    chunk = b"IDAT" + pixels
+    picture = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", len(pixels)) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    rng = random.Random(4)  # noqa: S311
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for data in (picture, base64.b64encode(picture), rng.randbytes(1 << 20)):
+            gate.check(data, known(CANARY), where="The recording of GET")
+
+
+def test_what_messages_named():
+    """The latest values that messages named are replaced as plain, percent-encoded and JSON text, in one recording."""
+    one, value = known(), 'named/"by &a message'
+    one.note([("SESSION", Secret(value))])
+    for written in (value, quote(value, safe=""), json.dumps(value)[1:-1]):
+        assert one.scrub_text(f"a {written} b") == "a <SESSION> b"
+    assert known().scrub_text(value) == value
+    assert one.find(value.encode()) is None  # other messages of the recording may have it
+    one.note([("SESSION", Secret(f"{number}-of-many-others")) for number in range(100)])
+    assert one.scrub_text(value) == value
+    assert one.scrub_text("99-of-many-others") == "<SESSION-101>"
+
+
+def test_a_weak_value_that_a_message_named():
+    """A word that a request used as a credential stays where an answer uses it as a key or in a path."""
+    one, value = known(), "correct-horse-battery"
+    one.note([("PASSWORD", Secret(value))])
+    body = b'{"correct-horse-battery": 1, "a": "/x/correct-horse-battery/y", "b": "correct-horse-battery"}'
+    assert one.scrub(body) == body.replace(b': "correct-horse-battery"', b': "<PASSWORD>"')
