@@ -113,7 +113,8 @@ def test_what_messages_named():
         assert one.scrub_text(f"a {written} b") == "a <SESSION> b"
     assert known().scrub_text(value) == value
     assert one.find(value.encode()) is None  # other messages of the recording may have it
-    one.note([("SESSION", Secret(f"{number}-of-many-others")) for number in range(100)])
+    for number in range(100):
+        one.note([("SESSION", Secret(f"{number}-of-many-others"))])
     assert one.scrub_text(value) == value
     assert one.scrub_text("99-of-many-others") == "<SESSION-101>"
 

@@ -60,7 +60,7 @@ class DecodingBudget:
         return self._for_files >= 0
 
 
-class Opened(NamedTuple):
+class Unpacked(NamedTuple):
     """Something that was compressed.
 
     Attributes:
@@ -80,14 +80,14 @@ def is_archive(data: bytes) -> bool:
     return data.startswith(b"PK\x03\x04") or data.startswith(_TAR, _TAR_AT)
 
 
-def members_of(data: bytes, budget: DecodingBudget) -> Iterator[Opened]:
+def members_of(data: bytes, budget: DecodingBudget) -> Iterator[Unpacked]:
     """Yield everything in some data that can be opened.
 
     Raises:
         SecretLeak: if something grows out of all proportion.
     """
     done = 0
-    before: Opened | None = None
+    before: Unpacked | None = None
     for at in sorted(place for magic in _OPENERS for place in _places_of(magic, data)):
         if at < done:
             continue
@@ -107,7 +107,7 @@ def members_of(data: bytes, budget: DecodingBudget) -> Iterator[Opened]:
                 continue
             if before is not None:
                 yield before
-            before = Opened(name, at, max(end, at + 1), output)
+            before = Unpacked(name, at, max(end, at + 1), output)
     if before is not None:
         yield before
 

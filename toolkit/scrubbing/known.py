@@ -6,7 +6,6 @@ They are searched for and replaced here, so that JSON stays JSON and UTF-16 stay
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, Self
 from urllib.parse import quote
@@ -52,10 +51,7 @@ class KnownSecrets:
         self._placeholders: dict[Secret, str] = {}
         self._counts: dict[str, int] = {}
         self._stand_ins = Searcher()
-        self._found_by_rules: set[Secret] = set()
         self._named = Searcher(in_codes=False)
-        self._latest: deque[Secret] = deque(maxlen=_MOST_NAMED)
-        self._named_count = 0  # since `_named` was made
         self.whole: dict[str, str] = {}
         self.add_all(secrets)
 
@@ -85,9 +81,8 @@ class KnownSecrets:
         """Add values that the user's rules find, each with what stands for it, for this object alone."""
         with self._lock:
             for secret, stand_in in stand_ins:
-                if is_secret(secret) and secret not in REGISTER and secret not in self._found_by_rules:
+                if is_secret(secret) and secret not in REGISTER:
                     self._placeholders.setdefault(secret, stand_in)
-                    self._found_by_rules.add(secret)
                     self._stand_ins.add(secret)
 
     def note(self, everywhere: Iterable[tuple[str, Secret]], whole: Iterable[tuple[str, Secret]] = ()) -> None:
@@ -98,17 +93,15 @@ class KnownSecrets:
             whole: short values to replace only where nothing else stands beside them.
         """
         with self._lock:
-            for kind, secret in everywhere:
-                if is_secret(secret) and secret not in REGISTER and secret not in self._latest:
+            for kind, secret in list(everywhere)[-_MOST_NAMED:]:
+                if is_secret(secret) and secret not in REGISTER:
                     self.placeholder(kind, secret)
-                    self._latest.append(secret)
                     self._named.add(secret)
-                    self._named_count += 1
-            if self._named_count > 2 * _MOST_NAMED:
-                named = Searcher(in_codes=False)
-                for secret in self._latest:
-                    named.add(secret)
-                self._named, self._named_count = named, len(self._latest)
+            if len(self._named.secrets) > 2 * _MOST_NAMED:
+                latest = Searcher(in_codes=False)
+                for secret in list(self._named.secrets)[-_MOST_NAMED:]:
+                    latest.add(secret)
+                self._named = latest
             for kind, secret in whole:
                 self.whole.setdefault(secret.reveal(), self.placeholder(kind, secret))
             while len(self.whole) > _MOST_NAMED:

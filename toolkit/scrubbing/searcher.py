@@ -60,17 +60,20 @@ class Searcher:
 
     Args:
         in_codes: False to look for the secrets as they are only, apart from escapes.
+
+    Attributes:
+        secrets: the secrets, in the order in which they were added.
     """
 
     def __init__(self, *, in_codes: bool = True) -> None:
+        self.secrets: dict[Secret, None] = {}
         self._in_codes = in_codes
-        self._has_any = False
         self._index: WindowIndex[tuple[tuple[Needle, int], ...]] = WindowIndex()  # with positions of the window
         self._without_windows: list[Needle] = []  # too few letters and digits
         self._short: list[tuple[Secret, bytes, tuple[re.Pattern[bytes], ...]]] = []
 
     def __bool__(self) -> bool:
-        return self._has_any
+        return bool(self.secrets)
 
     @property
     def needs_exact_views(self) -> bool:
@@ -79,7 +82,9 @@ class Searcher:
 
     def add(self, secret: Secret) -> None:
         """Add a secret to look for; one of a few characters counts only as the value of a credential's field."""
-        self._has_any = True
+        if secret in self.secrets:
+            return
+        self.secrets[secret] = None
         if len(secret.reveal()) < SHORTEST_SECRET:
             text = secret.reveal().encode("utf-8", "surrogatepass")
             value = rb"(" + re.escape(text) + rb")(?![A-Za-z0-9])"
