@@ -193,3 +193,4 @@ _OPENERS: Final[dict[bytes, tuple[str, Callable[[bytes, int], tuple[bytes, int]]
     **dict.fromkeys((b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"), ("zlib", _zlib)),
 }
 MAGICS: Final = tuple(_OPENERS)
+FORMATS: Final = frozenset(name for name, _ in _OPENERS.values())

@@ -14,12 +14,12 @@ import binascii
 import re
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from typing import Final, NamedTuple
 
 from toolkit.scrubbing import escapes
-from toolkit.scrubbing.containers import MAGICS, DecodingBudget, is_archive, members_of
+from toolkit.scrubbing.containers import FORMATS, MAGICS, DecodingBudget, is_archive, members_of
 from toolkit.scrubbing.normal_form import (
     CONTROLS,
     flags_of,
@@ -68,8 +68,6 @@ class View:
         depth: number of codes and formats around it.
     """
 
-    __slots__ = ("_normal", "_positions", "_segments", "_segments_of", "data", "depth", "layer", "outer")
-
     def __init__(
         self,
         data: bytes,
@@ -80,23 +78,23 @@ class View:
         self.data, self.outer, self.layer = data, outer, layer
         self.depth: int = 0 if outer is None else outer.depth + bool(layer)
         self._segments_of = segments
-        self._segments: list[_Segment] | None = None
-        self._normal: bytes | None = None
-        self._positions: object = None
 
-    @property
+    @cached_property
     def normal(self) -> bytes:
         """The normal form of the text."""
-        if self._normal is None:
-            self._normal = normal_form(self.data)
-        return self._normal
+        return normal_form(self.data)
+
+    @cached_property
+    def _positions(self) -> Sequence[int]:
+        return normal_positions(self.data)
+
+    @cached_property
+    def _segments(self) -> list[_Segment]:
+        return self._segments_of()
 
     def span_of_normal(self, start: int, end: int) -> tuple[int, int]:
         """Return the span in the text of a span in its normal form."""
-        if self._positions is None:
-            self._positions = normal_positions(self.data)
-        positions: list[int] = self._positions  # type: ignore[assignment]
-        return int(positions[start]), int(positions[end - 1]) + 1
+        return int(self._positions[start]), int(self._positions[end - 1]) + 1
 
     def origin(self, start: int, end: int) -> tuple[int, int] | None:
         """Return the span of the text itself in which a span of this view is written, or None if it cannot change."""
@@ -108,7 +106,7 @@ class View:
                 return (start, end) if can_change else None
             start, end = view._outer(start)[0], view._outer(end - 1)[1]
             if view.layer:
-                can_change = view.layer not in _COMPRESSED
+                can_change = view.layer not in FORMATS
             view = view.outer
 
     def layers(self) -> list[str]:
@@ -117,17 +115,12 @@ class View:
 
     def _outer(self, at: int) -> tuple[int, int]:
         """Return the span of the outer view that a byte comes from."""
-        if self._segments is None:
-            self._segments = self._segments_of()
         number = bisect_right(self._segments, (at, len(self.data) + 1)) - 1
         if number < 0:
             return at, at + 1
         segment = self._segments[number]
         within = at - segment.at - segment.length
         return (segment.start, segment.end) if within < 0 else (segment.end + within, segment.end + within + 1)
-
-
-_COMPRESSED: Final = frozenset({"gzip", "zlib", "zstd", "zip"})
 
 
 def views_of(data: bytes, budget: DecodingBudget, *, is_exact: bool, deepest: int = DEEPEST) -> Iterator[View]:
@@ -157,7 +150,7 @@ def views_of(data: bytes, budget: DecodingBudget, *, is_exact: bool, deepest: in
                 levels = [text, levels[-1]]
             for level in dict.fromkeys(levels):
                 waiting += _decoded(level, budget, seen)
-            for level in dict.fromkeys((view, levels[-1])):
+            for level in (view, *levels[1:][-1:]):
                 if not is_text(level.data):
                     waiting += _opened(level, budget)
 
