@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from recordings import as_recorded
 
@@ -29,6 +29,8 @@ def spans(text, content):
 
 
 @given(TEXTS, st.sampled_from(ORDINARY))
+@example("xxxy", "x{,2}y")
+@example("é٣@é.é", r"[\w.+-]+@[\w-]+\.[\w.-]+")
 def test_same_matches(content, text):
     """A pattern finds what it finds in `re`, in any script."""
     group = min(re.compile(text).groups, 1)

@@ -42,7 +42,7 @@ _ESCAPES_IN_CLASS: Final = {r"\d": _DIGIT, r"\D": r"\P{Nd}", r"\w": _WORD, r"\s"
 _TOKEN: Final = re.compile(r"\\.|\[\^?\]?|\]|\{,(?=\d+\})", re.DOTALL)
 
 
-class Pattern:
+class UserPattern:
     """A compiled pattern.
 
     Attributes:
@@ -53,9 +53,8 @@ class Pattern:
     def __init__(self, text: str, compiled: Any) -> None:
         self._text = text
         self._compiled = compiled
-        self.name, self.group = min(
-            compiled.groupindex.items(), key=lambda pair: pair[1], default=("", min(compiled.groups, 1))
-        )
+        groups: dict[str, int] = compiled.groupindex
+        self.name, self.group = min(groups.items(), key=lambda pair: pair[1], default=("", min(compiled.groups, 1)))
         self._slice = min(_LARGEST_SLICE, max(_SMALLEST_SLICE, _STATES_TIMES_BYTES // compiled.programsize))
 
     def spans(self, data: bytes) -> Iterator[tuple[int, int]]:
@@ -101,7 +100,7 @@ class Pattern:
 
 
 @cache
-def compile_pattern(text: str) -> Pattern:
+def compile_pattern(text: str) -> UserPattern:
     """Return the compiled pattern.
 
     Raises:
@@ -132,7 +131,7 @@ def compile_pattern(text: str) -> Pattern:
             "patterns.",
             about="patterns",
         )
-    return Pattern(text, compiled)
+    return UserPattern(text, compiled)
 
 
 def _in_syntax_of_re2(text: str) -> str:
