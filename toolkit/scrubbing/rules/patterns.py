@@ -53,8 +53,9 @@ class UserPattern:
     def __init__(self, text: str, compiled: Any) -> None:
         self._text = text
         self._compiled = compiled
-        groups: dict[str, int] = compiled.groupindex
-        self.name, self.group = min(groups.items(), key=lambda pair: pair[1], default=("", min(compiled.groups, 1)))
+        names: dict[str, int] = compiled.groupindex
+        self.name: str = min(names, key=names.__getitem__, default="")
+        self.group: int = names[self.name] if names else min(compiled.groups, 1)
         self._slice = min(_LARGEST_SLICE, max(_SMALLEST_SLICE, _STATES_TIMES_BYTES // compiled.programsize))
 
     def spans(self, data: bytes) -> Iterator[tuple[int, int]]:
