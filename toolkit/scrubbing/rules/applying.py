@@ -69,8 +69,9 @@ class AppliedRules:
         if self._compiled.has_places:
             self._rewritten(Rewriter(self._compiled, note), uri, headers, body)
         if self._compiled.patterns:
-            for text in (unquote(uri), *(value for _, value in headers), body.decode("utf-8", "replace")):
-                secrets += self._matches_in(text)
+            texts = (unquote(uri), *(value for _, value in headers))
+            for data in (*(text.encode("utf-8", "surrogatepass") for text in texts), body):
+                secrets += self._matches_in(data)
         self._known.add_stand_ins(
             [(secret, self._known.placeholder(*pair)) for pair in secrets if _is_long(secret := pair[1])]
         )
@@ -94,11 +95,12 @@ class AppliedRules:
         """Check whether a rule names a field or header."""
         return self._compiled.of_name(name) is not None
 
-    def _matches_in(self, text: str) -> Iterator[tuple[str, Secret]]:
-        for pattern, group, kind in self._compiled.patterns:
-            for match in pattern.matches(text):
-                if match[group] and not self._is_placeholder(match[group]):
-                    yield kind, Secret(match[group])
+    def _matches_in(self, data: bytes) -> Iterator[tuple[str, Secret]]:
+        for pattern, kind in self._compiled.patterns:
+            values = dict.fromkeys(data[start:end] for start, end in pattern.spans(data))
+            for text in (value.decode("utf-8", "replace") for value in values):
+                if not self._is_placeholder(text):
+                    yield kind, Secret(text)
 
     def apply(
         self, uri: str, headers: HeaderList, body: bytes, *, is_request: bool, records: bool = True
@@ -110,11 +112,9 @@ class AppliedRules:
         if uri and self._compiled.has_stand_ins:
             uri = self._parts_of_url_replaced(uri, records=records)
         if self._compiled.patterns:
-            uri = self._matches_replaced(uri, in_url=True)
-            headers = tuple((name, self._matches_replaced(value)) for name, value in headers)
-            text = body.decode("utf-8", "surrogateescape")
-            changed = self._matches_replaced(text)
-            body = body if changed == text else changed.encode("utf-8", "surrogateescape")
+            uri = self._matches_replaced_in_text(uri, in_url=True)
+            headers = tuple((name, self._matches_replaced_in_text(value)) for name, value in headers)
+            body = self._matches_replaced(body)
         return uri, headers, body
 
     @staticmethod
@@ -144,18 +144,22 @@ class AppliedRules:
     def _is_placeholder(self, text: str) -> bool:
         return is_placeholder(text) or self._compiled.is_placeholder(text)
 
-    def _matches_replaced(self, text: str, *, in_url: bool = False) -> str:
-        for pattern, group, kind in self._compiled.patterns:
-            pieces: list[str] = []
+    def _matches_replaced_in_text(self, text: str, *, in_url: bool = False) -> str:
+        data = self._matches_replaced(text.encode("utf-8", "surrogatepass"), in_url=in_url)
+        return data.decode("utf-8", "surrogatepass")
+
+    def _matches_replaced(self, data: bytes, *, in_url: bool = False) -> bytes:
+        for pattern, kind in self._compiled.patterns:
+            pieces: list[bytes] = []
             position = 0
-            for match in pattern.matches(text):
-                value = match[group]
-                if value and not self._is_placeholder(value):
+            for start, end in pattern.spans(data):
+                value = data[start:end].decode("utf-8", "surrogateescape")
+                if not self._is_placeholder(value):
                     placeholder = self._known.placeholder(kind, Secret(value))
-                    pieces += text[position : match.start(group)], quote(placeholder) if in_url else placeholder
-                    position = match.end(group)
-            text = "".join((*pieces, text[position:]))
-        return text
+                    pieces += data[position:start], (quote(placeholder) if in_url else placeholder).encode()
+                    position = end
+            data = b"".join((*pieces, data[position:])) if pieces else data
+        return data
 
     def _parts_of_url_replaced(self, uri: str, *, records: bool) -> str:
         """Return a URL with stand-ins for values that are a whole segment of its path or a whole field of its query.

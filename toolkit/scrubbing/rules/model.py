@@ -14,7 +14,7 @@ from toolkit.core.escaping import excerpt
 from toolkit.core.patterns import compiled
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
-from toolkit.scrubbing.rules.linear_patterns import LinearPattern, compile_linear
+from toolkit.scrubbing.rules.patterns import compile_pattern
 from toolkit.scrubbing.vocabulary import last_name
 
 KeyPath = tuple[str | int, ...]  # names and indices that lead to a value in JSON
@@ -37,7 +37,7 @@ class _Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules for what to replace in recordings besides credentials. The live caller still sees everything.
+    r"""Rules for what to replace in recordings besides credentials. The live caller still sees everything.
 
     A value of eight characters or more that a rule finds is replaced wherever it occurs, in any form. A shorter value
     is replaced only where the rule finds it; if it has a stand-in, also where it is a whole part of a URL.
@@ -47,11 +47,12 @@ class Rules:
             `<NAME>` in JSON, forms, queries, headers, multipart bodies and XML.
         json_paths: places of values in JSON: `$.a.b`, `$.a[0]`, `$.a[*].b`, `$..b` (at any depth), `$['a b']`. Values
             below such a place are replaced too.
-        patterns: regular expressions; a match becomes `<MATCH>`. If the pattern has a group, only the first group is
-            replaced; a named group becomes `<NAME>`. A pattern that could run long is refused. A repetition without a
-            limit gets one if more of the pattern follows it: 256 characters, 500 if the pattern begins with three
-            literal characters, and 32 for a repetition within another one. A repetition at the beginning of a pattern
-            does not get a limit. Matches of more than 8,000 characters may be missed.
+        patterns: regular expressions of RE2; a match becomes `<MATCH>`. If the pattern has a group, only the first
+            group is replaced; a named group `(?P<name>...)` becomes `<NAME>`. Flags are `(?i)`, `(?m)` and `(?s)`.
+            `\d`, `\w` and `\s` stand for characters of any script, `\b` for the end of an ASCII word, and `$` for
+            the very end of the text. There is no looking ahead or behind, no backreference and no repetition of more
+            than 1,000. Matches of more than 16,000 bytes may be missed. A call whose text takes a pattern too long is
+            not recorded.
         pseudonyms: names of personal data, or paths that begin with `$`. A value becomes the same stand-in everywhere,
             with the same look, so that tables still join. This cannot be undone without the key.
         key: the key of the stand-ins, at least 16 characters. The default key is made at first use in the user's
@@ -139,11 +140,12 @@ class CompiledRules:
         paths = [(path, _kind_of_path(path)) for path in rules.json_paths]
         paths += [(path, STAND_IN) for path in rules.pseudonyms if path.startswith("$")]
         self._paths = [(_steps(path), treatment) for path, treatment in paths]
-        self.patterns = [_pattern(pattern) for pattern in rules.patterns]
+        patterns = [compile_pattern(text) for text in rules.patterns]
+        self.patterns = [(pattern, _kind_of(pattern.name) if pattern.name else "MATCH") for pattern in patterns]
         kinds = {
             *self._names.values(),
             *(treatment for _, treatment in self._paths),
-            *(kind for _, _, kind in self.patterns),
+            *(kind for _, kind in self.patterns),
         }
         self.has_places = bool(self._names or self._paths)
         self.has_stand_ins = STAND_IN in kinds
@@ -244,15 +246,6 @@ def _fits(steps: tuple[_Step, ...], parts: KeyPath) -> bool:
     return len(parts) == len(steps) and all(
         step.wanted is None or step.wanted == part for step, part in zip(steps, parts, strict=True)
     )
-
-
-def _pattern(text: str) -> tuple[LinearPattern, int, str]:
-    """Return the compiled pattern, the number of the group to replace, and the kind of its values."""
-    pattern = compile_linear(text)
-    if names := pattern.plain.groupindex:
-        name, group = min(names.items(), key=lambda pair: pair[1])
-        return pattern, group, _kind_of(name)
-    return pattern, min(pattern.plain.groups, 1), "MATCH"
 
 
 def project_rules(settings: Settings) -> Rules:
