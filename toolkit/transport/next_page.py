@@ -56,12 +56,8 @@ _WITH_CURSOR: Final = (
     "With cursor=({}, PARAMETER), tk.pages and tk.sweep read all pages; "
     "PARAMETER is the query parameter that the service documents."
 )
-_WITHOUT_CURSOR: Final = "There is no cursor at {}; without cursor=, tk.pages and tk.sweep read all pages."
+_WITHOUT_CURSOR: Final = "There is no cursor where cursor= says; without it, tk.pages and tk.sweep read all pages."
 _SIGNS: Final = re.compile(r"[\W_]+")
-_LINK_TARGET: Final = re.compile(r"[^<]*+<([^>]*+)>")
-_LINK_PARAMETER: Final = re.compile(
-    r'\s*+;\s*+([^\s=;,"<>]*+)\s*+(?:=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"<>]*+)))?', re.DOTALL
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,7 @@ class NextPage:
 
 
 class _Member(NamedTuple):
-    """A member that is about paging."""
+    """A member that is about paging; its name is the key without prefix and signs, in lower case."""
 
     path: str
     key: str
@@ -112,8 +108,7 @@ def next_page(
         return None if is_last else _reported(members, flags)
     if cursor is None:
         return following
-    advice = _WITHOUT_CURSOR.format(f'"{excerpt(cursor[0], _SHOWN)}"')
-    return NextPage(None, following.words, advice) if is_first else None
+    return NextPage(None, following.words, _WITHOUT_CURSOR) if is_first else None
 
 
 def check_origin(url: httpx.URL, first: httpx.URL) -> None:
@@ -166,9 +161,9 @@ def _members(record: Any, path: tuple[str, ...], depth: int) -> Iterator[_Member
 
 def _named(response: httpx.Response, members: Iterable[_Member]) -> NextPage | None:
     """Return the next page that the Link header or a member names, a URL before a token."""
-    target = _link_target(response.headers.get("link", ""))
-    if target is not None:
-        return _at(response, target, "its Link header")
+    for link in response.links.values():
+        if "next" in link.get("rel", "").lower().split():
+            return _at(response, link["url"], "its Link header")
     for member in sorted(members, key=lambda member: member.name not in _NEXT):
         following = _followed(response, member)
         if following is not None:
@@ -210,7 +205,7 @@ def _text_at(body: Any, path: str) -> tuple[bool, str]:
         value = value[key]
     if value is None or value is False:
         return True, ""
-    is_text = isinstance(value, str | int) and not isinstance(value, bool)
+    is_text = isinstance(value, str | int) and value is not True
     return is_text, str(value) if is_text else ""
 
 
@@ -230,25 +225,6 @@ def _page(place: str, url: Callable[[], httpx.URL]) -> NextPage:
     except (httpx.InvalidURL, UnicodeError):
         return NextPage(None, f"{place} names a next page, but not in a URL that can be read", _BY_HAND)
     return NextPage(following, f"{place} names a next page")
-
-
-def _link_target(header: str) -> str | None:
-    """Return the target of the first link with the relation `next` (RFC 8288), or None.
-
-    This takes linear time; httpx's own reading loses links with `=` in a title. A link from another page than the
-    answer (with the parameter `anchor`, section 3.2) is ignored, and so is text that is not a link.
-    """
-    position = 0
-    while (link := _LINK_TARGET.match(header, position)) is not None:
-        position = link.end()
-        parameters: dict[str, str] = {}
-        while (part := _LINK_PARAMETER.match(header, position)) is not None:
-            position = part.end()
-            name, quoted, token = part.groups()
-            parameters.setdefault(name.lower(), (token or "") if quoted is None else quoted)
-        if "next" in parameters.get("rel", "").lower().split() and "anchor" not in parameters:
-            return link[1].strip()
-    return None
 
 
 def has_page_token(body: Any) -> bool:
