@@ -161,13 +161,8 @@ async def _outcome_async(effect: Effect, transport: httpx.AsyncBaseTransport) ->
             return await transport.handle_async_request(effect)
         case Read(message):
             return await message.aread()
-        case SendAndRead(request, seconds, most):
-            try:
-                async with asyncio.timeout(seconds):
-                    response = await transport.handle_async_request(request)
-                    return response, await _beginning_async(response, most)
-            except TimeoutError:
-                raise _too_late(seconds) from None
+        case SendAndRead():
+            return await _send_and_read_async(transport, *effect)
         case Shielded(flow=flow):
             task = asyncio.create_task(run_async(flow, transport))
             effect.is_under_way = True
@@ -258,6 +253,19 @@ def _send_and_read(transport: Any, request: httpx.Request, seconds: float, most:
         raise _too_late(seconds) from None
     finally:
         answer.cancel()
+
+
+async def _send_and_read_async(
+    transport: Any, request: httpx.Request, seconds: float, most: int
+) -> tuple[httpx.Response, bytes]:
+    import asyncio
+
+    try:
+        async with asyncio.timeout(seconds):
+            response = await transport.handle_async_request(request)
+            return response, await _beginning_async(response, most)
+    except TimeoutError:
+        raise _too_late(seconds) from None
 
 
 def _beginning(response: httpx.Response, most: int, is_over: Callable[[], bool] = lambda: False) -> bytes:
