@@ -75,24 +75,23 @@ def make_context(verify: Verify, *, platform: str = sys.platform) -> ssl.SSLCont
     """
     if isinstance(verify, ssl.SSLContext):
         return verify
-    if isinstance(verify, bool) or verify == SYSTEM:
-        try:
-            return _system_context(platform) if verify == SYSTEM else httpx.create_ssl_context(verify)
-        except (OSError, TypeError):  # TypeError: there are none
-            raise ConfigurationError(
-                "The certificate authorities of this machine cannot be read.",
-                "SSL_CERT_FILE names a file, and SSL_CERT_DIR a folder: correct or unset them. If neither is set, "
-                "install the system's package ca-certificates.",
-                about="verify",
-            ) from None
     try:
+        if isinstance(verify, bool):
+            return httpx.create_ssl_context(verify)
+        if verify == SYSTEM:
+            return _system_context(platform)
         path = Path(verify).expanduser()
         file, folder = (None, path) if path.is_dir() else (path, None)
         return ssl.create_default_context(cafile=file, capath=folder)
-    except (OSError, ValueError, RuntimeError):  # a null character; no such home folder
+    except (OSError, ValueError, RuntimeError, TypeError):  # a null character; no such home folder; no authorities
+        is_path = not isinstance(verify, bool) and verify != SYSTEM
         raise ConfigurationError(
-            f"The certificate authorities at {excerpt(str(verify))} cannot be read.",
-            'Pass the path of a PEM file or of a folder, or verify="system" for the certificates of this machine.',
+            f"The certificate authorities {f'at {excerpt(str(verify))}' if is_path else 'of this machine'} "
+            "cannot be read.",
+            'Pass the path of a PEM file or of a folder, or verify="system" for the certificates of this machine.'
+            if is_path
+            else "SSL_CERT_FILE names a file, and SSL_CERT_DIR a folder: correct or unset them. If neither is set, "
+            "install the system's package ca-certificates.",
             about="verify",
         ) from None
 

@@ -82,7 +82,7 @@ def as_toolkit_error(error: httpx.TransportError | httpx.DecodingError, url: htt
 
 def is_lasting(error: BaseException) -> bool:
     """Check whether another try would fail too: the certificate is refused, or the other side does not speak TLS."""
-    return refusal(error) is not None or _speaks_no_tls(error)
+    return refusal(error) is not None or no_connection(error) == NO_TLS
 
 
 def no_connection(error: BaseException) -> str:
@@ -95,13 +95,10 @@ def no_connection(error: BaseException) -> str:
         return PROXY_UNKNOWN if has_proxy else NAME_UNKNOWN
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes(error)):
         return NO_PROXY if has_proxy else NO_LISTENER
-    return NO_TLS if _speaks_no_tls(error) else ""
+    is_tls_missing = any(isinstance(cause, ssl.SSLError) and cause.reason in _NOT_TLS for cause in causes(error))
+    return NO_TLS if is_tls_missing else ""
 
 
 def note_of(error: BaseException, kind: type[str]) -> str:
     """Return the note of a kind on an error, or ""."""
     return next((note for note in getattr(error, "__notes__", ()) if isinstance(note, kind)), "")
-
-
-def _speaks_no_tls(error: BaseException) -> bool:
-    return any(isinstance(cause, ssl.SSLError) and cause.reason in _NOT_TLS for cause in causes(error))

@@ -105,9 +105,8 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
                     'Leave verify out, or pass verify="system" or the path of a file with the certificate authority.',
                     about="verify",
                 )
-            proxy = self._proxy_for(url)
             with self._lock:
-                transport = self._transports.get(place) or self._make_transport(proxy, url.scheme)
+                transport = self._transports.get(place) or self._make_transport(url)
                 self._transports[place] = transport
         return transport
 
@@ -125,17 +124,20 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return proxy if "://" in proxy else f"http://{proxy}"
 
     @frameless  # a traceback would show the password of the proxy
-    def _make_transport(self, proxy: ProxyTypes | None, scheme: str) -> Any:
+    def _make_transport(self, url: httpx.URL) -> Any:
+        given = self._proxy_for(url)
         make = httpx.AsyncHTTPTransport if self._is_async else httpx.HTTPTransport
         try:
+            proxy = None if given is None else _as_proxy(given)
             if proxy is not None:
-                given, proxy = proxy, _as_proxy(proxy)
                 _, password = proxy.auth or ("", "")
                 if len(password) >= SHORTEST_SECRET:  # a proxy may repeat it
                     REGISTER.add("PASSWORD", Secret(password))
                 if proxy.url.scheme == "https" and given is not proxy:
                     proxy.ssl_context = self._context(is_plain=False)
-            return make(verify=self._context(is_plain=proxy is None and scheme == "http"), proxy=proxy, limits=_LIMITS)
+            return make(
+                verify=self._context(is_plain=proxy is None and url.scheme == "http"), proxy=proxy, limits=_LIMITS
+            )
         except (AttributeError, TypeError, ValueError, httpx.InvalidURL):  # of another type, or malformed
             raise ConfigurationError(
                 "The proxy is not a URL that httpx can use.",
@@ -176,11 +178,11 @@ class Places:
         Raises:
             httpx.PoolTimeout: if no place became free in time.
         """
-        if not self._waiting and self._take():
-            return False
         turn: Future[None] = Future()
         self._waiting.append(turn)
         self._hand_over()
+        if turn.done():
+            return False
         has_place = False
         try:
             has_place = yield Wait(turn, seconds)
@@ -196,24 +198,15 @@ class Places:
         self._free.append(None)
         self._hand_over()
 
-    def _take(self) -> bool:
-        """Take a free place, which another thread may do at the same time; return False if there is none."""
-        try:
-            self._free.pop()
-        except IndexError:
-            return False
-        return True
-
     def _hand_over(self) -> None:
         """Hand free places to those who wait. Whoever finds the lock taken goes away: its holder looks again."""
         while self._free and self._waiting and self._handing_over.acquire(blocking=False):
             try:
-                if self._waiting and self._take():  # only the holder of the lock shortens the queue
+                if self._free and self._waiting:  # only the holder of the lock shortens either
                     turn = self._waiting.popleft()
                     if turn.set_running_or_notify_cancel():
+                        self._free.pop()
                         turn.set_result(None)
-                    else:
-                        self._free.append(None)
             finally:
                 self._handing_over.release()
 
