@@ -38,14 +38,6 @@ def test_malformed(name, value):
     assert caught.value.about == name
 
 
-def test_frozen():
-    """Limits are a value: comparable, hashable, and unchangeable."""
-    assert tk.Retry() == tk.Retry(tries=4, within=30.0)
-    assert len({tk.Retry(), tk.Retry(4, 30)}) == 1
-    with pytest.raises(AttributeError):
-        tk.Retry().tries = 5
-
-
 def test_argument():
     """True means the usual limits, False a single try."""
     assert (as_retry(True), as_retry(False).tries) == (tk.Retry(), 1)

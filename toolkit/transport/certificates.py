@@ -84,16 +84,14 @@ def make_context(verify: Verify, *, platform: str = sys.platform) -> ssl.SSLCont
         file, folder = (None, path) if path.is_dir() else (path, None)
         return ssl.create_default_context(cafile=file, capath=folder)
     except (OSError, ValueError, RuntimeError, TypeError):  # a null character; no such home folder; no authorities
-        is_path = not isinstance(verify, bool) and verify != SYSTEM
-        raise ConfigurationError(
-            f"The certificate authorities {f'at {excerpt(str(verify))}' if is_path else 'of this machine'} "
-            "cannot be read.",
-            'Pass the path of a PEM file or of a folder, or verify="system" for the certificates of this machine.'
-            if is_path
-            else "SSL_CERT_FILE names a file, and SSL_CERT_DIR a folder: correct or unset them. If neither is set, "
-            "install the system's package ca-certificates.",
-            about="verify",
-        ) from None
+        if isinstance(verify, bool) or verify == SYSTEM:
+            what = "The certificate authorities of this machine cannot be read."
+            how = "SSL_CERT_FILE names a file, and SSL_CERT_DIR a folder: correct or unset them. If neither is set, "
+            how += "install the system's package ca-certificates."
+        else:
+            what = f"The certificate authorities at {excerpt(str(verify))} cannot be read."
+            how = 'Pass the path of a PEM file or of a folder, or verify="system" for the certificates of this machine.'
+        raise ConfigurationError(what, how, about="verify") from None
 
 
 def refusal(error: BaseException, verify: Verify | None = None) -> Refusal | None:

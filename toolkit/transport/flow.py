@@ -97,7 +97,7 @@ def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
     """Run a flow to its end on this thread and return its value."""
     driver = _drive(flow, transport, _outcome)
     try:
-        driver.send(None)  # which never suspends: no outcome is waited for with `await`
+        driver.send(None)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
     raise AssertionError
@@ -127,8 +127,7 @@ async def _drive(flow: Flow[T], transport: Any, outcome_of: Callable[[Any, Any],
             failure = error
 
 
-async def _outcome(effect: Effect, transport: httpx.BaseTransport) -> Any:
-    """Return the outcome of an effect without ever waiting with `await`."""
+async def _outcome(effect: Effect, transport: httpx.BaseTransport) -> Any:  # never suspends
     match effect:
         case Request():
             return transport.handle_request(effect)

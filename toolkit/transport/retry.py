@@ -3,8 +3,6 @@
 The pauses grow: the n-th is at most 0.5 * 2 ** (n - 1) seconds, and a random share of that, so that many callers that
 failed together do not come back together ("full jitter"). If the service asks for a pause with Retry-After (RFC 9110
 section 10.2.3), that pause comes first and the random one is added.
-
-This module computes only. Those who send do the waiting, with the effect `transport.flow.Pause`.
 """
 
 from __future__ import annotations
