@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import sys
 import warnings
 from pathlib import Path
 
@@ -74,7 +73,7 @@ def test_system(authority, monkeypatch, is_async):
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_truststore(authority, monkeypatch, is_async):
-    """Where the system has a store of its own, truststore asks it, with a context for each connection."""
+    """Where the system has a store of its own, truststore asks it, with a context for each host."""
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
     made = []
 
@@ -95,7 +94,7 @@ def test_truststore(authority, monkeypatch, is_async):
         else:
             statuses = [network.handle_request(httpx.Request("GET", url)).status_code for url in urls]
     assert statuses == [200, 200, 200]
-    assert [type(context).__module__ for context in made] == ["truststore._api"] * 3
+    assert [type(context).__module__ for context in made] == ["truststore._api"] * 2
     assert all(context.verify_mode is ssl.CERT_REQUIRED for context in made)
 
 
@@ -109,14 +108,6 @@ def test_file(authority, form):
         error = refused(url, verify=form(other.file))
     assert str(other.file) in note_of(error, Advice)
     assert SYSTEM in note_of(error, Advice)
-
-
-def test_file_in_home(authority, monkeypatch):
-    """The home folder may be written as ~."""
-    monkeypatch.setenv("HOME", str(authority.folder))
-    monkeypatch.setenv("USERPROFILE", str(authority.folder))
-    with tls_server(authority.certify("127.0.0.1")) as (port, _):
-        assert get(f"https://127.0.0.1:{port}/", verify=f"~/{authority.file.name}") == 200
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
@@ -149,7 +140,7 @@ def test_refusals(authority, monkeypatch, case, verify):
     options, reason, steps, absent = CASES[case]
     if case != "unknown authority":
         monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
-    elif verify == "system" or httpx.__name__ == "httpx2":  # which trusts the machine by default
+    elif verify == "system":
         steps, absent = [FILE, "this machine"], [SYSTEM]
     options = dict(options)
     hosts = options.pop("hosts", ["127.0.0.1"])
@@ -173,10 +164,6 @@ def test_refusals(authority, monkeypatch, case, verify):
         (-67602, "another host"),
         (0x800B0109, "not trusted"),
         (-67843, "not trusted"),
-        (23, "revoked"),
-        (0x800B010C, "revoked"),
-        (66, "too weak"),
-        (85, "RFC 5280"),
         (18, "not trusted"),
         (19, "not trusted"),
         (0, "not trusted"),
@@ -192,29 +179,10 @@ def test_codes(code, reason):
     assert "\x1b" not in refusal(error).what
 
 
-@pytest.mark.skipif(sys.version_info < (3, 13), reason="Python checks RFC 5280 strictly from 3.13")
-def test_strict(authority, monkeypatch):
-    """A certificate that only breaks RFC 5280 is refused by default, and the error names what accepts it."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
-    with tls_server(authority.certify("127.0.0.1", names_issuer_key=False)) as (port, _):
-        url = f"https://127.0.0.1:{port}/"
-        error = as_toolkit_error(refused(url, verify=str(authority.file)), URL)
-        assert "RFC 5280" in error.what
-        assert SYSTEM in error.next_step
-        assert get(url, verify="system") == 200
-
-
-def test_context_of_ones_own(authority):
-    """An SSLContext is used as it is, with client certificates; advice about it is about it."""
-    with tls_server(authority.certify("127.0.0.1")) as (port, _):
-        error = refused(f"https://127.0.0.1:{port}/", verify=ssl.create_default_context())
-    assert "SSLContext" in note_of(error, Advice)
-
-
 @pytest.mark.parametrize("verify", [None, 1, b"ca.pem", object()])
 def test_malformed(verify):
     """Another type is refused at once; httpx would take 1 for True."""
-    with pytest.raises(ConfigurationError, match="verify is"):
+    with pytest.raises(ConfigurationError, match="verify must be"):
         Network(is_async=False, verify=verify)
 
 
@@ -240,7 +208,7 @@ def test_no_store(monkeypatch):
     """A Python that does not find the certificates of its machine says so."""
     nowhere = ssl.DefaultVerifyPaths(None, None, "SSL_CERT_FILE", "", "SSL_CERT_DIR", "")
     monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nowhere)
-    with pytest.raises(ConfigurationError, match="does not find"):
+    with pytest.raises(ConfigurationError, match="cannot be read"):
         make_context("system")
 
 
@@ -261,8 +229,9 @@ def test_session(authority, monkeypatch, from_settings):
             assert len(session.accounts()) == 0
         with (
             tk.Session(credentials=credentials, settings=settings, verify=certifi.where()) as session,
-            pytest.raises(tk.Unreachable, match="not trusted"),
+            pytest.raises(tk.Unreachable, match=r"The service at .*not trusted") as caught,
         ):
             session.accounts()
+    assert not caught.value.is_passing
     assert [b"POST /v1/oauth2/token" in head for head in server[1]] == [True, False]
     assert b"GET /v1/accounts" in server[1][1]  # after the form of the token request

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.clock import ManualClock, SystemClock
+from toolkit.core.clock import SystemClock
 from toolkit.transport.flow import Apart, Pause, Read, Shielded, WhichLoop, run, run_async
 
 URL = "https://service.example.com/"
@@ -46,20 +46,6 @@ def test_outcomes(is_async):
         return response.status_code, body, sent
 
     assert drive(flow(), is_async=is_async) == (200, b"answer", b"question")
-
-
-@BOTH
-def test_failure_is_handled(is_async):
-    """A failure is raised in the flow, which may handle it and go on."""
-
-    def flow():
-        try:
-            yield httpx.Request("GET", URL)
-        except httpx.ConnectError:
-            response = yield httpx.Request("GET", f"{URL}ok")
-        return response.status_code
-
-    assert drive(flow(), is_async=is_async) == 200
 
 
 @BOTH
@@ -124,42 +110,6 @@ def test_drivers_agree(steps):
 
     assert drive(flow(), is_async=False) == drive(flow(), is_async=True)
     assert len(drive(flow(), is_async=False)) == len(steps)
-
-
-def test_long_flow():
-    """The number of effects is not limited by the stack."""
-
-    def flow():
-        for _ in range(2000):
-            yield httpx.Request("GET", f"{URL}ok")
-        return "done"
-
-    assert run(flow(), Transport()) == "done"
-
-
-@BOTH
-def test_pause(is_async):
-    """A pause on a manual clock is over at once and moves the clock."""
-    clock = ManualClock()
-
-    def flow():
-        yield Pause(20.0, clock)
-        return clock.monotonic()
-
-    assert drive(flow(), is_async=is_async) == 20.0
-
-
-@BOTH
-def test_pause_on_the_system_clock(is_async):
-    """A pause on the system's clock takes real time."""
-    clock = SystemClock()
-
-    def flow():
-        started = clock.monotonic()
-        yield Pause(0.02, clock)
-        return clock.monotonic() - started
-
-    assert drive(flow(), is_async=is_async) >= 0.019
 
 
 def test_which_loop():

@@ -186,14 +186,6 @@ def test_a_status_error_carries_its_response(path):
     assert caught.value.response.json() == {"why": "busy"}
 
 
-@EITHER
-def test_errors_of_ours_stay(path, library):
-    """A miss is a miss, whichever client asks."""
-    send(httpx, tk.Cassette(path).transport(service_of(httpx)))
-    with pytest.raises(CassetteMiss, match="/elsewhere"):
-        send(library, tk.Cassette(path, "none").transport(), url="https://h.example/elsewhere")
-
-
 @BOTH_WAYS
 def test_a_leak_shows_the_response(path, is_async):
     """The response that could not be recorded is of the client's library."""

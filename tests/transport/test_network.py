@@ -6,7 +6,7 @@ import socket
 import ssl
 import sys
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from fractions import Fraction
 
 import httpx
@@ -106,12 +106,6 @@ def test_proxy_argument(transports):
     assert transports.carried() == [(PROXY, remote), ("None", loopback)]
 
 
-@pytest.mark.parametrize("proxy", [PROXY, httpx.URL(PROXY), httpx.Proxy(PROXY)], ids=["text", "URL", "Proxy"])
-def test_types_of_proxy(transports, proxy):
-    """A proxy may have any type that httpx takes."""
-    assert proxy_of(transports, "https://one.example.com/", proxy=proxy) == PROXY
-
-
 @pytest.mark.parametrize(
     ("variables", "proxy"),
     [
@@ -164,16 +158,6 @@ def test_proxy_argument_and_variables(transports, monkeypatch):
     assert proxy_of(transports, "https://one.example.com/", proxy=PROXY) == PROXY
 
 
-def test_connections_are_reused(transports):
-    """Calls that follow each other share a connection for each host, whichever thread makes them."""
-    network = Network(is_async=False)
-    for number in range(6):
-        thread = threading.Thread(target=get, args=[network, f"https://host-{number % 2}.example.com/"])
-        thread.start()
-        thread.join()
-    assert [len(transport.urls) for transport in transports.all] == [3, 3]
-
-
 def test_close(transports):
     """Closing closes each transport once."""
     network = Network(is_async=False, proxy=PROXY)
@@ -220,60 +204,6 @@ def test_unverified(transports, verify):
     assert contexts.pop().verify_mode is ssl.CERT_NONE
 
 
-def test_verifying_context(transports):
-    """An SSL context that verifies is used as it is."""
-    context = ssl.create_default_context()
-    get(Network(is_async=False, verify=context), "https://one.example.com/")
-    assert transports.all[0].verify is context
-
-
-def authority():
-    """Return a new certificate authority as PEM."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test authority")])
-    start = datetime(2020, 1, 1, tzinfo=UTC)
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), 1, start, start + timedelta(days=36500))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    return certificate.public_bytes(serialization.Encoding.PEM)
-
-
-def test_certificate_file(transports, tmp_path):
-    """The path of a certificate authority gives a context that trusts only this authority."""
-    file = tmp_path / "authority.pem"
-    file.write_bytes(authority())
-    get(Network(is_async=False, verify=str(file)), "https://one.example.com/")
-    context = transports.all[0].verify
-    assert context.verify_mode is ssl.CERT_REQUIRED
-    assert context.check_hostname
-    assert [dict(pair for (pair,) in trusted["subject"]) for trusted in context.get_ca_certs()] == [
-        {"commonName": "test authority"}
-    ]
-
-
-def test_certificate_folder(transports, tmp_path):
-    """A folder of certificate authorities can be given too."""
-    get(Network(is_async=False, verify=str(tmp_path)), "https://one.example.com/")
-    assert transports.all[0].verify.verify_mode is ssl.CERT_REQUIRED
-
-
-@pytest.mark.parametrize("content", [None, b"", b"no certificate"])
-def test_certificate_file_unreadable(transports, tmp_path, content):
-    """A path without a certificate authority is an error that names it, and nothing is sent."""
-    file = tmp_path / "authority.pem"
-    if content is not None:
-        file.write_bytes(content)
-    with pytest.raises(ConfigurationError, match=r"authority\.pem"):
-        get(Network(is_async=False, verify=str(file)), "https://one.example.com/")
-    assert transports.all == []
-
-
 @pytest.mark.parametrize(
     "proxy",
     ["ftp://user:QXZ-password@proxy.example.com", "http://user:QXZ-password@proxy.example.com:port", "nonsense", 5],
@@ -286,17 +216,17 @@ def test_bad_proxy(proxy):
 
 
 @pytest.mark.parametrize("kind", [str, httpx.URL, httpx.Proxy])
-def test_the_password_of_a_proxy_is_a_known_secret(transports, kind):
-    """A proxy that repeats its password does not bring it into a log or recording."""
+def test_types_of_proxy(transports, kind):
+    """A proxy may have any type of httpx; one that repeats its password does not bring it into a recording."""
     url = f"http://me:QXZ-password%21{kind.__name__}@proxy.example.com:3128"
-    get(Network(is_async=False, proxy=kind(url)), "https://one.example.com/")
+    assert proxy_of(transports, "https://one.example.com/", proxy=kind(url)) == PROXY
     assert Secret(f"QXZ-password!{kind.__name__}") in REGISTER
 
 
 def test_socks_proxy(monkeypatch):
     """A SOCKS proxy without its package is an error that says what to install."""
     monkeypatch.setitem(sys.modules, "socksio", None)
-    with pytest.raises(ConfigurationError, match=rf"{httpx.__name__}\[socks\]"):
+    with pytest.raises(ConfigurationError, match=r"httpx\[socks\]"):
         get(Network(is_async=False, proxy="socks5://127.0.0.1:1080"), "https://one.example.com/")
 
 
@@ -371,28 +301,13 @@ def test_timeout_in_seconds(seconds):
 
 
 @pytest.mark.parametrize(
-    ("timeout", "shown"),
-    [
-        ("5", "The timeout is str,"),
-        ("QXZ-secret", "The timeout is str,"),
-        (True, "The timeout is bool,"),
-        (timedelta(seconds=5), "The timeout is timedelta,"),
-        ((5, 5), "The timeout is tuple,"),
-        (0, "The timeout is 0,"),
-        (-1, "The timeout is -1,"),
-        (float("nan"), "The timeout is nan,"),
-        (float("inf"), "The timeout is inf,"),
-        (10**400, "The timeout is 1000"),
-        (httpx.Timeout("5"), "The connect timeout is str,"),
-        (httpx.Timeout(5, read=-1), "The read timeout is -1,"),
-    ],
+    "timeout",
+    ["QXZ-secret", True, timedelta(5), 0, -1, float("nan"), 10**400, httpx.Timeout("5"), httpx.Timeout(5, read=-1)],
     ids=lambda value: repr(value)[:30],
 )
-def test_malformed_timeout(timeout, shown):
-    """A value that httpx or the system could not use is refused; the error shows its type, or the number."""
-    with pytest.raises(ConfigurationError) as caught:
+def test_malformed_timeout(timeout):
+    """A value that httpx or the system could not use is refused, and a text is not shown."""
+    with pytest.raises(ConfigurationError, match="timeout must be") as caught:
         as_timeout(timeout)
-    assert caught.value.what.startswith(shown)
-    assert len(caught.value.what) < 120
     assert "QXZ" not in str(caught.value)
     assert "timeout=30" in caught.value.next_step

@@ -82,16 +82,7 @@ def test_a_caller_who_gives_up():
 
 
 def test_the_lowest_rate_counts():
-    """Several sessions: the lowest rate counts, and also for calls that wait already."""
-    pace, _fast = limited(10.0)
-    callers = [Caller(pace, 0.0) for _ in range(3)]
-    assert callers[0].sent() == 0.0
-    _slow = pace.add(0.5)
-    assert [caller.sent() for caller in callers[1:]] == [2.0, 4.0]
-
-
-def test_a_rate_that_changes_later():
-    """When the rate changes, what has been reached stays reached: the next call comes after the new interval."""
+    """The lowest rate counts, and for calls that wait already; what has been reached stays reached."""
     pace, _fast = limited(10.0)
     callers = [Caller(pace, 0.0) for _ in range(3)]
     assert callers[1].sent() == pytest.approx(0.1)
@@ -137,15 +128,9 @@ def test_shared():
     assert pace_of(key, SystemClock()) is pace_of(key, SystemClock())
 
 
-class NoKey(ManualClock):
-    """A clock that cannot be a dictionary key."""
-
-    __hash__ = None
-
-
 def test_a_clock_that_is_no_key():
     """A clock that cannot be looked up gets a pace of its own."""
-    clock = NoKey()
+    clock = type("NoKey", (ManualClock,), {"__hash__": None})()
     assert pace_of("a", clock) is not pace_of("a", clock)
 
 
@@ -157,7 +142,7 @@ def test_malformed(value):
     assert caught.value.about == "per_second"
 
 
-@pytest.mark.parametrize("per_second", [5e-324, 1e308, 3])
+@pytest.mark.parametrize("per_second", [0.001, 1e308, 3])
 def test_extreme_rates(per_second):
     """The lowest and the highest rates neither fail nor sleep longer than a system can."""
     pace, _rate = limited(as_rate(per_second))

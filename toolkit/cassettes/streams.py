@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, Final, Protocol
 
 import httpx
@@ -26,15 +26,23 @@ def size_of(headers: httpx.Headers, chunks: Iterable[bytes]) -> int:
     return sum(map(len, chunks)) + sum(len(value) for _, value in headers.raw)
 
 
-def observe(response: httpx.Response, call: Call, clock: Clock, record: Record | None = None) -> httpx.Response:
+def observe(
+    response: httpx.Response,
+    call: Call,
+    clock: Clock,
+    record: Record | None = None,
+    *,
+    release: Callable[[], None] | None = None,
+) -> httpx.Response:
     """Return the response with a body that notes the end of the call and passes the complete body to `record`.
 
     `record` also takes the headers to record instead of the response's own, if the caller ended a stream early.
+    `release` is called once: when the body has ended or is closed, or when it is dropped while open.
     """
     observed = (
-        ObservedStream(response.stream, call, clock)
+        ObservedStream(response.stream, call, clock, release)
         if record is None
-        else RecordedStream(response, call, clock, record)
+        else RecordedStream(response, call, clock, record, release)
     )
     if response.is_stream_consumed:  # a transport for tests made the response with its whole body
         b"".join(observed)
@@ -58,12 +66,13 @@ class Record(Protocol):
 class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A response body that notes in its call when it was closed. httpx closes a body after its last byte."""
 
-    __slots__ = ("_call", "_clock", "_stream")
+    __slots__ = ("_call", "_clock", "_release", "_stream")
 
-    def __init__(self, stream: Any, call: Call, clock: Clock) -> None:
+    def __init__(self, stream: Any, call: Call, clock: Clock, release: Callable[[], None] | None) -> None:
         self._stream = stream
         self._call = call
         self._clock = clock
+        self._release = release
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(self._stream)
@@ -72,16 +81,29 @@ class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         return aiter(self._stream)
 
     def close(self) -> None:
-        self._stream.close()
-        self.note_end()
+        try:
+            self._stream.close()
+        finally:
+            self.note_end()
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
-        self.note_end()
+        try:
+            await self._stream.aclose()
+        finally:
+            self.note_end()
+
+    def __del__(self) -> None:
+        self._let_go()
 
     def note_end(self) -> None:
         """Note how long the call took, unless that is known already."""
         self._call.end(self._clock)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        release, self._release = self._release, None
+        if release is not None:
+            release()
 
 
 class RecordedStream(ObservedStream):
@@ -94,8 +116,10 @@ class RecordedStream(ObservedStream):
 
     __slots__ = ("_chunks", "_has_no_end", "_is_over", "_is_unread_error", "_record", "_response")
 
-    def __init__(self, response: httpx.Response, call: Call, clock: Clock, record: Record) -> None:
-        super().__init__(response.stream, call, clock)
+    def __init__(
+        self, response: httpx.Response, call: Call, clock: Clock, record: Record, release: Callable[[], None] | None
+    ) -> None:
+        super().__init__(response.stream, call, clock, release)
         self._has_no_end = has_no_end(response.headers.get("content-type", ""))
         self._is_unread_error = response.is_error
         self._response = response
@@ -141,6 +165,7 @@ class RecordedStream(ObservedStream):
             await call_apart(self._record_part)
 
     def __del__(self) -> None:
+        self._let_go()
         if not sys.is_finalizing():
             self._abandon()
 

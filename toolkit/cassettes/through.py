@@ -33,7 +33,7 @@ from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.transport.errors import origin
 from toolkit.transport.flow import Apart, Flow, Read, run, run_async
 from toolkit.transport.httpx2 import UpperTransport, answer, answer_async, as_httpx_transport
-from toolkit.transport.network import Network, Places, pool_timeout, with_release
+from toolkit.transport.network import Network, Places, pool_timeout
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -142,19 +142,20 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     request.extensions[TRIES] = call.tries
     if ledger is not None:
         ledger.add(call)
+    release = None if outgoing.places is None else outgoing.places.leave
     if tape is None or recorded is None:
-        return observe(response, call, clock)
+        return observe(response, call, clock, release=release)
     if tape.mode != "all":  # which records again each time
         source_of(response).recorded_in = tape.path.name
     recorder = _recorder(tape, _as_sent(recorded, outgoing), response, call)
-    observed = partial(observe, response, call, clock, recorder)
+    observed = partial(observe, response, call, clock, recorder, release=release)
     # A transport that has the whole body at hand, as in tests, is recorded at once.
     is_long = response.is_stream_consumed and size_of(response.headers, [response.content]) >= LARGE_BODY
     return (yield Apart(observed)) if is_long else observed()
 
 
 def _in_place(outgoing: Outgoing, call: Call) -> Flow[httpx.Response]:
-    """Send a request when there is a place for it; the place is free again when the response is closed."""
+    """Send a request when there is a place for it; its response holds the place."""
     places = outgoing.places
     assert places is not None  # noqa: S101
     if (yield from places.enter(pool_timeout(outgoing.request))):
@@ -164,7 +165,7 @@ def _in_place(outgoing: Outgoing, call: Call) -> Flow[httpx.Response]:
     except BaseException:
         places.leave()
         raise
-    return with_release(response, places.leave, places.leave)
+    return response
 
 
 def _note_replay(tape: Cassette, outgoing: Outgoing, match: Interaction) -> None:

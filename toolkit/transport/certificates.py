@@ -3,20 +3,21 @@
 `verify="system"` trusts what the machine trusts: the stores of Windows and macOS, through truststore, and elsewhere
 OpenSSL's default places, which SSL_CERT_FILE and SSL_CERT_DIR change.
 
-truststore changes its context at each handshake, which is not safe while another thread uses it
-(github.com/sethmlarson/truststore, issues 209 and 221). So each connection gets a truststore context of its own. That
-is cheap where the system keeps the certificates; elsewhere it would read a file with all of them for each connection.
+A context of truststore makes one connection at a time, so each host gets one of its own. That is cheap where the system
+keeps the certificates; elsewhere it would read a file with all of them for each host.
 """
 
 from __future__ import annotations
 
 import ssl
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import httpx
 
+from toolkit.core.arguments import wrong_type
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 
@@ -25,7 +26,6 @@ AUTHORITY_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # of OpenSSL and
 KEY_LOG_VARIABLE: Final = "SSLKEYLOGFILE"  # of Python's ssl: a file for the keys of all connections
 Verify = bool | str | Path | ssl.SSLContext
 _OWN_STORES: Final = ("win32", "darwin")  # platforms whose certificates OpenSSL cannot read
-_DEEPEST_CAUSE: Final = 20
 # Of refused certificates: OpenSSL's X509_V_ERR_* (x509_vfy.h), Windows' HRESULT (winerror.h) and macOS's OSStatus
 # (SecBase.h); what the server shows; and what to do about it.
 _REFUSALS: Final = (
@@ -39,17 +39,6 @@ _REFUSALS: Final = (
         (62, 64, 0x800B010F, -67602),
         "a certificate for another host",
         "Check the address. Something in between may answer in its place, such as the sign-in page of a network.",
-    ),
-    (
-        (23, 0x800B010C, 0x80092010, -67820),
-        "a certificate that was revoked",
-        "Do not use it; ask the operator of the service.",
-    ),
-    ((66, 67, 68), "a certificate that is too weak", "Ask its operator for a stronger one."),
-    (
-        tuple(range(79, 95)),  # checks that Python 3.13 and later ask OpenSSL for
-        "a certificate that does not keep to RFC 5280",
-        'Have the certificates renewed, or pass verify="system", which is less strict.',
     ),
 )
 
@@ -69,11 +58,8 @@ def as_verify(verify: Any) -> Verify:
     """
     if isinstance(verify, Verify):
         return verify
-    raise ConfigurationError(
-        f"verify is {type(verify).__name__}, which says nothing about certificates.",
-        'Pass verify="system", the path of a file with certificate authorities, or an ssl.SSLContext.',
-        about="verify",
-    )
+    expected = '"system", the path of a file with certificate authorities, or an ssl.SSLContext'
+    raise wrong_type("verify", expected, verify, 'For example verify="system".')
 
 
 def verifies_nothing(verify: Verify) -> bool:
@@ -89,25 +75,23 @@ def make_context(verify: Verify, *, platform: str = sys.platform) -> ssl.SSLCont
     """
     if isinstance(verify, ssl.SSLContext):
         return verify
-    if isinstance(verify, bool) or verify == SYSTEM:
-        try:
-            return _system_context(platform) if verify == SYSTEM else httpx.create_ssl_context(verify)
-        except OSError:
-            raise ConfigurationError(
-                "The certificate authorities cannot be read.",
-                "SSL_CERT_FILE names a file, and SSL_CERT_DIR a folder: correct or unset them.",
-                about="verify",
-            ) from None
     try:
+        if isinstance(verify, bool):
+            return httpx.create_ssl_context(verify)
+        if verify == SYSTEM:
+            return _system_context(platform)
         path = Path(verify).expanduser()
         file, folder = (None, path) if path.is_dir() else (path, None)
         return ssl.create_default_context(cafile=file, capath=folder)
-    except (OSError, ValueError, RuntimeError):  # a null character; no such home folder
-        raise ConfigurationError(
-            f"The certificate authorities at {excerpt(str(verify))} cannot be read.",
-            'Pass the path of a PEM file or of a folder, or verify="system" for the certificates of this machine.',
-            about="verify",
-        ) from None
+    except (OSError, ValueError, RuntimeError, TypeError):  # a null character; no such home folder; no authorities
+        if isinstance(verify, bool) or verify == SYSTEM:
+            what = "The certificate authorities of this machine cannot be read."
+            how = "SSL_CERT_FILE names a file, and SSL_CERT_DIR a folder: correct or unset them. If neither is set, "
+            how += "install the system's package ca-certificates."
+        else:
+            what = f"The certificate authorities at {excerpt(str(verify))} cannot be read."
+            how = 'Pass the path of a PEM file or of a folder, or verify="system" for the certificates of this machine.'
+        raise ConfigurationError(what, how, about="verify") from None
 
 
 def refusal(error: BaseException, verify: Verify | None = None) -> Refusal | None:
@@ -117,19 +101,28 @@ def refusal(error: BaseException, verify: Verify | None = None) -> Refusal | Non
         error: an error of httpx; the reason is deeper in the chain of its causes.
         verify: what is trusted, which the advice depends on; None if unknown.
     """
-    cause: BaseException | None = error
-    for _ in range(_DEEPEST_CAUSE):
-        if cause is None or isinstance(cause, ssl.SSLCertVerificationError):
-            break
-        cause = cause.__cause__ or cause.__context__
-    if not isinstance(cause, ssl.SSLCertVerificationError):
-        return None
-    reason = excerpt(getattr(cause, "verify_message", None) or "")
-    why = f": {reason}" if reason else ""
-    for codes, what, advice in _REFUSALS:
-        if getattr(cause, "verify_code", 0) in codes:
-            return Refusal(what, advice)
-    return Refusal(f"a certificate that is not trusted here{why}", _how_to_trust(verify))
+    for cause in causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            for codes, what, advice in _REFUSALS:
+                if getattr(cause, "verify_code", 0) in codes:
+                    return Refusal(what, advice)
+            reason = excerpt(getattr(cause, "verify_message", None) or "")
+            return Refusal(f"a certificate that is not trusted here{reason and f': {reason}'}", _how_to_trust(verify))
+    return None
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and all that led to it; an asynchronous connection fails with a group, an error per address."""
+    pending: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while pending:
+        cause = pending.pop()
+        if cause is None or id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        yield cause
+        members = cause.exceptions if isinstance(cause, BaseExceptionGroup) else ()
+        pending += [cause.__cause__ or cause.__context__, *members]
 
 
 def _system_context(platform: str) -> ssl.SSLContext:
@@ -138,12 +131,6 @@ def _system_context(platform: str) -> ssl.SSLContext:
 
         return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     paths = ssl.get_default_verify_paths()  # those of SSL_CERT_FILE and SSL_CERT_DIR first
-    if not (paths.cafile or paths.capath):
-        raise ConfigurationError(
-            "This Python does not find the certificate authorities of this machine.",
-            "Install the system's package ca-certificates, or name a PEM file in SSL_CERT_FILE or as verify.",
-            about="verify",
-        )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(paths.cafile, paths.capath)
     return context
@@ -151,16 +138,11 @@ def _system_context(platform: str) -> ssl.SSLContext:
 
 def _how_to_trust(verify: Verify | None) -> str:
     file = 'verify="/path/to/ca.pem" with a file that has its authority'
-    system = 'verify="system" to trust what this machine trusts'
-    variable = "For commands and all sessions, set the variable TOOLKIT_VERIFY to system or to that path."
     if verify == SYSTEM:
         return f"The certificates of this machine do not have its authority: have it installed there, or pass {file}."
-    if isinstance(verify, str | Path):
-        where = excerpt(str(verify))
-        return f"Its authority is not in {where}: add it there, or pass {system}. {variable}"
-    if isinstance(verify, ssl.SSLContext):
-        return f"Load its authority into the SSLContext, or pass {system}, or {file}."
+    given = f"Its authority is not in {excerpt(str(verify))}. " if isinstance(verify, str | Path) else ""
     return (
-        "Check the address. Where a proxy inspects TLS, or the service has an authority of its own, pass "
-        f"{system}, or {file}. {variable}"
+        f"{given}Check the address. Where a proxy inspects TLS, or the service has an authority of its own, pass "
+        f'verify="system" to trust what this machine trusts, or {file}. '
+        "For commands and all sessions, set the variable TOOLKIT_VERIFY to system or to that path."
     )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterator
 from typing import Final
 
 import httpx
 
 from toolkit.core.errors import ServiceError, Unreachable
 from toolkit.core.words import NAME_UNKNOWN, NO_LISTENER, NO_PROXY, NO_TLS, PROXY_UNKNOWN
-from toolkit.transport.certificates import refusal
+from toolkit.transport.certificates import causes, refusal
 
 _PASSING: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
 _REASONS: Final = {
@@ -83,7 +82,7 @@ def as_toolkit_error(error: httpx.TransportError | httpx.DecodingError, url: htt
 
 def is_lasting(error: BaseException) -> bool:
     """Check whether another try would fail too: the certificate is refused, or the other side does not speak TLS."""
-    return refusal(error) is not None or _speaks_no_tls(error)
+    return refusal(error) is not None or no_connection(error) == NO_TLS
 
 
 def no_connection(error: BaseException) -> str:
@@ -92,31 +91,14 @@ def no_connection(error: BaseException) -> str:
     if noted:
         return noted
     has_proxy = bool(note_of(error, ProxyNote))  # which is then what cannot be reached
-    if any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
+    if any(isinstance(cause, socket.gaierror) for cause in causes(error)):
         return PROXY_UNKNOWN if has_proxy else NAME_UNKNOWN
-    if any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error)):
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes(error)):
         return NO_PROXY if has_proxy else NO_LISTENER
-    return NO_TLS if _speaks_no_tls(error) else ""
+    is_tls_missing = any(isinstance(cause, ssl.SSLError) and cause.reason in _NOT_TLS for cause in causes(error))
+    return NO_TLS if is_tls_missing else ""
 
 
 def note_of(error: BaseException, kind: type[str]) -> str:
     """Return the note of a kind on an error, or ""."""
     return next((note for note in getattr(error, "__notes__", ()) if isinstance(note, kind)), "")
-
-
-def _speaks_no_tls(error: BaseException) -> bool:
-    return any(isinstance(cause, ssl.SSLError) and cause.reason in _NOT_TLS for cause in _causes(error))
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and all that led to it; an asynchronous connection fails with a group, an error per address."""
-    pending: list[BaseException | None] = [error]
-    seen: set[int] = set()
-    while pending:
-        cause = pending.pop()
-        if cause is None or id(cause) in seen:
-            continue
-        seen.add(id(cause))
-        yield cause
-        members = cause.exceptions if isinstance(cause, BaseExceptionGroup) else ()
-        pending += [cause.__cause__ or cause.__context__, *members]

@@ -1,21 +1,8 @@
 """The logic of a call as a generator, driven by synchronous and asynchronous callers alike.
 
-A flow is a generator that yields effects and is sent their outcomes, like `auth_flow` of httpx. The flow decides;
-the drivers `run` and `run_async` do the I/O and differ only in `await`. The effects are:
-
-- an `httpx.Request`: send it through the transport; the outcome is the `httpx.Response` with its body unread;
-- `Read(message)`: read the body of a request or response; the outcome is its bytes;
-- `SendAndRead(request, seconds, most)`: send a request and read the answer in so many seconds in all, and not much more
-  than so many bytes of it; the outcome is the closed response and its undecoded body;
-- `Discard(response)`: close a response that nobody reads, its body read to the end if it is short, which keeps the
-  connection open for the next request; the outcome is None;
-- `Apart(function)`: call a function that computes for long, on another thread if an event loop waits; the outcome is
-  its value;
-- `Pause(seconds, clock)`: let time pass; the outcome is None;
-- `Wait(future, seconds)`: wait for what another caller does; the outcome is True once the future is done, or False
-  after so many seconds;
-- `WhichLoop()`: the outcome is the event loop that drives this flow, or None if no event loop does;
-- `Shielded(flow)`: run another flow to its end, even if this caller is cancelled; the outcome is its return value.
+A flow is a generator that yields effects and is sent their outcomes, like `auth_flow` of httpx. The flow decides; the
+drivers `run` and `run_async` do the I/O and differ only in `await`. Besides the effects below, an `httpx.Request` is
+one: it is sent through the transport, and the outcome is the `httpx.Response` with its body unread.
 """
 
 from __future__ import annotations
@@ -43,13 +30,16 @@ _SHORT_BODY: Final = 1 << 16  # bytes; a connection is cheaper than reading more
 
 
 class Read(NamedTuple):
-    """Read the body of a message."""
+    """Read the body of a message; the outcome is its bytes."""
 
     message: httpx.Request | httpx.Response
 
 
 class SendAndRead(NamedTuple):
-    """Send a request and read the answer within a limit of seconds in all and of bytes."""
+    """Send a request and read the answer in so many seconds in all, and not much more than so many bytes of it.
+
+    The outcome is the closed response and its undecoded body.
+    """
 
     request: httpx.Request
     seconds: float
@@ -57,13 +47,13 @@ class SendAndRead(NamedTuple):
 
 
 class Discard(NamedTuple):
-    """Close a response that nobody reads."""
+    """Close a response that nobody reads, after reading a short body, which keeps the connection open."""
 
     response: httpx.Response
 
 
 class Apart(NamedTuple):
-    """Call a function that computes for long."""
+    """Call a function that computes for long, on another thread if an event loop waits; the outcome is its value."""
 
     function: Callable[[], Any]
 
@@ -76,18 +66,18 @@ class Pause(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Wait for a future, for so many seconds at most; None for no limit."""
+    """Wait for what another caller does, for so many seconds at most; the outcome tells whether the future is done."""
 
     future: Future[Any]
     seconds: float | None = None
 
 
 class WhichLoop(NamedTuple):
-    """Ask which event loop drives this flow."""
+    """Ask which event loop drives this flow; the outcome is None if no loop does."""
 
 
 class Shielded:
-    """Run a flow to its end even if the caller is cancelled.
+    """Run a flow to its end even if the caller is cancelled; the outcome is its return value.
 
     Attributes:
         flow: the flow.
@@ -105,36 +95,20 @@ Flow = Generator[Effect, Any, T]
 
 def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
     """Run a flow to its end on this thread and return its value."""
-    outcome: Any = None
-    failure: BaseException | None = None
-    while True:
-        try:
-            effect = flow.send(outcome) if failure is None else flow.throw(failure)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        except BaseException:
-            outcome = failure = None  # verbose tracebacks show local variables, and this may be a token reply
-            raise
-        outcome = failure = None
-        try:
-            if isinstance(effect, Request):
-                outcome = transport.handle_request(effect)
-            elif isinstance(effect, Read):
-                outcome = effect.message.read()
-            elif isinstance(effect, Shielded):
-                effect.is_under_way = True
-                outcome = run(effect.flow, transport)
-            elif isinstance(effect, SendAndRead):
-                outcome = _send_and_read(transport, *effect)
-            else:
-                outcome = _outcome(effect)
-        except BaseException as error:  # noqa: BLE001 - the flow handles every failure or passes it on
-            without_frames(error)
-            failure = error
+    driver = _drive(flow, transport, _outcome)
+    try:
+        driver.send(None)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    raise AssertionError
 
 
 async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
     """Run a flow to its end in this task and return its value."""
+    return await _drive(flow, transport, _outcome_async)
+
+
+async def _drive(flow: Flow[T], transport: Any, outcome_of: Callable[[Any, Any], Any]) -> T:
     outcome: Any = None
     failure: BaseException | None = None
     while True:
@@ -147,24 +121,23 @@ async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
             raise
         outcome = failure = None
         try:
-            if isinstance(effect, Request):
-                outcome = await transport.handle_async_request(effect)
-            elif isinstance(effect, Read):
-                outcome = await effect.message.aread()
-            elif isinstance(effect, Shielded):
-                outcome = await _shielded(effect, transport)
-            elif isinstance(effect, SendAndRead):
-                outcome = await _send_and_read_async(transport, *effect)
-            else:
-                outcome = await _outcome_async(effect)
+            outcome = await outcome_of(effect, transport)
         except BaseException as error:  # noqa: BLE001 - the flow handles every failure or passes it on
             without_frames(error)
             failure = error
 
 
-def _outcome(effect: Discard | Apart | Pause | Wait | WhichLoop) -> Any:
-    """Return the outcome of an effect that needs no transport."""
+async def _outcome(effect: Effect, transport: httpx.BaseTransport) -> Any:  # never suspends
     match effect:
+        case Request():
+            return transport.handle_request(effect)
+        case Read(message):
+            return message.read()
+        case SendAndRead():
+            return _send_and_read(transport, *effect)
+        case Shielded():
+            effect.is_under_way = True
+            return run(effect.flow, transport)
         case Apart(function):
             return function()
         case Pause(seconds, clock):
@@ -179,17 +152,28 @@ def _outcome(effect: Discard | Apart | Pause | Wait | WhichLoop) -> Any:
     return None
 
 
-async def _outcome_async(effect: Discard | Apart | Pause | Wait | WhichLoop) -> Any:
-    """Return the outcome of an effect that needs no transport."""
+async def _outcome_async(effect: Effect, transport: httpx.AsyncBaseTransport) -> Any:
     import asyncio
 
     match effect:
+        case Request():
+            return await transport.handle_async_request(effect)
+        case Read(message):
+            return await message.aread()
+        case SendAndRead():
+            return await _send_and_read_async(transport, *effect)
+        case Shielded(flow=flow):
+            task = asyncio.create_task(run_async(flow, transport))
+            effect.is_under_way = True
+            _under_way.add(task)  # the loop only has a weak reference to it
+            task.add_done_callback(_on_end)
+            return await asyncio.shield(task)
         case Apart(function):
             return await call_apart(function)
         case Pause(seconds, clock):
             return await sleep_async(clock, seconds)
-        case Wait(future, seconds):
-            return await _wait_async(future, seconds)
+        case Wait(future, limit):
+            return await _wait_async(future, limit)
         case Discard(response):
             with suppress(httpx.TransportError):  # the connection broke, and is closed
                 await _beginning_async(response, _SHORT_BODY)
@@ -213,16 +197,6 @@ def chunks_of(stream: Any) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
     """
     chunks = aiter(stream)
     return aclosing(chunks) if isinstance(chunks, AsyncGenerator) else nullcontext(chunks)
-
-
-async def _shielded(effect: Shielded, transport: httpx.AsyncBaseTransport) -> Any:
-    import asyncio
-
-    task = asyncio.create_task(run_async(effect.flow, transport))
-    effect.is_under_way = True
-    _under_way.add(task)  # the loop only has a weak reference to it
-    task.add_done_callback(_on_end)
-    return await asyncio.shield(task)
 
 
 def _on_end(task: Task[Any]) -> None:
@@ -258,9 +232,6 @@ def _send_and_read(transport: Any, request: httpx.Request, seconds: float, most:
 
     It happens on a thread of its own, because nothing else ends the wait for a header that comes in drips. After the
     limit that thread goes on until something comes, and then closes the connection.
-
-    Raises:
-        httpx.ReadTimeout: if the answer is not complete after so many seconds.
     """
     answer: Future[tuple[httpx.Response, bytes]] = Future()
 

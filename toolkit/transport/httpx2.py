@@ -181,12 +181,7 @@ def _body_of(library: Any, message: Any, request: Any) -> tuple[list[tuple[bytes
 
 
 class _Body:
-    """The body of a message of one library, as the other reads it.
-
-    Args:
-        stream: the body.
-        request: the request that it answers, for errors; None for the body of a request.
-    """
+    """The body of a message of one library, as the other reads it; `request` is the one that it answers, for errors."""
 
     library: Any
 
@@ -215,23 +210,17 @@ class _Body:
 
 @cache
 def _stream_class(library: Any) -> Any:
-    """Return the class of bodies that a library takes for its own, in sync and in async clients."""
     return type("ConvertedStream", (_Body, library.SyncByteStream, library.AsyncByteStream), {"library": library})
 
 
 @contextmanager
 def _errors_of(library: Any, request: Any = None) -> Iterator[None]:
-    """Raise errors of the other library as those of this one.
-
-    Args:
-        library: the library whose errors the caller knows.
-        request: the request of that library which they are about; without it they have none, and a client sets its own.
-    """
+    """Raise errors as those of the library that the caller knows; without a request, a client sets its own."""
     try:
         yield
     except CassetteError as error:
         if error.response is not None:
-            error.response = _read_response(library, error.response, request)
+            error.response = _response_for(library, error.response, request)
         raise
     except Exception as error:
         name = _name_in(library, error)
@@ -253,12 +242,11 @@ def _converted_error(library: Any, name: str, error: Any, request: Any) -> Any:
     if "_request" in vars(error):
         error._request = request  # noqa: SLF001 - as above
     if getattr(error, "response", None) is not None:
-        result.response = _read_response(library, error.response, request)
+        result.response = _response_for(library, error.response, request)
     return result
 
 
-def _read_response(library: Any, response: Any, request: Any) -> Any:
-    """Return the response that an error carries as one of a library, with its body read if it was read."""
+def _response_for(library: Any, response: Any, request: Any) -> Any:
     result = converted(library, response, request)
     if result is not response and request is not None:
         result.request = request

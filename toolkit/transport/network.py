@@ -3,9 +3,8 @@
 httpx ignores proxy variables if it is given a transport, and its own `proxy=` would bypass ours. So proxied
 transports are made here, below authorization, from the same variables; requests to this machine never use a proxy.
 
-httpx keeps many connections in one pool, and looks at all of them twice a request: with a hundred connections that
-takes ten times as long as the call itself, and 1,000 calls that wait in the pool cost 50 seconds (measured). So each
-connection is a transport of its own, and calls queue in `Places`, before they reach any of them.
+A pool of httpx looks at all calls that wait in it whenever one ends: 1,000 that wait cost 50 seconds (measured). So
+calls queue in `Places`, before they reach a pool.
 """
 
 from __future__ import annotations
@@ -13,16 +12,15 @@ from __future__ import annotations
 import ssl
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
-from numbers import Real
 from typing import Any, Final
 
 import httpx
 
 from toolkit.core.addresses import is_loopback
+from toolkit.core.arguments import as_number
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
-from toolkit.core.escaping import excerpt
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.tracebacks import frameless
@@ -34,7 +32,9 @@ PROXY_VARIABLES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")  # or in sma
 MOST_AT_ONCE: Final = 100  # calls of one session; httpx has the same limit for connections
 ProxyTypes = str | httpx.URL | httpx.Proxy
 # No limit on connections: it would only matter for one that httpx lost track of, and then it would block for ever.
-_ONE_CONNECTION: Final = httpx.Limits(max_connections=None, max_keepalive_connections=1)
+# As many idle ones as by default: a pool counts them all for each, which takes half of the time with a hundred.
+_LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+_SHORTEST_TIMEOUT: Final = 0.001  # seconds
 
 
 class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
@@ -62,74 +62,54 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self.verify = as_verify(verify)
         self.proxy = proxy
         self._proxies = proxies
-        self._routes: dict[tuple[bytes, bytes, int | None], _Connections] = {}
+        self._transports: dict[tuple[bytes, bytes, int | None], Any] = {}
         self._contexts: dict[bool, ssl.SSLContext] = {}
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        connections = self._connections_to(request.url)
-        transport = connections.take()
         try:
-            response = transport.handle_request(request)
-        except BaseException as error:
-            connections.give_back(transport)
+            return self._transport_to(request.url).handle_request(request)  # type: ignore[no-any-return]
+        except httpx.ConnectError as error:
             self._explain(error, request.url)
             raise
-        return connections.hold(transport, response)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        connections = self._connections_to(request.url)
-        transport = connections.take()
         try:
-            response = await transport.handle_async_request(request)
-        except BaseException as error:
-            connections.give_back(transport)
+            return await self._transport_to(request.url).handle_async_request(request)  # type: ignore[no-any-return]
+        except httpx.ConnectError as error:
             self._explain(error, request.url)
             raise
-        return connections.hold(transport, response)
 
     def close(self) -> None:
-        for transport in self._take_transports():
-            transport.close()
+        while self._transports:
+            self._transports.popitem()[1].close()
 
     async def aclose(self) -> None:
-        for transport in self._take_transports():
-            await transport.aclose()
+        while self._transports:
+            await self._transports.popitem()[1].aclose()
 
-    def _take_transports(self) -> list[Any]:
-        routes = list(self._routes.values())
-        self._routes.clear()
-        return [transport for route in routes for transport in route.take_all()]
-
-    def _explain(self, error: BaseException, url: httpx.URL) -> None:
+    def _explain(self, error: httpx.ConnectError, url: httpx.URL) -> None:
         """Add notes to an error, for callers who see only this error: about the certificate and the proxy."""
-        if not isinstance(error, httpx.ConnectError):
-            return
         refused, proxy = refusal(error, self.verify), self._proxy_for(url)
         if refused is not None:
             error.add_note(Advice(refused.advice))
         if proxy is not None:
-            error.add_note(ProxyNote(f"The proxy is {origin(_url_of(proxy))}."))
+            error.add_note(ProxyNote(f"The proxy is {origin(_as_proxy(proxy).url)}."))
 
-    def _connections_to(self, url: httpx.URL) -> _Connections:
+    def _transport_to(self, url: httpx.URL) -> Any:
         place = url.raw_scheme, url.raw_host, url.port
-        route = self._routes.get(place)
-        if route is None:
+        transport = self._transports.get(place)
+        if transport is None:
             if verifies_nothing(self.verify) and not is_loopback(url.host):
                 raise UnsafeAddress(
                     f"verify=False is allowed for this machine only, not for {url.host}.",
                     'Leave verify out, or pass verify="system" or the path of a file with the certificate authority.',
                     about="verify",
                 )
-            proxy, scheme = self._proxy_for(url), url.scheme
-
-            @frameless
-            def make() -> Any:  # its repr does not show the proxy
-                return self._transport(proxy, scheme)
-
             with self._lock:
-                route = self._routes.setdefault(place, _Connections(make))
-        return route
+                transport = self._transports.get(place) or self._make_transport(url)
+                self._transports[place] = transport
+        return transport
 
     def _proxy_for(self, url: httpx.URL) -> ProxyTypes | None:
         if is_loopback(url.host):
@@ -144,15 +124,21 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             return None
         return proxy if "://" in proxy else f"http://{proxy}"
 
-    def _transport(self, proxy: ProxyTypes | None, scheme: str) -> Any:
+    @frameless  # a traceback would show the password of the proxy
+    def _make_transport(self, url: httpx.URL) -> Any:
+        given = self._proxy_for(url)
         make = httpx.AsyncHTTPTransport if self._is_async else httpx.HTTPTransport
         try:
+            proxy = None if given is None else _as_proxy(given)
             if proxy is not None:
-                _note_password(proxy)
-                if _url_of(proxy).scheme == "https" and not isinstance(proxy, httpx.Proxy):
-                    proxy = httpx.Proxy(proxy, ssl_context=self._context(is_plain=False))
-            context = self._context(is_plain=proxy is None and scheme == "http")
-            return make(verify=context, proxy=proxy, limits=_ONE_CONNECTION)
+                _, password = proxy.auth or ("", "")
+                if len(password) >= SHORTEST_SECRET:  # a proxy may repeat it
+                    REGISTER.add("PASSWORD", Secret(password))
+                if proxy.url.scheme == "https" and given is not proxy:
+                    proxy.ssl_context = self._context(is_plain=False)
+            return make(
+                verify=self._context(is_plain=proxy is None and url.scheme == "http"), proxy=proxy, limits=_LIMITS
+            )
         except (AttributeError, TypeError, ValueError, httpx.InvalidURL):  # of another type, or malformed
             raise ConfigurationError(
                 "The proxy is not a URL that httpx can use.",
@@ -165,48 +151,14 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             ) from None
 
     def _context(self, *, is_plain: bool) -> ssl.SSLContext:
-        """Return the TLS context, which connections share where they can: loading certificate authorities is slow."""
-        with self._lock:
-            context = self._contexts.get(is_plain)
-            if context is None:
-                # Plain http does not need authorities; an empty context trusts nobody.
-                context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else make_context(self.verify)
-                if context is self.verify or not type(context).__module__.startswith("truststore"):
-                    self._contexts[is_plain] = context
-            return context
-
-
-class _Connections:
-    """The connections to one host: as many as there are requests at once, each a transport of its own.
-
-    The connection that was used last is used first, so that those which are not needed stay idle and expire.
-    """
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
-        self._idle: list[Any] = []
-        self._all: set[Any] = set()
-
-    def take(self) -> Any:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            transport = self._make()
-            self._all.add(transport)
-            return transport
-
-    def give_back(self, transport: Any) -> None:
-        if transport in self._all:
-            self._idle.append(transport)
-
-    def hold(self, transport: Any, response: httpx.Response) -> httpx.Response:
-        """Return the response; its connection is free when it is closed, and lost when it is dropped before."""
-        return with_release(response, lambda: self.give_back(transport), lambda: self._all.discard(transport))
-
-    def take_all(self) -> set[Any]:
-        """Return all transports for closing; none of them is used again."""
-        transports, self._all, self._idle = self._all, set(), []
-        return transports
+        """Return the TLS context, which hosts share where they can: loading certificate authorities is slow."""
+        context = self._contexts.get(is_plain)
+        if context is None:
+            # Plain http does not need authorities; an empty context trusts nobody.
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else make_context(self.verify)
+            if context is self.verify or not type(context).__module__.startswith("truststore"):
+                self._contexts[is_plain] = context
+        return context
 
 
 class Places:
@@ -227,11 +179,11 @@ class Places:
         Raises:
             httpx.PoolTimeout: if no place became free in time.
         """
-        if not self._waiting and self._take():
-            return False
         turn: Future[None] = Future()
         self._waiting.append(turn)
         self._hand_over()
+        if turn.done():
+            return False
         has_place = False
         try:
             has_place = yield Wait(turn, seconds)
@@ -247,87 +199,21 @@ class Places:
         self._free.append(None)
         self._hand_over()
 
-    def _take(self) -> bool:
-        """Take a free place, which another thread may do at the same time; return False if there is none."""
-        try:
-            self._free.pop()
-        except IndexError:
-            return False
-        return True
-
     def _hand_over(self) -> None:
         """Hand free places to those who wait. Whoever finds the lock taken goes away: its holder looks again."""
         while self._free and self._waiting and self._handing_over.acquire(blocking=False):
             try:
-                if self._waiting and self._take():  # only the holder of the lock shortens the queue
+                if self._free and self._waiting:  # only the holder of the lock shortens either
                     turn = self._waiting.popleft()
                     if turn.set_running_or_notify_cancel():
+                        self._free.pop()
                         turn.set_result(None)
-                    else:
-                        self._free.append(None)
             finally:
                 self._handing_over.release()
 
 
-def with_release(response: httpx.Response, on_close: Callable[[], None], on_drop: Callable[[], None]) -> httpx.Response:
-    """Return a response that calls a function once: when its body is closed, or when it is dropped while open.
-
-    A response that has its body already, as transports for tests make it, counts as closed.
-    """
-    if response.is_stream_consumed:
-        on_close()
-    else:
-        response.stream = _HeldStream(response.stream, on_close, on_drop)
-    return response
-
-
-class _HeldStream(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A response body that gives something back when it is closed, or dropped without being closed."""
-
-    __slots__ = ("_is_open", "_on_close", "_on_drop", "_stream")
-
-    def __init__(self, stream: Any, on_close: Callable[[], None], on_drop: Callable[[], None]) -> None:
-        self._stream = stream
-        self._on_close = on_close
-        self._on_drop = on_drop
-        self._is_open = True
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._stream)
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return aiter(self._stream)
-
-    def close(self) -> None:
-        try:
-            self._stream.close()
-        finally:
-            self._let_go(self._on_close)
-
-    async def aclose(self) -> None:
-        try:
-            await self._stream.aclose()
-        finally:
-            self._let_go(self._on_close)
-
-    def _let_go(self, release: Callable[[], None]) -> None:
-        if self._is_open:
-            self._is_open = False
-            release()
-
-    def __del__(self) -> None:
-        self._let_go(self._on_drop)
-
-
-def _url_of(proxy: ProxyTypes) -> httpx.URL:
-    return proxy.url if isinstance(proxy, httpx.Proxy) else httpx.URL(proxy)
-
-
-def _note_password(proxy: ProxyTypes) -> None:
-    """Make the password of a proxy a known secret: a proxy may repeat it."""
-    password = (proxy.auth or ("", ""))[1] if isinstance(proxy, httpx.Proxy) else httpx.URL(proxy).password
-    if len(password) >= SHORTEST_SECRET:
-        REGISTER.add("PASSWORD", Secret(password))
+def _as_proxy(proxy: ProxyTypes) -> httpx.Proxy:
+    return proxy if isinstance(proxy, httpx.Proxy) else httpx.Proxy(proxy)
 
 
 def as_timeout(timeout: Any) -> httpx.Timeout | None:
@@ -339,23 +225,13 @@ def as_timeout(timeout: Any) -> httpx.Timeout | None:
     Raises:
         ConfigurationError: if it is not None, a number of seconds above 0, or an httpx.Timeout of such numbers.
     """
-    if isinstance(timeout, httpx.Timeout):
-        for part, seconds in timeout.as_dict().items():
-            if seconds not in (None, 0):  # 0 means not to wait at all, which makes sense for a part
-                _seconds(seconds, f"The {part} timeout")
-        return timeout
-    return None if timeout is None else httpx.Timeout(_seconds(timeout, "The timeout"), pool=None)
-
-
-def _seconds(value: Any, what: str) -> float:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if is_number and 0 < value <= threading.TIMEOUT_MAX:  # the longest wait of the system
-        return float(value)
-    raise ConfigurationError(
-        f"{what} is {excerpt(str(value), 40) if is_number else type(value).__name__}, not a number of seconds above 0.",
-        "Pass a number such as timeout=30, an httpx.Timeout, or None for no limit.",
-        about="timeout",
-    )
+    if timeout is None:
+        return None
+    is_parts = isinstance(timeout, httpx.Timeout)
+    for seconds in timeout.as_dict().values() if is_parts else [timeout]:
+        if not is_parts or seconds not in (None, 0):  # 0 means not to wait at all, which makes sense for a part
+            as_number(seconds, about="timeout", least=_SHORTEST_TIMEOUT, most=threading.TIMEOUT_MAX, example=30)
+    return timeout if is_parts else httpx.Timeout(float(timeout), pool=None)
 
 
 def pool_timeout(request: httpx.Request) -> float | None:

@@ -1,6 +1,6 @@
 """What an answer says about the page after it.
 
-The service document does not describe paging, so only what an answer names is followed, in this order:
+Only what an answer names is followed, in this order:
 
 1. the member that the caller names with `cursor=(member, parameter)`, and nothing else then;
 2. `Link: rel="next"` (RFC 8288);
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -58,10 +58,6 @@ _WITH_CURSOR: Final = (
 )
 _WITHOUT_CURSOR: Final = "There is no cursor at {}; without cursor=, tk.pages and tk.sweep read all pages."
 _SIGNS: Final = re.compile(r"[\W_]+")
-_LINK_TARGET: Final = re.compile(r"[^<]*+<([^>]*+)>")
-_LINK_PARAMETER: Final = re.compile(
-    r'\s*+;\s*+([^\s=;,"<>]*+)\s*+(?:=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"<>]*+)))?', re.DOTALL
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,7 @@ class NextPage:
 
 
 class _Member(NamedTuple):
-    """A member that is about paging."""
+    """A member that is about paging; its name is the key without prefix and signs, in lower case."""
 
     path: str
     key: str
@@ -106,7 +102,7 @@ def next_page(
         is_there, text = _text_at(body, cursor[0])
         if is_there:
             place = f'its member "{excerpt(cursor[0], _SHOWN)}"'
-            return _with_parameter(response, cursor[1], text, place) if text and not is_last else None
+            return _page(response, place, parameter=(cursor[1], text)) if text and not is_last else None
     following = _named(response, () if is_last else members)
     if following is None:
         return None if is_last else _reported(members, flags)
@@ -166,27 +162,20 @@ def _members(record: Any, path: tuple[str, ...], depth: int) -> Iterator[_Member
 
 def _named(response: httpx.Response, members: Iterable[_Member]) -> NextPage | None:
     """Return the next page that the Link header or a member names, a URL before a token."""
-    target = _link_target(response.headers.get("link", ""))
-    if target is not None:
-        return _at(response, target, "its Link header")
+    for link in response.links.values():
+        if "next" in link.get("rel", "").lower().split():
+            return _page(response, "its Link header", target=link["url"])
     for member in sorted(members, key=lambda member: member.name not in _NEXT):
-        following = _followed(response, member)
-        if following is not None:
-            return following
+        value = member.value
+        if isinstance(value, dict):
+            value = next((value[key] for key in _ADDRESSES if value.get(key)), None)
+        if not isinstance(value, str) or not value:
+            continue
+        if member.name in _NEXT and (value.startswith(("http://", "https://", "/")) or "?" in value):
+            return _page(response, member.path, target=value)
+        if member.key in _PARAMETERS:
+            return _page(response, member.path, parameter=(_PARAMETERS[member.key], value))
     return None
-
-
-def _followed(response: httpx.Response, member: _Member) -> NextPage | None:
-    """Return the next page if a member has its URL or its token."""
-    value = member.value
-    if isinstance(value, dict):
-        value = next((value[key] for key in _ADDRESSES if value.get(key)), None)
-    if not isinstance(value, str) or not value:
-        return None
-    if member.name in _NEXT and (value.startswith(("http://", "https://", "/")) or "?" in value):
-        return _at(response, value, member.path)
-    parameter = _PARAMETERS.get(member.key)
-    return None if parameter is None else _with_parameter(response, parameter, value, member.path)
 
 
 def _reported(members: list[_Member], flags: list[_Member]) -> NextPage | None:
@@ -210,45 +199,20 @@ def _text_at(body: Any, path: str) -> tuple[bool, str]:
         value = value[key]
     if value is None or value is False:
         return True, ""
-    is_text = isinstance(value, str | int) and not isinstance(value, bool)
-    return is_text, str(value) if is_text else ""
+    return (True, str(value)) if isinstance(value, str | int) and value is not True else (False, "")
 
 
-def _at(response: httpx.Response, target: str, place: str) -> NextPage:
-    return _page(place, lambda: url_of(response).join(target).copy_with(fragment=None))
-
-
-def _with_parameter(response: httpx.Response, name: str, text: str, place: str) -> NextPage:
-    return _page(place, lambda: url_of(response).copy_set_param(name, text))
-
-
-def _page(place: str, url: Callable[[], httpx.URL]) -> NextPage:
+def _page(
+    response: httpx.Response, place: str, *, target: str = "", parameter: tuple[str, str] | None = None
+) -> NextPage:
     """Return the next page that is named at a place, also if its URL is malformed or too long."""
     try:
-        following = url()
-        _ = following.host  # decodes an international name
+        asked = url_of(response)
+        url = asked.copy_set_param(*parameter) if parameter else asked.join(target).copy_with(fragment=None)
+        _ = url.host  # decodes an international name
     except (httpx.InvalidURL, UnicodeError):
         return NextPage(None, f"{place} names a next page, but not in a URL that can be read", _BY_HAND)
-    return NextPage(following, f"{place} names a next page")
-
-
-def _link_target(header: str) -> str | None:
-    """Return the target of the first link with the relation `next` (RFC 8288), or None.
-
-    This takes linear time; httpx's own reading loses links with `=` in a title. A link from another page than the
-    answer (with the parameter `anchor`, section 3.2) is ignored, and so is text that is not a link.
-    """
-    position = 0
-    while (link := _LINK_TARGET.match(header, position)) is not None:
-        position = link.end()
-        parameters: dict[str, str] = {}
-        while (part := _LINK_PARAMETER.match(header, position)) is not None:
-            position = part.end()
-            name, quoted, token = part.groups()
-            parameters.setdefault(name.lower(), (token or "") if quoted is None else quoted)
-        if "next" in parameters.get("rel", "").lower().split() and "anchor" not in parameters:
-            return link[1].strip()
-    return None
+    return NextPage(url, f"{place} names a next page")
 
 
 def has_page_token(body: Any) -> bool:

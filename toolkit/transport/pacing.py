@@ -11,14 +11,14 @@ import threading
 from typing import Final
 from weakref import WeakKeyDictionary, WeakSet
 
+from toolkit.core.arguments import as_number
 from toolkit.core.clock import Clock, SystemClock
-from toolkit.core.errors import ConfigurationError
 from toolkit.transport.flow import Pause
-from toolkit.transport.retry import is_number
 
 _LONGEST_NAP: Final = 1.0  # seconds; whoever waits longer looks at half time whether the rate has changed
 _LONGEST_SLEEP: Final = 3600.0  # seconds; more than any system can sleep at once is possible with a low rate
 _EXACT: Final = 1e-6  # seconds; what is left of a pause when a clock is not exact
+_LOWEST_RATE: Final = 0.001  # calls a second that a session may ask for
 _LATENESS: Final = 0.1  # seconds by which calls may be late and still catch up with the schedule
 
 
@@ -106,18 +106,8 @@ def nap(pace: Pace, number: int, clock: Clock) -> Pause | None:
     return Pause(min(left, max(left / 2, _LONGEST_NAP), _LONGEST_SLEEP), clock) if left else None
 
 
-class _Paces:
-    """The paces of all credentials on one clock."""
-
-    def __init__(self) -> None:
-        self._paces: dict[str, Pace] = {}
-
-    def of(self, key: str) -> Pace:
-        return self._paces.setdefault(key, Pace())
-
-
-_ON_THIS_MACHINE: Final = _Paces()
-_ON_CLOCKS: Final[WeakKeyDictionary[Clock, _Paces]] = WeakKeyDictionary()
+_THIS_MACHINE: Final = SystemClock()
+_PACES: Final[WeakKeyDictionary[Clock, dict[str, Pace]]] = WeakKeyDictionary()
 
 
 def pace_of(key: str, clock: Clock) -> Pace:
@@ -127,26 +117,13 @@ def pace_of(key: str, clock: Clock) -> Pace:
         key: stands for the credentials.
         clock: the machine's, or one of a test, whose readings mean nothing elsewhere.
     """
-    if isinstance(clock, SystemClock):
-        return _ON_THIS_MACHINE.of(key)
+    shared = _THIS_MACHINE if isinstance(clock, SystemClock) else clock
     try:
-        return _ON_CLOCKS.setdefault(clock, _Paces()).of(key)
+        return _PACES.setdefault(shared, {}).setdefault(key, Pace())
     except TypeError:  # a clock that cannot be a dictionary key: each session gets a pace of its own
         return Pace()
 
 
 def as_rate(per_second: object) -> float | None:
-    """Return the argument `per_second` of a session: calls a second, or None for no limit.
-
-    Raises:
-        ConfigurationError: if it is neither None nor a number above 0.
-    """
-    if per_second is None:
-        return None
-    if is_number(per_second) and per_second > 0:  # type: ignore[operator]
-        return float(per_second)  # type: ignore[arg-type]
-    raise ConfigurationError(
-        "per_second is not a number of calls above 0.",
-        "Pass a number such as per_second=5 (0.5 is one call in two seconds), or None for no limit.",
-        about="per_second",
-    )
+    """Return the argument `per_second` of a session: calls a second, or None for no limit."""
+    return None if per_second is None else as_number(per_second, about="per_second", least=_LOWEST_RATE, example=5)

@@ -3,8 +3,6 @@
 The pauses grow: the n-th is at most 0.5 * 2 ** (n - 1) seconds, and a random share of that, so that many callers that
 failed together do not come back together ("full jitter"). If the service asks for a pause with Retry-After (RFC 9110
 section 10.2.3), that pause comes first and the random one is added.
-
-This module computes only. Those who send do the waiting, with the effect `transport.flow.Pause`.
 """
 
 from __future__ import annotations
@@ -12,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from math import isfinite
-from numbers import Real
-from typing import Any, Final
+from typing import Final
 
 import httpx
 
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.arguments import as_count, as_instance, as_number
 from toolkit.core.ledger import parse_http_date
 from toolkit.transport.errors import is_lasting
 
@@ -53,10 +49,8 @@ class Retry:
     within: float = 30.0
 
     def __post_init__(self) -> None:
-        if type(self.tries) is not int or not 1 <= self.tries <= _MOST_TRIES:
-            raise _invalid("tries", f"a whole number from 1 to {_MOST_TRIES}")
-        if not is_number(self.within) or self.within < 0:
-            raise _invalid("within", "a number of seconds from 0")
+        as_count(self.tries, about="tries", least=1, most=_MOST_TRIES)
+        as_number(self.within, about="within", least=0, example=30.0)
 
     def pause(self, tries: int, elapsed: float, retry_after: float | None, *, jitter: float) -> float | None:
         """Return the seconds to wait before the next try, or None if there should not be another.
@@ -75,20 +69,10 @@ class Retry:
 
 
 def as_retry(retry: object) -> Retry:
-    """Return the limits that the argument `retry` of a session means: True for the usual ones, False for one try.
-
-    Raises:
-        ConfigurationError: if it is neither True nor False nor a Retry.
-    """
+    """Return the limits that the argument `retry` of a session means: True for the usual ones, False for one try."""
     if isinstance(retry, bool):
         return Retry() if retry else Retry(tries=1)
-    if isinstance(retry, Retry):
-        return retry
-    raise ConfigurationError(
-        f"retry is True, False or a Retry, not {type(retry).__name__}.",
-        "For example retry=tk.Retry(tries=4, within=30.0).",
-        about="retry",
-    )
+    return as_instance(retry, Retry, about="retry", next_step="Pass True, False or tk.Retry(tries=4, within=30.0).")
 
 
 def seconds_before_retry(
@@ -112,15 +96,10 @@ def seconds_before_retry(
         now: the present instant, from which a Retry-After with a date counts if the answer has no date of its own.
         jitter: a random number from 0 to 1.
     """
-    if tries >= retry.tries or not may_be_repeated(request) or not may_pass(outcome):
+    if request.method not in _REPEATED_METHODS or not can_be_sent_again(request) or not may_pass(outcome):
         return None
     retry_after = retry_after_of(outcome.headers, now) if isinstance(outcome, httpx.Response) else None
     return retry.pause(tries, elapsed, retry_after, jitter=jitter)
-
-
-def may_be_repeated(request: httpx.Request) -> bool:
-    """Check whether a request may be sent again: only reads, and only with a body that is still there."""
-    return request.method in _REPEATED_METHODS and can_be_sent_again(request)
 
 
 def can_be_sent_again(request: httpx.Request) -> bool:
@@ -147,17 +126,3 @@ def retry_after_of(headers: Mapping[str, str], now: datetime) -> float | None:
     if instant is None:
         return None
     return max((instant - (parse_http_date(headers.get("date", "")) or now)).total_seconds(), 0.0)
-
-
-def is_number(value: Any) -> bool:
-    """Check whether a value is a finite number that a float can hold; True and False are not."""
-    try:
-        return not isinstance(value, bool) and isinstance(value, Real) and isfinite(value)
-    except OverflowError:
-        return False
-
-
-def _invalid(name: str, expected: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"{name} of a Retry is not {expected}.", "For example tk.Retry(tries=4, within=30.0).", about=name
-    )
