@@ -18,7 +18,6 @@ from toolkit.scrubbing.content_encodings import decompress_body
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 from toolkit.scrubbing.rules.model import Rules
-from toolkit.scrubbing.rules.rewriting import keep_json
 from toolkit.scrubbing.symbolic_addresses import SymbolicAddresses
 from toolkit.scrubbing.temporary_find import Found, find
 
@@ -232,8 +231,11 @@ class Scrubber:
         The body is the message's own, compressed as it came, unless something in it changed.
         """
         headers, body = found.headers, found.body
-        if body:
-            body = keep_json(body, change(body, False))
+        changed = change(body, False)
+        if changed != body:
+            from toolkit.scrubbing.rules.rewriting import keep_json
+
+            body = keep_json(body, changed)
         if body == plain_body:
             body = message.body
         else:
