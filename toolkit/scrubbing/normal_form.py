@@ -93,20 +93,16 @@ _IN_EXACT_FORM: Final = bytes(1 - flag for flag in flags_of(LOOSE))
 
 def normal_positions(data: bytes) -> Sequence[int]:
     """Return where in `data` each byte of its normal form stands."""
-    return _positions(data, _IN_NORMAL_FORM)
-
-
-def exact_positions(data: bytes) -> Sequence[int]:
-    """Return where in `data` each byte of its exact form stands."""
-    return _positions(data, _IN_EXACT_FORM)
-
-
-def _positions(data: bytes, flags: bytes) -> Sequence[int]:
     if len(data) < _LARGE:
-        return list(compress(range(len(data)), data.translate(flags)))
+        return list(compress(range(len(data)), data.translate(_IN_NORMAL_FORM)))
     import numpy as np
 
-    return cast("Sequence[int]", np.flatnonzero(np.frombuffer(translated(data, flags), bool)))
+    return cast("Sequence[int]", np.flatnonzero(np.frombuffer(translated(data, _IN_NORMAL_FORM), bool)))
+
+
+def exact_positions(data: bytes) -> list[int]:
+    """Return where in `data` each byte of its exact form stands."""
+    return list(compress(range(len(data)), translated(data, _IN_EXACT_FORM)))
 
 
 def margins(data: bytes) -> tuple[bytes, bytes]:

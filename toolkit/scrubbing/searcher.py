@@ -24,7 +24,6 @@ from toolkit.scrubbing.views import View
 
 _VARIED: Final = 3  # different bytes; windows of fewer may be in a text by chance, and often
 _EXTENT: Final = 2 * WIDTH - 1  # bytes of the windows of one needle
-_SHORTEST_EXACT: Final = 4  # bytes
 _IN_BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _LINE_ENDS: Final = frozenset(b"\r\n\0")
 _SPACE, _PLUS, _BACKSLASH, _APOSTROPHE = b" +\\'"
@@ -119,19 +118,18 @@ class Searcher:
     def _exact_hits(self, data: bytes) -> Iterator[Hit]:
         """Yield secrets with too few letters and digits for a window; each is searched for by itself."""
         exact = exact_form(data) if self._without_windows else b""
-        positions = None
+        positions: list[int] = []
         for needle in self._without_windows:
             wanted = exact_form(needle.literal)
-            is_exact = len(wanted) >= _SHORTEST_EXACT  # a secret of quotes and backslashes has nothing else
-            text, wanted = (exact, wanted) if is_exact else (data, needle.literal)
+            is_loose = len(wanted) >= _EXTENT  # the quotes and spaces between may be written in other ways
+            text, wanted = (exact, wanted) if is_loose else (data, needle.literal)
             start = text.find(wanted)
             while start >= 0:
                 end = start + len(wanted)
+                positions = positions or exact_positions(data)
                 span = start, end
-                if is_exact:
-                    positions = exact_positions(data) if positions is None else positions
-                    span = int(positions[start]), int(positions[end - 1]) + 1
-                    span = _with_loose_ends(data, *span, needle.literal)
+                if is_loose:
+                    span = _with_loose_ends(data, positions[start], positions[end - 1] + 1, needle.literal)
                 yield Hit(needle.secret, needle.length, *span, needle.form)
                 start = text.find(wanted, end)
 
@@ -178,8 +176,8 @@ def _span(data: bytes, start: int, end: int, needle: Needle) -> tuple[int, int] 
 def _with_loose_ends(data: bytes, start: int, end: int, literal: bytes) -> tuple[int, int]:
     """Return a span with the quotes and the like that the literal has at its ends."""
     before = literal[: len(literal) - len(literal.lstrip(LOOSE))]
-    after = literal[len(literal.rstrip(LOOSE)) :]
-    first, last = _beyond(data, start, before[::-1], -1), _beyond(data, end, after, 1)
+    first = _beyond(data, start, before[::-1], -1)
+    last = _beyond(data, end, literal[len(literal.rstrip(LOOSE)) :], 1)
     return start if first is None else first, end if last is None else last
 
 
