@@ -13,7 +13,6 @@ granted credentials anew: a token may have expired while it waited.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -22,7 +21,7 @@ from toolkit.auth.authorizers import Authorizer
 from toolkit.auth.grants import AuthorizedRequest, Grant, RawHeaders
 from toolkit.core.clock import Clock
 from toolkit.core.ledger import Call
-from toolkit.transport.flow import Flow, Pause, Read
+from toolkit.transport.flow import Discard, Flow, Pause
 from toolkit.transport.pacing import Pace, nap
 from toolkit.transport.retry import Retry, seconds_before_retry
 
@@ -79,8 +78,7 @@ def send_with_tries(
                 raise outcome
             return answer
         if answer is not None:
-            with suppress(httpx.TransportError):  # the connection broke, and is closed
-                yield Read(answer)  # which keeps the connection open
+            yield Discard(answer)
         if pause:
             yield Pause(pause, clock)
         call.start(clock)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Request = httpx.Request
 _under_way: Final[set[Task[Any]]] = set()
+_SHORT_BODY: Final = 1 << 16  # bytes; a connection is cheaper than reading more than that for nothing
 
 
 class Read(NamedTuple):
@@ -43,6 +44,12 @@ class SendAndRead(NamedTuple):
     request: httpx.Request
     seconds: float
     most: int
+
+
+class Discard(NamedTuple):
+    """Close a response that nobody reads, after reading a short body, which keeps the connection open."""
+
+    response: httpx.Response
 
 
 class Apart(NamedTuple):
@@ -82,7 +89,7 @@ class Shielded:
         self.is_under_way = False
 
 
-Effect = Request | Read | SendAndRead | Apart | Pause | Wait | WhichLoop | Shielded
+Effect = Request | Read | SendAndRead | Discard | Apart | Pause | Wait | WhichLoop | Shielded
 Flow = Generator[Effect, Any, T]
 
 
@@ -139,6 +146,9 @@ async def _outcome(effect: Effect, transport: httpx.BaseTransport) -> Any:  # ne
             with suppress(TimeoutError):
                 future.result(seconds)
             return future.done()
+        case Discard(response):
+            with suppress(httpx.TransportError):  # the connection broke, and is closed
+                _beginning(response, _SHORT_BODY)
     return None
 
 
@@ -164,8 +174,12 @@ async def _outcome_async(effect: Effect, transport: httpx.AsyncBaseTransport) ->
             return await sleep_async(clock, seconds)
         case Wait(future, limit):
             return await _wait_async(future, limit)
+        case Discard(response):
+            with suppress(httpx.TransportError):  # the connection broke, and is closed
+                await _beginning_async(response, _SHORT_BODY)
         case WhichLoop():
             return asyncio.get_running_loop()
+    return None
 
 
 async def call_apart(function: Callable[[], T]) -> T:
