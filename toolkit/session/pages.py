@@ -1,7 +1,4 @@
-"""The pages of a list: `tk.pages` reads them one after another, with any client of httpx or httpx2.
-
-A session reads those of its accounts for a table, or an error that repeats no secret.
-"""
+"""The pages of a list: `tk.pages` reads them one after another, with any client of httpx or httpx2."""
 
 from __future__ import annotations
 
@@ -34,6 +31,7 @@ _OWN_HEADERS: Final = frozenset({b"host", b"cookie"})  # those that the client s
 _COUNTED: Final = {"offset": 0, "page": 1}  # cursors that are counted, with their value for the first page
 # Parameters with which a caller asks for one page; compared in lower case and without signs between the words.
 _ONE_PAGE: Final = frozenset({"limit", "page", "pagesize", "perpage", "offset", "cursor", "pagetoken"})
+_TABULATE_ARGUMENTS: Final = frozenset({"numbers", "dtypes", "records", "key", "schema"})
 
 
 def pages(
@@ -310,24 +308,28 @@ def checked_cursor(cursor: Any) -> Cursor | None:
 
 
 class AccountPages(Pages):
-    """The pages of the accounts of a session, which become a table.
+    """The pages of the accounts of a session, which become a table, or an error that repeats no secret.
 
     Args:
         session: the session.
         params: the caller's query parameters.
         all_pages: False for the first page only.
-
-    Attributes:
-        responses: the pages so far.
     """
 
     def __init__(self, session: BaseSession[Any], params: Mapping[str, Any], *, all_pages: bool) -> None:
         interface, path = session.environment.rules.accounts
+        code = f"tk.pages(session.{interface}, {path!r})"
+        for name in params.keys() & _TABULATE_ARGUMENTS:
+            raise ConfigurationError(
+                f"The arguments of accounts() go to the service, and {name} is an argument for the table.",
+                f"Make the table yourself: tk.tabulate({code}, {name}=...).",
+                about=name,
+            )
         own = next((name for name in params if "".join(filter(str.isalnum, name)).lower() in _ONE_PAGE), "")
         self._advice = f"Leave out {own} to get all of them." if own else ""
         self._is_one_account = interface is Interface.TRADING
         if self._is_one_account and all_pages:
-            self._advice = f"An account is one row; tk.pages(session.{interface}, {path!r}) reads the next page."
+            self._advice = f"An account is one row; {code} reads the next page."
         client = getattr(session, interface)
         super().__init__(client, path, params=params, only_first=bool(self._advice) or not all_pages)
         self.responses: list[httpx.Response] = []
@@ -340,9 +342,6 @@ class AccountPages(Pages):
         """Keep a ServiceError for `table` to raise: there it has one short traceback and leads to no other error.
 
         If a recording ends after a page that names a next one, a warning says so.
-
-        Raises:
-            CassetteMiss: if the first page is not recorded.
         """
         try:
             yield
@@ -358,13 +357,7 @@ class AccountPages(Pages):
             )
 
     def table(self) -> pd.DataFrame:
-        """Return the table of the pages, readable when shown.
-
-        Raises:
-            ServiceError: if a page has an error status, with the service's own message and the response; or if it
-                cannot be read.
-            TabulationError: if a page is not JSON, or cannot be part of a table.
-        """
+        """Return the table of the pages, readable when shown; errors as in `Session.accounts`."""
         if self._failure is not None:
             error, self._failure = self._failure, None  # in both places, it would be in a cycle with its traceback
             raise error.with_traceback(None)
@@ -373,20 +366,15 @@ class AccountPages(Pages):
 
         try:
             table = account_table(self.responses, is_one_account=self._is_one_account)
-        except TabulationError as error:
-            failure = error
+        except TabulationError:
+            pass
         else:
             more = next_page(self.responses[0]) if self._advice else None
             if more is not None:
                 warn(f"This is one page of the accounts: {more.words}. {self._advice}")
             return readable(table)
-        if any(self._known.may_hold(response.content) for response in self.responses):
-            failure = TabulationError(
-                "The answer cannot be read as a table, and repeats a secret, so it is not shown.",
-                "Read it with a client of the session.",
-            )
         # Raised here, it has no context and no frames: those hold the body, which may repeat a secret.
-        raise failure.with_traceback(None)
+        raise self._without_secrets().with_traceback(None)
 
     def _with_message(self, error: ServiceError) -> ServiceError:
         """Return the error with the service's own message and, after a refusal, the profile."""
@@ -396,3 +384,18 @@ class AccountPages(Pages):
         profile = where_to_correct(self._credentials) if is_refusal else ""
         what = f"{error.what} It says: {message}" if message else error.what
         return error.reworded(what, f"{error.next_step} {profile}".rstrip())
+
+    def _without_secrets(self) -> TabulationError:
+        """Return the error about the scrubbed bodies: the original quotes a body, and may cut a secret in two."""
+        from toolkit.tables.tabulation import account_table
+
+        scrubbed = []
+        for response in self.responses:
+            content_type = self._known.scrub(response.headers.get("content-type", "").encode())
+            content = self._known.scrub(response.content)
+            scrubbed.append(httpx.Response(200, headers=[(b"Content-Type", content_type)], content=content))
+        try:
+            account_table(scrubbed, is_one_account=self._is_one_account)
+        except TabulationError as error:
+            return error
+        return TabulationError("The answer cannot be read as a table.", "Read it with a client of the session.")

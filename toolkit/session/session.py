@@ -61,7 +61,15 @@ class BaseSession(Generic[ClientType]):
         replays_only: True if the cassette answers all calls, so that nothing is sent.
     """
 
+    environment: Environment
+    credentials: Credentials | None
+    settings: Settings
+    cassette: Cassette | None
+    is_practice: bool
+    retry: Retry
+    per_second: float | None
     is_closed = False
+    replays_only: bool
     _is_async = False
 
     @frameless
