@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 import pytest
+import toolkit.session.authorizing
 import yaml
 
 import toolkit.auth.authorizers
 import toolkit.cassettes.streams
 import toolkit.scrubbing.scanning
-import toolkit.session.authorizing
 import toolkit.session.session
 import toolkit.sharing.pytest_plugin.item_cassette
 import toolkit.sharing.pytest_plugin.unused

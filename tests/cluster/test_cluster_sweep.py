@@ -92,8 +92,7 @@ def test_a_folder_that_workers_do_not_share_is_an_error(cluster, session, tmp_pa
     """Without the run in its folder, a worker asks nothing."""
     from toolkit.loans.lend import Loan
     from toolkit.loans.lending import lendable
-    from toolkit.session.sending import facts_of
-    from toolkit.sweeps.definition import Definition
+    from toolkit.sweeps.definition import Definition, facts_of
     from toolkit.sweeps.shares import Share, Spread, ask_share
 
     facts = facts_of(session.broker)

@@ -24,9 +24,9 @@ from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
-from toolkit.session.authorizing import Gentleness, TokenExchange
 from toolkit.session.scope import Scope
 from toolkit.session.sending import InterfaceTransport, Sender
+from toolkit.session.token_requests import TokenExchange
 from toolkit.transport.pacing import Pace
 from toolkit.transport.retry import Retry
 
@@ -46,7 +46,6 @@ class Way:
         for kind, secret in credentials.secrets():
             self.known.add(kind, secret)
         self.store = store or MemoryTokenStore()
-        self.gentleness = Gentleness(Retry(), Pace(), jitter=lambda: 1.0)
         self.scope = Scope(
             Interface.BROKER,
             own=Address.parse(ADDRESS, setting="broker"),
@@ -60,7 +59,9 @@ class Way:
             known=self.known,
             make_authorizer=lambda _sender: self.authorizer(),
             settings=Settings(),
-            gentleness=self.gentleness,
+            retry=Retry(),
+            pace=Pace(),
+            jitter=lambda: 1.0,
         )
 
     def authorizer(self):

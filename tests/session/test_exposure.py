@@ -707,7 +707,7 @@ def test_flows(service, settings):
     credentials, planted = plant("secret")
     session = tk.AsyncSession(credentials=credentials, settings=settings, transport=service)
     call = session.accounts()
-    flow = session._sender.send(session.broker._transport._scope, session.broker.build_request("GET", "/v1/accounts"))
+    flow = session._sender.send(session.broker._transport.scope, session.broker.build_request("GET", "/v1/accounts"))
     try:
         assert next(flow) is not None
         for value in (call, flow):

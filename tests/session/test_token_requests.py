@@ -5,21 +5,16 @@ from __future__ import annotations
 import asyncio
 import gzip
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import httpx
 import pytest
 from bodies import body_class
-from hypothesis import given
-from hypothesis import strategies as st
 from session_calls import BOTH, bearer, call, in_threads
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import ManualClock
-from toolkit.core.secret import Secret
-from toolkit.session.authorizing import TokenNumbers
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 PATH = "/v1/accounts"
@@ -276,20 +271,3 @@ def test_sessions_of_a_process(settings, service, make_credentials):
     other = tk.ClientSecret("client-1", "QXZ-other-secret", environment="broker-sandbox")
     call(tk.Session(**{**options, "credentials": other}))
     assert len(service.token_requests) == 4
-
-
-TOKENS = st.builds(
-    Token,
-    access_token=st.text(min_size=1, max_size=2).map(Secret),
-    issued_at=st.just(START),
-    expires_at=st.integers(1, 3).map(lambda seconds: START + timedelta(seconds=seconds)),
-)
-
-
-@given(st.integers(0, 5), st.lists(TOKENS, max_size=12))
-def test_token_numbers(after, tokens):
-    """Tokens are numbered in the order in which a session meets them, after those of its cassette."""
-    numbers = TokenNumbers(after=after)
-    result = [numbers.number(token) for token in tokens]
-    in_order = list(dict.fromkeys(tokens))
-    assert result == [after + 1 + in_order.index(token) for token in tokens]

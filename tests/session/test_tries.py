@@ -17,8 +17,6 @@ from session_calls import BOTH, bearer, call, finished
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
-from toolkit.session.authorizing import Gentleness
-from toolkit.transport.pacing import Pace
 
 BROKEN = [httpx.ConnectError, httpx.ConnectTimeout, httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError]
 
@@ -136,7 +134,7 @@ def test_never_beyond_the_limits(make_credentials, service, outcomes, tries, wit
     """Whatever the service does: no try too many, and none after the limit."""
     service = type(service)()
     way = Way(make_credentials("paper"), service)
-    way.gentleness = way.sender.gentleness = Gentleness(tk.Retry(tries, within), Pace(), jitter=lambda: 0.7)
+    way.sender.retry, way.sender.jitter = tk.Retry(tries, within), lambda: 0.7
     plain = [
         (outcome[0], {"Retry-After": str(outcome[1])}) if isinstance(outcome, tuple) else outcome
         for outcome in outcomes

@@ -10,8 +10,7 @@ import httpx
 import pytest
 
 import toolkit as tk
-from toolkit.session.sending import facts_of
-from toolkit.sweeps.definition import Definition
+from toolkit.sweeps.definition import Definition, facts_of
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.keys import KeySource
 from toolkit.sweeps.places import place_of

@@ -1,9 +1,16 @@
-"""The cassette for sessions without one of their own: `%%cassette` sets that of a cell, the pytest plugin a test's."""
+"""The cassette of a session: its own, or that of the running cell (`%%cassette`) or test (the pytest plugin)."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from toolkit.cassettes.paths import as_mode
+from toolkit.core.errors import CassetteMiss, ConfigurationError
+from toolkit.local.settings import Settings
+from toolkit.local.variables import is_offline
+
+# A live session loads neither cassettes nor the scrubber, which would double the time of its first call.
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
 
@@ -34,3 +41,56 @@ def take_away(*, well: bool) -> None:
             cassette.close()
         else:
             cassette.abandon()
+
+
+def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, settings: Settings) -> Cassette | None:
+    """Return the cassette of a session: the one in the arguments, else that of the running cell, else None for live.
+
+    Raises:
+        CassetteMiss: if the cassette to replay does not exist, or none is named while offline.
+        CassetteCorrupt: if the file is not a cassette.
+        ConfigurationError: if a mode comes without a cassette, or if an open cassette has another mode.
+    """
+    as_mode(mode)
+    cassette = current() if cassette is None else cassette
+    if cassette is None:
+        _check_live(mode)
+        return None
+    from toolkit.cassettes.cassette import Cassette
+
+    if isinstance(cassette, str | Path):
+        return Cassette(cassette, mode, settings=settings)
+    if not isinstance(cassette, Cassette):
+        raise ConfigurationError(
+            f"A cassette is a name, a path or a Cassette, not {type(cassette).__name__}.",
+            'For example cassette="tour".',
+            about="cassette",
+        )
+    if mode is not None and as_mode(mode) != cassette.mode:
+        raise ConfigurationError(
+            f"The cassette is open with mode {cassette.mode}, not {mode}.",
+            "Leave out mode, or name the cassette by its path.",
+            about="mode",
+        )
+    register_with(cassette, settings)
+    return cassette
+
+
+def _check_live(mode: str | None) -> None:
+    if is_offline():
+        raise CassetteMiss(
+            "The session has no cassette to replay, and TOOLKIT_OFFLINE keeps calls from being sent.",
+            "Name a cassette to replay; to go online, unset TOOLKIT_OFFLINE and start again.",
+            about="cassette",
+        )
+    if mode is not None:
+        what = f"The mode {mode} needs a cassette."
+        raise ConfigurationError(what, 'Name a cassette, such as cassette="tour".', about="cassette")
+
+
+def register_with(cassette: Cassette, settings: Settings) -> None:
+    """Add the addresses, header prefix and rules of a session to the open cassette that it uses."""
+    from toolkit.scrubbing.rules.model import project_rules
+
+    cassette.scrubber.use_addresses(settings.addresses, settings.header_prefix)
+    cassette.scrubber.add_rules(project_rules(settings))

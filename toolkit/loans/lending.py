@@ -146,6 +146,6 @@ def lendable(session: Session | AsyncSession) -> Lendable:
         kind=credentials.kind,
         addresses={name: set_addresses[name] for name in names if name in set_addresses},
         header_prefix=session.settings.header_prefix,
-        pace=sender.gentleness.pace,
+        pace=sender.pace,
         options={"timeout": timeout, "verify": verify, "retry": session.retry},
     )

@@ -9,12 +9,12 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from glob import iglob
 from pathlib import Path
 from typing import Final
 
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.local.files import shown
 from toolkit.local.folders import PROJECT_VARIABLE, folders_upward, notebook_folder
 
@@ -74,6 +74,30 @@ def own_variable(name: str) -> str | None:
     except (ConfigurationError, OSError):
         return None
     return None if name in exported else value
+
+
+def refuse_exported(names: Iterable[str], project: Path, what: str, otherwise: str, *, about: str) -> None:
+    """Check that the `.env` of a project sets none of these variables, unless this process does not have it.
+
+    Args:
+        names: the variables, in capitals.
+        project: the folder of the project.
+        what: what such a file does not choose, such as "your proxy".
+        otherwise: how to choose it instead.
+        about: the argument or setting that the variables stand for.
+
+    Raises:
+        UnsafeAddress: if it sets one.
+    """
+    names = [name for name in names if os.environ.get(name) or os.environ.get(name.lower())]
+    exported = exported_by(project, beside=any(name.startswith(PREFIX) for name in names)) if names else {}
+    for name in names:
+        if name in exported:
+            raise UnsafeAddress(
+                f"{shown(exported[name])} sets {name}, and the file of a project does not choose {what}.",
+                f"Take it out there, and {otherwise}",
+                about=about,
+            )
 
 
 def _files_around(project: Path, *, beside: bool) -> Iterator[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.token import Token
@@ -15,38 +15,13 @@ from toolkit.core.ledger import Ledger
 from toolkit.core.user_code import name_of
 from toolkit.core.words import PRACTICE, REAL_ACCOUNT, count_text, instant_words, minutes_text
 
+if TYPE_CHECKING:
+    from toolkit.session.session import BaseSession
+
+    AnySession = BaseSession[Any]
+
 CLOSED: Final = "closed"
 _NEXT_CALL: Final = "the next call that needs a token asks for it"
-
-
-class Shown(Protocol):
-    """The facts of a session that its card shows; each is explained in `Session`."""
-
-    @property
-    def environment(self) -> Environment: ...
-
-    @property
-    def credentials(self) -> Credentials | None: ...
-
-    @property
-    def cassette(self) -> Recording | None: ...
-
-    @property
-    def is_practice(self) -> bool: ...
-
-    @property
-    def is_closed(self) -> bool: ...
-
-    @property
-    def replays_only(self) -> bool: ...
-
-    @property
-    def token(self) -> Token | None: ...
-
-    @property
-    def token_number(self) -> int | None: ...
-
-    def describe(self) -> str: ...
 
 
 def caller_text(environment: Environment, credentials: Credentials | None) -> str:
@@ -65,7 +40,7 @@ def session_source(environment: Environment, account: str, cassette: Recording |
     return " · ".join(filter(None, (environment, account, source_text(cassette, ended))))
 
 
-def session_text(session: Shown, account: str) -> str:
+def session_text(session: AnySession, account: str) -> str:
     """Return a session as Python shows it; `account` is as in `session_source`."""
     who = f" as {session.credentials.name!r}" if session.credentials else ""
     closed = ", closed" if session.is_closed else ""
@@ -73,7 +48,7 @@ def session_text(session: Shown, account: str) -> str:
     return f"<{type(session).__name__} {session.environment}{who}{named}: {session.describe()}{closed}>"
 
 
-def session_html(session: Shown, ledger: Ledger) -> str:
+def session_html(session: AnySession, ledger: Ledger) -> str:
     """Return the card: who calls what, where the answers come from, and which token is current."""
     environment, cassette, ended = session.environment, session.cassette, ledger.last_ended_at()
     interfaces = [interface for interface in environment.rules.addresses if interface is not Interface.AUTH]
@@ -102,7 +77,7 @@ def remaining_text(token: Token, number: int | None, now: datetime) -> str:
     return f"{numbered}{minutes_text(token.remaining(now))} of {minutes_text(token.lifetime)} left"
 
 
-def no_token_text(session: Shown, *, calls: int, had_token: bool) -> str:
+def no_token_text(session: AnySession, *, calls: int, had_token: bool) -> str:
     """Return why a session has no token at present.
 
     Args:
@@ -120,7 +95,7 @@ def no_token_text(session: Shown, *, calls: int, had_token: bool) -> str:
     return f"none yet: {'it comes with the first replayed call' if session.replays_only else _NEXT_CALL}"
 
 
-def _token_text(session: Shown, ledger: Ledger) -> str:
+def _token_text(session: AnySession, ledger: Ledger) -> str:
     token, ended = session.token, ledger.last_ended_at()
     if token is None:
         calls = ledger.calls()

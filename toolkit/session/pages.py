@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any, Final, TypeVar, cast
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import httpx
 
+from toolkit.auth.correcting import where_to_correct
 from toolkit.core.arguments import as_mapping, as_text
-from toolkit.core.errors import ConfigurationError, ServiceError, ToolkitError
+from toolkit.core.document import Interface
+from toolkit.core.errors import CassetteMiss, ConfigurationError, ServiceError, TabulationError, ToolkitError
+from toolkit.core.ledger import source_of
 from toolkit.core.user_code import warn
 from toolkit.local.progress import Loop
-from toolkit.tables.error_statuses import refuse_error_status
+from toolkit.session.sending import transport_of
+from toolkit.tables.error_statuses import message_of, refuse_error_status
 from toolkit.transport.errors import as_toolkit_error
 from toolkit.transport.httpx2 import as_httpx_error, classes
 from toolkit.transport.next_page import IS_FOLLOWED, Cursor, NextPage, check_origin, next_page
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from toolkit.session.session import BaseSession
+
 _Error = TypeVar("_Error", bound=ToolkitError)
 _OWN_HEADERS: Final = frozenset({b"host", b"cookie"})  # those that the client sets for each request
 _COUNTED: Final = {"offset": 0, "page": 1}  # cursors that are counted, with their value for the first page
+# Parameters with which a caller asks for one page; compared in lower case and without signs between the words.
+_ONE_PAGE: Final = frozenset({"limit", "page", "pagesize", "perpage", "offset", "cursor", "pagetoken"})
+_TABULATE_ARGUMENTS: Final = frozenset({"numbers", "dtypes", "records", "key", "schema"})
 
 
 def pages(
@@ -145,14 +158,12 @@ class Pages:
         try:
             first = self._client.build_request("GET", self._path, params=self._params)
         except (ValueError, TypeError, *classes("InvalidURL")) as error:  # type: ignore[misc]
-            reason = type(error).__name__  # its text may quote a secret
-        else:
-            return Walk(self._client, first, cursor=self._cursor, only_first=self._only_first)
-        raise ConfigurationError(
-            f"The path and the parameters do not make a URL ({reason}).",
-            'For example tk.pages(session.broker, "/v1/accounts", params={"limit": 100}).',
-            about="path",
-        )
+            raise ConfigurationError(  # without the error's text, which may quote a secret
+                f"The path and the parameters do not make a URL ({type(error).__name__}).",
+                'For example tk.pages(session.broker, "/v1/accounts", params={"limit": 100}).',
+                about="path",
+            ) from None
+        return Walk(self._client, first, cursor=self._cursor, only_first=self._only_first)
 
 
 class Walk:
@@ -225,11 +236,10 @@ class Walk:
         if self._only_first:
             return
         response.extensions[IS_FOLLOWED] = True
-        following = (
-            self._counted_page(self._counter)
-            if self._counter
-            else next_page(response, cursor=self._cursor, is_first=self.number == 1)
-        )
+        if self._counter:
+            following = self._counted_page(self._counter)
+        else:
+            following = next_page(response, cursor=self._cursor, is_first=self.number == 1)
         if following is None:
             return
         if following.url is None:
@@ -254,7 +264,14 @@ class Walk:
         if not self._rows:
             return None
         if self.number == 1:
-            self._count = _first_count(self._first.params.get(name), name)
+            text = self._first.params.get(name, str(_COUNTED[name]))
+            if not (text.isascii() and text.isdecimal()):
+                raise ConfigurationError(
+                    f"The parameter {name} of the first page is not a whole number, so the next page is unknown.",
+                    f"Leave it out, or begin with a number such as {name}={_COUNTED[name]}.",
+                    about="params",
+                )
+            self._count = int(text)
         self._count += 1 if name == "page" else self._rows
         return NextPage(self._first.copy_set_param(name, self._count), "")
 
@@ -273,18 +290,6 @@ class Walk:
         return error.reworded(f"Page {self.number}: {what}", error.next_step) if self.number > 1 else error
 
 
-def _first_count(text: str | None, name: str) -> int:
-    if text is None:
-        return _COUNTED[name]
-    if text.isascii() and text.isdecimal():
-        return int(text)
-    raise ConfigurationError(
-        f"The parameter {name} of the first page is not a whole number, so cursor={name!r} cannot count on from it.",
-        f"Leave it out, or begin with a number such as {name}={_COUNTED[name]}.",
-        about="params",
-    )
-
-
 def checked_cursor(cursor: Any) -> Cursor | None:
     """Return the argument of this name of `pages`.
 
@@ -300,3 +305,97 @@ def checked_cursor(cursor: Any) -> Cursor | None:
         'For example cursor=("meta.next_cursor", "cursor"), or cursor="page".',
         about="cursor",
     )
+
+
+class AccountPages(Pages):
+    """The pages of the accounts of a session, which become a table, or an error that repeats no secret.
+
+    Args:
+        session: the session.
+        params: the caller's query parameters.
+        all_pages: False for the first page only.
+    """
+
+    def __init__(self, session: BaseSession[Any], params: Mapping[str, Any], *, all_pages: bool) -> None:
+        interface, path = session.environment.rules.accounts
+        code = f"tk.pages(session.{interface}, {path!r})"
+        for name in params.keys() & _TABULATE_ARGUMENTS:
+            raise ConfigurationError(
+                f"The arguments of accounts() go to the service, and {name} is an argument for the table.",
+                f"Make the table yourself: tk.tabulate({code}, {name}=...).",
+                about=name,
+            )
+        own = next((name for name in params if "".join(filter(str.isalnum, name)).lower() in _ONE_PAGE), "")
+        self._advice = f"Leave out {own} to get all of them." if own else ""
+        self._is_one_account = interface is Interface.TRADING
+        if self._is_one_account and all_pages:
+            self._advice = f"An account is one row; {code} reads the next page."
+        client = getattr(session, interface)
+        super().__init__(client, path, params=params, only_first=bool(self._advice) or not all_pages)
+        self.responses: list[httpx.Response] = []
+        self._known = transport_of(client).sender.known
+        self._credentials = session.credentials
+        self._failure: ServiceError | None = None
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Keep a ServiceError for `table` to raise: there it has one short traceback and leads to no other error.
+
+        If a recording ends after a page that names a next one, a warning says so.
+        """
+        try:
+            yield
+        except ServiceError as error:
+            self._failure = self._with_message(error)
+        except CassetteMiss:
+            if not self.responses:
+                raise
+            ending = f"page {len(self.responses)}" if len(self.responses) > 1 else "the first page"
+            warn(
+                f"The recording ends with {ending} of the accounts, which names a next page: the table is not "
+                'complete. Record all pages with mode="all".'
+            )
+
+    def table(self) -> pd.DataFrame:
+        """Return the table of the pages, readable when shown; errors as in `Session.accounts`."""
+        if self._failure is not None:
+            error, self._failure = self._failure, None  # in both places, it would be in a cycle with its traceback
+            raise error.with_traceback(None)
+        from toolkit.tables.display import readable
+        from toolkit.tables.tabulation import account_table
+
+        try:
+            table = account_table(self.responses, is_one_account=self._is_one_account)
+        except TabulationError:
+            pass
+        else:
+            more = next_page(self.responses[0]) if self._advice else None
+            if more is not None:
+                warn(f"This is one page of the accounts: {more.words}. {self._advice}")
+            return readable(table)
+        # Raised here, it has no context and no frames: those hold the body, which may repeat a secret.
+        raise self._without_secrets().with_traceback(None)
+
+    def _with_message(self, error: ServiceError) -> ServiceError:
+        """Return the error with the service's own message and, after a refusal, the profile."""
+        response = error.response
+        message = message_of(response, self._known.scrub_text) if error.status and response is not None else ""
+        is_refusal = error.status == httpx.codes.UNAUTHORIZED and not source_of(response).replayed_from
+        profile = where_to_correct(self._credentials) if is_refusal else ""
+        what = f"{error.what} It says: {message}" if message else error.what
+        return error.reworded(what, f"{error.next_step} {profile}".rstrip())
+
+    def _without_secrets(self) -> TabulationError:
+        """Return the error about the scrubbed bodies: the original quotes a body, and may cut a secret in two."""
+        from toolkit.tables.tabulation import account_table
+
+        scrubbed = []
+        for response in self.responses:
+            content_type = self._known.scrub(response.headers.get("content-type", "").encode())
+            content = self._known.scrub(response.content)
+            scrubbed.append(httpx.Response(200, headers=[(b"Content-Type", content_type)], content=content))
+        try:
+            account_table(scrubbed, is_one_account=self._is_one_account)
+        except TabulationError as error:
+            return error
+        return TabulationError("The answer cannot be read as a table.", "Read it with a client of the session.")

@@ -6,23 +6,22 @@ a credential, and a replayed call needs none.
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from toolkit.auth.authorizers import Authorizer
-from toolkit.auth.grants import Grant
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes import cell_cassette
-from toolkit.cassettes.cassette_card import kind_text
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.cassettes.through import Outgoing, through
 from toolkit.core.clock import Clock
-from toolkit.core.document import Environment, Interface, Placeholder
+from toolkit.core.document import Environment, Placeholder
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.ledger import EPOCH, Authorization, Call, Ledger, source_of
 from toolkit.core.secret import Secret
@@ -30,12 +29,13 @@ from toolkit.core.words import account_words
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
-from toolkit.session.authorizing import Gentleness, send_with_tries
 from toolkit.session.card import session_source
-from toolkit.session.opening import register_with
 from toolkit.session.scope import Scope
+from toolkit.session.tries import send_with_tries
 from toolkit.transport.flow import Flow, run, run_async
 from toolkit.transport.network import Places
+from toolkit.transport.pacing import Pace
+from toolkit.transport.retry import Retry
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -45,6 +45,7 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """The transport of one interface's client. The session owns the transport below and closes it.
 
     Attributes:
+        scope, sender: where requests may go, and what sends them.
         session: the session of the client, or None.
     """
 
@@ -56,36 +57,23 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         *,
         session: object | None = None,
     ) -> None:
-        self._scope = scope
-        self._sender = sender
+        self.scope = scope
+        self.sender = sender
         self._below: Any = below
         self.session = session
         # Kept with each response, so it does not refer to the session and its connections.
         self._describe_call = partial(_call_text, scope, sender.known)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return self._with_source(run(self._sender.send(self._scope, request), self._below))
+        return self._with_source(run(self.sender.send(self.scope, request), self._below))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return self._with_source(await run_async(self._sender.send(self._scope, request), self._below))
+        return self._with_source(await run_async(self.sender.send(self.scope, request), self._below))
 
     def _with_source(self, response: httpx.Response) -> httpx.Response:
         source = source_of(response)
-        source.describe, source.describe_call = self._sender.source, self._describe_call
+        source.describe, source.describe_call = self.sender.source, self._describe_call
         return response
-
-    def facts(self, origin: str) -> InterfaceFacts:
-        """Return who calls which interface, given its address."""
-        sender, cassette = self._sender, self._sender.cassette_in_use()
-        return InterfaceFacts(
-            sender.environment,
-            self._scope.interface,
-            origin if cassette is None else self._scope.symbolic_text,
-            cassette is not None and not cassette.records,
-            sender.known,
-            kind_text(cassette),
-            sender.account_with(cassette),
-        )
 
 
 def _call_text(scope: Scope, known: KnownSecrets, response: httpx.Response) -> str:
@@ -93,29 +81,6 @@ def _call_text(scope: Scope, known: KnownSecrets, response: httpx.Response) -> s
     request = response.request
     url = scope.shown(request.url, is_symbolic=source_of(response).replayed_from != "")
     return known.scrub_text(f"{request.method} {url}")
-
-
-class InterfaceFacts(NamedTuple):
-    """The facts about a client of a session.
-
-    Attributes:
-        environment: the environment that is called.
-        interface: the interface.
-        origin: its address, as the client's base URL. With a cassette it is the address that stands for it in
-            recordings, so that recording and replay are the same source of data.
-        replays_only: True if a cassette answers all calls, so that nothing is sent.
-        known: secrets that no display may repeat.
-        source: where the answers come from, in words: `live calls`, or `replayed, recorded 12 May 2026`.
-        account: "real account", "practice" in its place, or "".
-    """
-
-    environment: Environment
-    interface: Interface
-    origin: str
-    replays_only: bool
-    known: KnownSecrets
-    source: str
-    account: str
 
 
 def transport_of(client: object) -> InterfaceTransport:
@@ -134,11 +99,6 @@ def transport_of(client: object) -> InterfaceTransport:
     return transport
 
 
-def facts_of(client: Any) -> InterfaceFacts:
-    """Return the facts of a client; errors as for `transport_of`."""
-    return transport_of(client).facts(str(client.base_url).rstrip("/"))
-
-
 class Sender:
     """Sends the requests of one session and remembers them.
 
@@ -149,7 +109,9 @@ class Sender:
         known: known secrets, with the placeholders of the session's own cassette if it has one.
         make_authorizer: called with the sender when the first request goes out; a replay never needs it.
         settings: passed on to the cassette of a running cell.
-        gentleness: whether and how fast requests are sent.
+        retry: limits for sending a failed call again.
+        pace: the schedule of all calls with these credentials.
+        jitter: returns a random number from 0 to 1, which pauses are multiplied with.
         places: the places for calls that are under way at once; None if the transport limits them itself.
         is_practice: True if a practice service answers.
 
@@ -167,7 +129,9 @@ class Sender:
         known: KnownSecrets,
         make_authorizer: Callable[[Sender], Authorizer],
         settings: Settings,
-        gentleness: Gentleness,
+        retry: Retry,
+        pace: Pace,
+        jitter: Callable[[], float] = random.random,
         places: Places | None = None,
         is_practice: bool = False,
     ) -> None:
@@ -177,7 +141,7 @@ class Sender:
         self.identity = identity
         self.environment = Environment(str(identity.environment))
         self.known = known
-        self.gentleness = gentleness
+        self.retry, self.pace, self.jitter = retry, pace, jitter
         self.places = places
         self._is_practice = is_practice
         self._make_authorizer = make_authorizer
@@ -190,15 +154,11 @@ class Sender:
         return self.cassette is not None and not self.cassette.records
 
     @property
-    def _grant(self) -> Grant | None:
-        """The grant for the next call; None if it is not made yet, or its token can no longer be used."""
-        return self._authorizer.grant if self._authorizer else None
-
-    @property
     def token(self) -> Token | None:
         """The current token, or None without a usable token; in replay the recorded one, without its text."""
         if not self._replays_only:
-            return self._grant.token if self._grant else None
+            grant = self._authorizer.grant if self._authorizer else None
+            return grant.token if grant else None
         by = self._last_authorization()
         if by is None or by.issued_at is None or by.expires_at is None:
             return None
@@ -209,7 +169,8 @@ class Sender:
     def token_number(self) -> int | None:
         """The number of the current token, from 1; None without a token."""
         if not self._replays_only:
-            return self._grant.authorization.token if self._grant else None
+            grant = self._authorizer.grant if self._authorizer else None
+            return grant.authorization.token if grant else None
         by = self._last_authorization()
         return by.token if by is not None and self.token is not None else None
 
@@ -224,13 +185,8 @@ class Sender:
         by = (call.authorized_by for call in reversed(self.ledger.calls()))
         return next((one for one in by if one is not None and one.issued_at is not None), None)
 
-    @property
-    def account(self) -> str:
-        """The words for the account that calls reach: "real account", "practice" in its place, or ""."""
-        return self.account_with(self.cassette)
-
     def account_with(self, cassette: Cassette | None) -> str:
-        """Return what to call the account that calls reach through a cassette.
+        """Return what to call the account that calls reach through a cassette: "real account", "practice" or "".
 
         A replay reaches none, and a recording does not say whether a practice service was recorded.
         """
@@ -239,7 +195,8 @@ class Sender:
 
     def source(self) -> str:
         """Return in words where the answers come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""
-        return session_source(self.environment, self.account, self.cassette, self.ledger.last_ended_at())
+        account, ended = self.account_with(self.cassette), self.ledger.last_ended_at()
+        return session_source(self.environment, account, self.cassette, ended)
 
     def send(self, scope: Scope, request: httpx.Request) -> Flow[httpx.Response]:
         """Check, replay or send, and record one request of an interface.
@@ -258,7 +215,7 @@ class Sender:
             return self.cassette
         cassette = cell_cassette.current()
         if cassette is not None:
-            register_with(cassette, self._settings)
+            cell_cassette.register_with(cassette, self._settings)
         return cassette
 
     def authorizer(self) -> Authorizer:
@@ -302,7 +259,7 @@ class SessionRequest(Outgoing):
         return self._scope.to_record(self.request)
 
     def send(self, call: Call) -> Flow[httpx.Response]:
-        """Send a copy with credentials, again where that may help; see `toolkit.session.authorizing`."""
+        """Send a copy with credentials, again where that may help; see `toolkit.session.tries`."""
         outgoing = self._scope.to_send(self.request)
         return send_with_tries(
             outgoing,
@@ -310,7 +267,9 @@ class SessionRequest(Outgoing):
             call,
             authorizer=self._sender.authorizer(),
             clock=self.clock,
-            gentleness=self._sender.gentleness,
+            retry=self._sender.retry,
+            pace=self._sender.pace,
+            jitter=self._sender.jitter,
         )
 
     def placeholders(self) -> HeaderList:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from contextlib import AsyncExitStack, ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -14,9 +13,10 @@ import httpx
 
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.profiles.practice_profiles import is_practice
-from toolkit.auth.tokens.single_flight import MemoryTokenStore
+from toolkit.auth.tokens.single_flight import MemoryTokenStore, as_token_store
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
+from toolkit.cassettes.cell_cassette import open_cassette
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.arguments import as_clock, as_count
 from toolkit.core.clock import Clock, SystemClock
@@ -27,15 +27,15 @@ from toolkit.core.tracebacks import frameless
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.session.accounts import AccountPages
-from toolkit.session.authorizing import Gentleness, make_authorizer
-from toolkit.session.opening import check_proxy, open_cassette, open_token_store, resolve_credentials, session_verify
+from toolkit.session.opening import check_trust, resolve_credentials
+from toolkit.session.pages import AccountPages
 from toolkit.session.scope import scope_of, unknown_name
 from toolkit.session.sending import InterfaceTransport, Sender
+from toolkit.session.token_requests import make_authorizer
 from toolkit.transport.certificates import Verify
 from toolkit.transport.httpx2 import as_httpx_transport
 from toolkit.transport.network import Network, Places, ProxyTypes, as_timeout
-from toolkit.transport.pacing import as_rate
+from toolkit.transport.pacing import Pace, as_rate, pace_of
 from toolkit.transport.retry import Retry, as_retry
 
 if TYPE_CHECKING:
@@ -133,27 +133,30 @@ class BaseSession(Generic[ClientType]):
         self.replays_only = self.cassette is not None and not self.cassette.records
         self._owns_cassette = self.cassette is not None and isinstance(cassette, str | Path)
         known = KnownSecrets() if self.cassette is None else self.cassette.scrubber.known
-        resolved = resolve_credentials(environment, credentials, cassette=self.cassette, settings=self.settings)
-        self.environment, self.credentials = resolved.environment, resolved.credentials
+        self.environment, self.credentials, profile = resolve_credentials(
+            environment, credentials, cassette=self.cassette, settings=self.settings
+        )
         known.add_all(self.credentials.secrets() if self.credentials else ())
         self.is_practice = is_practice(self.environment, self.credentials, None if self.replays_only else self.settings)
         log_filter.install()
-        self._store = open_token_store(token_store, clock=clock)
-        verify = session_verify(verify, cassette=self.cassette, settings=self.settings)
-        if transport is None:
-            check_proxy(proxy, cassette=self.cassette, settings=self.settings)
+        self._store = as_token_store(token_store, clock=clock)
+        if not self.replays_only:
+            verify = check_trust(verify, self.settings, needs_proxy=proxy is None and transport is None)
         network = Network(is_async=self._is_async, verify=verify, proxy=proxy) if transport is None else None
         self._below = network or as_httpx_transport(transport, is_async=self._is_async)
+        pace = pace_of(self.credentials.fingerprint(), self._clock) if self.credentials else Pace()
+        self._rate = None if self.per_second is None else pace.add(self.per_second)
         self._sender = Sender(
             clock=self._clock,
             cassette=self.cassette,
-            identity=Identity(self.environment, resolved.profile),
+            identity=Identity(self.environment, profile),
             known=known,
             make_authorizer=lambda sender: make_authorizer(
                 self.credentials, settings=self.settings, sender=sender, store=self._store, timeout=self._timeout
             ),
             settings=self.settings,
-            gentleness=Gentleness.of(self.retry, self.per_second, self.credentials, self._clock),
+            retry=self.retry,
+            pace=pace,
             places=Places() if transport is None else None,
             is_practice=self.is_practice,
         )
@@ -250,7 +253,7 @@ class BaseSession(Generic[ClientType]):
     def __repr__(self) -> str:
         from toolkit.session.card import session_text
 
-        return session_text(self, self._sender.account)
+        return session_text(self, self._sender.account_with(self.cassette))
 
     def _repr_html_(self) -> str:
         from toolkit.session.card import session_html
@@ -291,12 +294,6 @@ class BaseSession(Generic[ClientType]):
         """Make what authorizes the calls, so that `token` shows the one that the credentials have; send nothing."""
         self._sender.authorizer()
 
-    def _account_pages(self, params: Mapping[str, Any], pages: bool) -> AccountPages:
-        client, known = self._client(self.environment.rules.accounts[0]), self._sender.known
-        return AccountPages(
-            client, self.environment, params, all_pages=pages, known=known, credentials=self.credentials
-        )
-
     def _with_source(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return the table with a note of where it comes from, for the charts that are drawn from it."""
         table.attrs["source"] = self._sender.source()
@@ -304,7 +301,8 @@ class BaseSession(Generic[ClientType]):
 
     def _finish(self, *, well: bool) -> None:
         self.is_closed = True
-        self._sender.gentleness.end()
+        if self._rate is not None:
+            self._sender.pace.drop(self._rate)
         if self.cassette is None or not self._owns_cassette:
             return
         if well:
@@ -339,7 +337,7 @@ class Session(BaseSession[httpx.Client]):
             UnsafeAddress: if the next page is at another address.
             TabulationError: if an answer is not JSON.
         """
-        answer = self._account_pages(params, pages)
+        answer = AccountPages(self, params, all_pages=pages)
         with answer.reading():
             for response in answer:
                 answer.responses.append(response)
@@ -372,7 +370,7 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
 
     async def accounts(self, *, pages: bool = True, **params: Any) -> pd.DataFrame:
         """Return the accounts; see `Session.accounts`."""
-        answer = self._account_pages(params, pages)
+        answer = AccountPages(self, params, all_pages=pages)
         with answer.reading():
             async for response in answer:
                 answer.responses.append(response)

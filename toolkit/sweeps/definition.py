@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import httpx
+
+from toolkit.cassettes.cassette_card import kind_text
+from toolkit.core.document import Environment, Interface
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.session.sending import transport_of
 
 if TYPE_CHECKING:
     from toolkit.tables.arrow_text import Numbers
@@ -56,3 +63,46 @@ class Definition:
 
 def _words(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
+
+
+class InterfaceFacts(NamedTuple):
+    """The facts about a client of a session.
+
+    Attributes:
+        environment: the environment that is called.
+        interface: the interface.
+        origin: its address, as the client's base URL. With a cassette it is the address that stands for it in
+            recordings, so that recording and replay are the same source of data.
+        replays_only: True if a cassette answers all calls, so that nothing is sent.
+        known: secrets that no display may repeat.
+        source: where the answers come from, in words: `live calls`, or `replayed, recorded 12 May 2026`.
+        account: "real account", "practice" in its place, or "".
+    """
+
+    environment: Environment
+    interface: Interface
+    origin: str
+    replays_only: bool
+    known: KnownSecrets
+    source: str
+    account: str
+
+
+def facts_of(client: httpx.Client | httpx.AsyncClient) -> InterfaceFacts:
+    """Return the facts about a client of a session.
+
+    Raises:
+        ConfigurationError: if it does not belong to one.
+    """
+    transport = transport_of(client)
+    scope, sender = transport.scope, transport.sender
+    cassette = sender.cassette_in_use()
+    return InterfaceFacts(
+        sender.environment,
+        scope.interface,
+        str(client.base_url).rstrip("/") if cassette is None else scope.symbolic_text,
+        cassette is not None and not cassette.records,
+        sender.known,
+        kind_text(cassette),
+        sender.account_with(cassette),
+    )

@@ -13,9 +13,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.user_code import warn
 from toolkit.core.words import REAL_ACCOUNT, count_text
 from toolkit.loans.lending import lendable, session_of
-from toolkit.session.accounts import message_of
-from toolkit.session.sending import InterfaceFacts
-from toolkit.sweeps.definition import Definition
+from toolkit.sweeps.definition import Definition, InterfaceFacts
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.keys import Key, KeySource
 from toolkit.sweeps.places import absolute
@@ -26,6 +24,7 @@ from toolkit.sweeps.rows import batch_maker
 from toolkit.sweeps.running import Run
 from toolkit.sweeps.status import SweepProgress
 from toolkit.sweeps.storage import SweepPlace
+from toolkit.tables.error_statuses import message_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -184,7 +183,7 @@ class Job:
             self.plan,
             source,
             recorder,
-            message_of=lambda response: message_of(response, self.facts.known),
+            message_of=lambda response: message_of(response, self.facts.known.scrub_text),
             at_once=self.at_once,
             watch=progress.watch,
         )

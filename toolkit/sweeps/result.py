@@ -12,7 +12,7 @@ import httpx
 from toolkit.core.escaping import as_html, printable
 from toolkit.core.html import badge, card, code
 from toolkit.core.words import REAL_ACCOUNT, count_text
-from toolkit.session.sending import InterfaceFacts
+from toolkit.sweeps.definition import InterfaceFacts
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.keys import Key
 from toolkit.sweeps.outcomes import failures_frame

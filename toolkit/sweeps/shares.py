@@ -16,9 +16,7 @@ from typing import Any, BinaryIO, Final
 
 from toolkit.core.document import Interface
 from toolkit.core.errors import SweepError
-from toolkit.session.accounts import message_of
-from toolkit.session.sending import facts_of
-from toolkit.sweeps.definition import Definition
+from toolkit.sweeps.definition import Definition, facts_of
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.keys import Key, KeyKind, KeySource
 from toolkit.sweeps.outcomes import KeyFailure
@@ -29,6 +27,7 @@ from toolkit.sweeps.recorder import OutcomeRecorder
 from toolkit.sweeps.rows import batch_maker
 from toolkit.sweeps.running import Run
 from toolkit.sweeps.storage import Area, SweepPlace
+from toolkit.tables.error_statuses import message_of
 from toolkit.transport.next_page import Cursor
 
 _RUN: Final = "run"
@@ -103,7 +102,7 @@ def ask_share(spread: Spread, share: Share) -> tuple[int, int, tuple[str, ...]]:
         plan,
         source,
         recorder,
-        message_of=lambda response: message_of(response, facts.known),
+        message_of=lambda response: message_of(response, facts.known.scrub_text),
         at_once=min(share.at_once, len(share.keys)),
         watch=lambda *_: place.check_now_and_then(),
     )

@@ -10,8 +10,7 @@ import httpx
 
 from toolkit.core.arguments import as_choice, as_count
 from toolkit.core.errors import ConfigurationError
-from toolkit.session.sending import facts_of
-from toolkit.sweeps.definition import Definition
+from toolkit.sweeps.definition import Definition, facts_of
 from toolkit.sweeps.job import Job
 from toolkit.sweeps.places import place_of
 from toolkit.sweeps.plan import Plan

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from toolkit.core.errors import ServiceError
-from toolkit.core.escaping import excerpt
+from toolkit.core.escaping import excerpt, printable
 from toolkit.core.ledger import call_of, source_of
 
 NO_TABLE: Final = ", so there is no table"
 _LONGEST_CALL: Final = 200  # characters
+_MESSAGE_FIELDS: Final = ("message", "detail", "error_description", "title", "error")
+_LONGEST_MESSAGE: Final = 200  # characters
 _UNAUTHORIZED: Final = 401
 _AGAIN: Final = 'with mode="all", or delete the file first.'
 # Advice for a status, or for a class of statuses (RFC 9110, section 15; for 429 RFC 6585, section 4).
@@ -50,3 +53,17 @@ def recording_note(response: Any) -> str:
     """Return a sentence, after a space, that an answer is in a recording, which will replay it; "" if it is not."""
     file = source_of(response).recorded_in
     return "" if not file else f" This answer is recorded in {file}: to call again after that, record {_AGAIN}"
+
+
+def message_of(response: Any, scrub: Callable[[str], str]) -> str:
+    """Return the message of an error answer from one of the usual fields, such as RFC 9457's `detail`, or "".
+
+    It is shortened and safe to print; `scrub` removes secrets from it.
+    """
+    try:
+        body = response.json()
+    except (ValueError, RecursionError):
+        return ""
+    texts = [body.get(name) for name in _MESSAGE_FIELDS] if isinstance(body, dict) else []
+    message = next((text for text in texts if isinstance(text, str) and text.strip()), "")
+    return excerpt(scrub(printable(message)), _LONGEST_MESSAGE)

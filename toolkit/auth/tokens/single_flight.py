@@ -21,7 +21,7 @@ from toolkit.auth.tokens.retrying import seconds_until_another_try
 from toolkit.auth.tokens.store import SharedToken, TokenStore, token_seal
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import Clock
-from toolkit.core.errors import TokenError, Unreachable
+from toolkit.core.errors import ConfigurationError, TokenError, Unreachable
 from toolkit.transport.flow import Flow, Shielded, Wait, WhichLoop
 
 if TYPE_CHECKING:
@@ -280,3 +280,31 @@ def token_source(store: MemoryTokenStore | TokenStore, credentials: Credentials,
         return _MEMORY_OF.setdefault(store, MemoryTokenStore()).source(key, shared)
     except TypeError:  # a store that cannot be a dictionary key: each session gets a source of its own
         return TokenSource(shared)
+
+
+def as_token_store(
+    store: TokenStore | MemoryTokenStore | str | None, *, clock: Clock | None
+) -> TokenStore | MemoryTokenStore:
+    """Return where a session keeps its tokens.
+
+    Args:
+        store: None for this process, "shared" for the user's cache folder, or a store.
+        clock: the clock that was passed to the session, or None. Its tokens are useless to other sessions, so they are
+            not shared.
+
+    Raises:
+        ConfigurationError: if `store` is none of these.
+    """
+    if store is None:
+        return SHARED_IN_PROCESS if clock is None else MemoryTokenStore()
+    if store == "shared":
+        from toolkit.auth.tokens.file_store import user_token_store
+
+        return user_token_store()
+    if isinstance(store, MemoryTokenStore | TokenStore):
+        return store
+    raise ConfigurationError(
+        'token_store is neither "shared" nor a store with the methods read, write and try_lock.',
+        'Leave it out to keep tokens in this process, or use token_store="shared".',
+        about="token_store",
+    )

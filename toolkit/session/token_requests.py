@@ -1,24 +1,13 @@
-"""Below the cassette: which credentials a call gets, when it is sent, and whether it is sent again.
+"""What grants a session its credentials, and the token requests that this needs.
 
-`make_authorizer` chooses what grants credentials by their kind, and `TokenExchange` sends the token requests that this
-needs: they are recorded beside the calls, and never replayed by themselves. `send_with_tries` sends a call, and sends
-it again in two cases only:
-
-- after a 401 to a token that should be good: once, with a new token (`auth.authorizers`);
-- GET and HEAD after 429, 503 or a connection that broke before an answer began, within the limits of a `Retry`
-  (`transport.retry`).
-
-Each time the call waits for its turn if a rate limits all calls with its credentials (`transport.pacing`), and is
-granted credentials anew: a token may have expired while it waited.
+Token requests are recorded beside the calls, and never replayed by themselves.
 """
 
 from __future__ import annotations
 
-import random
 import threading
-from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import httpx
 
@@ -26,14 +15,13 @@ from toolkit.auth.authorizers import Authorizer, KeyPairAuthorizer, TokenAuthori
 from toolkit.auth.borrowed import BorrowedAuthorizer, BorrowedCredentials
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
 from toolkit.auth.destination_memory import check_destinations
-from toolkit.auth.grants import AuthorizedRequest, Grant, RawHeaders, authorization
+from toolkit.auth.grants import authorization
 from toolkit.auth.tokens.response import read_token_response
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes.conversion import as_recorded_response, header_list
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.core.clock import Clock
 from toolkit.core.document import TOKEN_PATH, Interface, symbolic_address
 from toolkit.core.errors import ConfigurationError, SecretLeak, TokenError, TokenResponseInvalid, Unreachable
 from toolkit.core.ledger import Call
@@ -42,134 +30,13 @@ from toolkit.local.settings import Settings
 from toolkit.scrubbing.content_encodings import decompress_body
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.transport.errors import origin, unreachable
-from toolkit.transport.flow import Discard, Flow, Pause, SendAndRead
-from toolkit.transport.pacing import Pace, Rate, nap, pace_of
-from toolkit.transport.retry import Retry, seconds_before_retry
+from toolkit.transport.flow import Flow, SendAndRead
 
 if TYPE_CHECKING:
     from toolkit.session.sending import Sender
 
 _LARGEST_REPLY: Final = 1 << 20  # bytes
 _BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
-
-
-class Gentleness(NamedTuple):
-    """The limits within which a session calls the service.
-
-    Attributes:
-        retry: limits for sending a failed call again.
-        pace: the schedule of all calls with these credentials.
-        rate: the rate that the session asks for, or None.
-        jitter: returns a random number from 0 to 1, which pauses are multiplied with.
-    """
-
-    retry: Retry
-    pace: Pace
-    rate: Rate | None = None
-    jitter: Callable[[], float] = random.random
-
-    @classmethod
-    def of(cls, retry: Retry, per_second: float | None, credentials: Credentials | None, clock: Clock) -> Gentleness:
-        """Return the gentleness of a session; its rate counts from here on.
-
-        Args:
-            retry: limits for sending a failed call again.
-            per_second: the most calls a second that the session asks for, or None.
-            credentials: who calls; None if nothing can be sent.
-            clock: the session's clock.
-        """
-        pace = Pace() if credentials is None else pace_of(credentials.fingerprint(), clock)
-        return cls(retry, pace, None if per_second is None else pace.add(per_second))
-
-    def end(self) -> None:
-        """Stop counting the rate of this session."""
-        if self.rate is not None:
-            self.pace.drop(self.rate)
-
-
-def send_with_tries(
-    request: httpx.Request,
-    raw: RawHeaders,
-    call: Call,
-    *,
-    authorizer: Authorizer,
-    clock: Clock,
-    gentleness: Gentleness,
-) -> Flow[httpx.Response]:
-    """Send a request with credentials, and again where that may help; return the last answer.
-
-    Args:
-        request: the request without credentials.
-        raw: its raw headers.
-        call: has just been started; notes the last try and the number of tries.
-        authorizer: grants the credentials.
-        clock: where time comes from.
-        gentleness: limits and rate.
-
-    Raises:
-        httpx.TransportError: the error of the last try.
-        TokenError, Unreachable: if no token is available for it.
-    """
-    first_sent, is_renewed = 0.0, False
-    call.tries = 0
-    while True:
-        grant = authorizer.grant_at(call.sent_at, call.since)
-        if grant is None or gentleness.pace.is_limited:
-            grant = yield from _grant_in_turn(call, authorizer, clock, gentleness.pace)
-        if call.tries == 0:
-            first_sent = call.since
-        call.tries += 1
-        call.authorized_by = grant.authorization
-        try:
-            answer: httpx.Response = yield AuthorizedRequest(request, grant, raw)
-        except httpx.TransportError as error:
-            pause = _pause_after(error, request, call.tries, first_sent, clock, gentleness)
-            if pause is None:
-                raise
-        else:
-            if authorizer.note_answer(request, answer.status_code, grant) and not is_renewed:
-                is_renewed, pause = True, 0.0
-            else:
-                pause = _pause_after(answer, request, call.tries, first_sent, clock, gentleness)
-            if pause is None:
-                return answer
-            yield Discard(answer)
-        if pause:
-            yield Pause(pause, clock)
-        call.start(clock)
-
-
-def _grant_in_turn(call: Call, authorizer: Authorizer, clock: Clock, pace: Pace) -> Flow[Grant]:
-    """Return credentials that are good at the instant at which it is the call's turn; the call starts then.
-
-    The turn comes last: calls that wait for a token together must not be sent together.
-    """
-    number = pace.number(call.since)
-    while True:
-        grant = authorizer.grant_at(call.sent_at, call.since)
-        if grant is None:
-            grant = yield from authorizer.obtain()
-            call.start(clock)
-        pause = nap(pace, number, clock)
-        if pause is None:
-            return grant
-        yield pause
-        call.start(clock)
-
-
-def _pause_after(
-    outcome: httpx.Response | httpx.TransportError,
-    request: httpx.Request,
-    tries: int,
-    first_sent: float,
-    clock: Clock,
-    gentleness: Gentleness,
-) -> float | None:
-    """Return the seconds to wait before the next try, or None if this was the last."""
-    elapsed, now, jitter = clock.monotonic() - first_sent, clock.now(), gentleness.jitter()
-    return seconds_before_retry(
-        gentleness.retry, request, outcome, tries=tries, elapsed=elapsed, now=now, jitter=jitter
-    )
 
 
 def make_authorizer(
@@ -226,12 +93,18 @@ class TokenExchange:
         sender.known.add_all(_strong_fields(credentials))
         self._uri = symbolic_address(address_name) + TOKEN_PATH
         cassette = sender.cassette
-        self._numbers = TokenNumbers(after=cassette.last_token_number if cassette and cassette.replays else 0)
+        self._recorded_tokens = cassette.last_token_number if cassette and cassette.replays else 0
+        self._numbers: dict[Token, int] = {}
+        self._lock = threading.Lock()
 
     def number(self, token: Token) -> int:
-        """Return the token's number in this session. From here on no recording shows the token's text."""
+        """Return the token's number in this session, in the order of first use, after those of its cassette.
+
+        From here on no recording shows the token's text.
+        """
         self._sender.known.add("ACCESS_TOKEN", token.access_token)
-        return self._numbers.number(token)
+        with self._lock:
+            return self._numbers.setdefault(token, self._recorded_tokens + len(self._numbers) + 1)
 
     def __call__(self, token_request: TokenRequest, /) -> Flow[Token]:
         """Send a token request, record it, and read the token in its reply.
@@ -308,24 +181,6 @@ def _decoded(response: httpx.Response, body: bytes) -> bytes:
         "The reply of the token endpoint has more than 1 MiB, or is not encoded as its Content-Encoding says.",
         "Check the auth address: this may be another service, or a proxy.",
     )
-
-
-class TokenNumbers:
-    """The numbers of a session's tokens, in the order of their first use.
-
-    Args:
-        after: the highest number in the cassette, if the session adds to one.
-    """
-
-    def __init__(self, *, after: int = 0) -> None:
-        self._after = after
-        self._numbers: dict[Token, int] = {}
-        self._lock = threading.Lock()
-
-    def number(self, token: Token) -> int:
-        """Return the token's number, from 1."""
-        with self._lock:
-            return self._numbers.setdefault(token, self._after + len(self._numbers) + 1)
 
 
 def _strong_fields(credentials: Credentials) -> list[tuple[str, Secret]]:
