@@ -249,7 +249,7 @@ def _scrubbed(
             if position in reasons or not _is_due(scrubbed.get(position), scrubber):
                 continue
             try:
-                scrubbed[position], _ = scrub(interaction, scrubber)
+                scrubbed[position] = scrub(interaction, scrubber)
             except SecretLeak:
                 reasons[position] = _UNCHECKABLE
                 scrubbed.pop(position, None)

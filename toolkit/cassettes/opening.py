@@ -1,17 +1,20 @@
-"""Open the file of a cassette: finish, clean and repair what earlier recordings left, and read what is there."""
+"""Open the file of a cassette: finish and repair what earlier recordings left, and read what is there."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from toolkit.cassettes.format import contents
+from toolkit.cassettes.format import contents, layout
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.paths import same_name_in_project
-from toolkit.cassettes.recording import finishing, recovery, writer_lock
+from toolkit.cassettes.recording import appending, finishing, writer_lock
 from toolkit.cassettes.recording.recorder import Recorder, part_of
+from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.cassettes.replay import misses
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import CassetteBusy, ConfigurationError
 from toolkit.core.user_code import warn
 from toolkit.local.files import read_file
 from toolkit.local.settings import Settings
@@ -34,8 +37,8 @@ def scrubber_of(settings: Settings) -> Scrubber:
 def read_cassette(path: Path, mode: str, scrubber: Scrubber, settings: Settings | None) -> Contents:
     """Return the interactions of a file, without any if it does not exist; the scrubber learns what is recorded.
 
-    A recording that was under way in this process is finished first, secrets that became known too late are removed,
-    and an incomplete last interaction is cut off with a warning.
+    A recording that was under way in this process is finished first, and an incomplete last interaction is cut off with
+    a warning.
 
     Raises:
         CassetteMiss: if the mode is `none` and there is no such file.
@@ -43,7 +46,6 @@ def read_cassette(path: Path, mode: str, scrubber: Scrubber, settings: Settings 
         CassetteError: if the file cannot be read.
     """
     finishing.finish_now(part_of(Path(os.path.realpath(path))))
-    recovery.remove_late_secrets(path, scrubber)
     try:
         data = read_file(path)
     except FileNotFoundError:
@@ -54,7 +56,7 @@ def read_cassette(path: Path, mode: str, scrubber: Scrubber, settings: Settings 
         raise misses.missing(path, elsewhere=same_name_in_project(path, settings), is_offline=is_offline())
     scrubber.recall(data)
     opened = contents.read(data, source=str(path))
-    if opened.is_torn and recovery.cut_torn_tail(path, scrubber):
+    if opened.is_torn and _cut_torn_tail(path, scrubber):
         warn(f"{path} ends in an incomplete interaction; the {len(opened)} before it are complete.")
     return opened
 
@@ -83,3 +85,44 @@ def make_recorder(path: Path, mode: str, scrubber: Scrubber) -> Recorder:
             about="cassette",
         )
     return Recorder(path, scrubber, anew=mode == "all")
+
+
+def _cut_torn_tail(path: Path, scrubber: Scrubber) -> bool:
+    """Cut off an incomplete last interaction, and remove the file if there is no other.
+
+    Returns:
+        False if the file is not torn after all: another process is recording to it, or has just ended a write.
+    """
+    recorder = Recorder(path, scrubber)
+    try:
+        with _claimed(recorder) as claim:
+            return claim is not None and _is_torn(recorder.path, cuts=claim.is_locked)
+    except OSError:  # the next append will report it
+        return True
+
+
+def _is_torn(file: Path, *, cuts: bool) -> bool:
+    data = read_file(file)
+    file_layout = layout.lay_out(data)
+    if file_layout is None or not file_layout.is_torn:
+        return False
+    if cuts:
+        appending.change_to(layout.appendable(file_layout), data, file)
+        if not file_layout.items:
+            file.unlink()
+    return True
+
+
+@contextmanager
+def _claimed(recorder: Recorder) -> Iterator[Claim | None]:
+    """Claim the file of a recorder for a while; None if another process records to it."""
+    try:
+        claim = recorder.claim()
+    except CassetteBusy:
+        yield None
+        return
+    try:
+        with claim.lock:
+            yield claim
+    finally:
+        recorder.release()

@@ -210,20 +210,12 @@ class KnownSecrets:
         placeholder = self.placeholder_of(secret) or "<SECRET>"
         return (quote(placeholder, safe=":@") if in_url else placeholder).encode(codec)
 
-    # TEMPORARY until the recorder needs none of these
     def __len__(self) -> int:
-        return 0
-
-    def subscribe(self, listener: object) -> None:
-        pass
-
-    def since(self, count: int) -> list[tuple[Secret, str]]:
-        return []
-
-    # END TEMPORARY
+        """Return the number of values that have a placeholder or stand-in so far."""
+        return len(self._placeholders)
 
     def __repr__(self) -> str:
-        return f"<KnownSecrets: {len(self._placeholders)}>"
+        return f"<KnownSecrets: {len(self)}>"
 
 
 class _Span(NamedTuple):
@@ -298,11 +290,6 @@ def _is_other_use(data: bytes, hit: Hit) -> bool:
     is_key = before in (b'"', b"'") and compiled(_KEY_END).match(data, hit.end)
     is_segment = before == b"/" and compiled(_SEGMENT_END).match(data, hit.end)
     return bool(is_key or is_segment) and grade(hit.secret.reveal()) is not Strength.STRONG
-
-
-# TEMPORARY
-def any_in(data: bytes, secrets: Iterable[Secret]) -> bool:
-    return False
 
 
 def is_secret(secret: Secret) -> bool:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from toolkit.core.document import DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import SecretLeak
+from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.content_encodings import decompress_body
 from toolkit.scrubbing.known import KnownSecrets
@@ -36,7 +37,6 @@ class ScrubbedExchange(NamedTuple):
 
     request: RecordedRequest
     response: RecordedResponse
-    known_count: int = 0  # TEMPORARY
 
 
 class Scrubber:
@@ -64,6 +64,7 @@ class Scrubber:
         self.known = known
         self._rules: AppliedRules | None = None
         self.recorded = b""
+        self._used: tuple[Mapping[str, str], str] | None = None
         self.use_addresses(addresses or {}, header_prefix)
         self.add_rules(rules)
 
@@ -73,8 +74,9 @@ class Scrubber:
         return self._rules.rules.pseudonyms if self._rules else ()
 
     @property
-    def state(self) -> None:
-        """TEMPORARY."""
+    def state(self) -> tuple[object, ...] | None:
+        """What a scrubbed request depends on besides the request; None with rules, which depend on more."""
+        return None if self._rules else (len(REGISTER), len(self.known), self._addresses)
 
     @property
     def has_rules(self) -> bool:
@@ -117,7 +119,9 @@ class Scrubber:
 
     def use_addresses(self, addresses: Mapping[str, str], header_prefix: str) -> None:
         """Replace the addresses and the header prefix of a session from now on."""
-        self._addresses = SymbolicAddresses(addresses)
+        if self._used != (addresses, header_prefix):
+            self._used = dict(addresses), header_prefix
+            self._addresses = SymbolicAddresses(addresses)
         self._prefix = "" if header_prefix.upper() == DEFAULT_HEADER_PREFIX else f"{header_prefix}-".lower()
 
     def exchange(

@@ -15,12 +15,10 @@ from toolkit.cassettes.catalog.rescrubbing import ADDRESS, OTHER, PERSONAL, Resc
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.recording import writer_lock
-from toolkit.cassettes.recording.journal import Journal
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cassettes.staleness import staleness_text
 from toolkit.core.errors import CassetteError, SecretLeak
 from toolkit.core.escaping import excerpt
-from toolkit.core.register import REGISTER
 from toolkit.core.words import count_text
 from toolkit.local.files import partials
 from toolkit.local.settings import Settings
@@ -130,29 +128,19 @@ def _incomplete(path: Path) -> Iterator[Problem]:
             f"{left.name} is left from an interrupted write.",
             "Open it once with tk.Cassette, which removes it.",
         )
-    if any(Journal(file).file.exists() for file in (real, part)):
-        yield Problem(
-            path,
-            SECRET,
-            "An interrupted recording may have left a secret that became known later.",
-            "Open it once with tk.Cassette, which removes it.",
-        )
 
 
 def _rescrubbed_all(
     opened: Mapping[Path, tuple[bytes, Contents]], settings: Settings
 ) -> dict[Path, Rescrubbed | CassetteError]:
-    """Scrub all recordings again; a secret that one of them shows is looked for in the others too."""
-    while True:
-        results: dict[Path, Rescrubbed | CassetteError] = {}
-        known_count = len(REGISTER)
-        for path, (data, content) in opened.items():
-            try:
-                results[path] = rescrubbed(data, content, todays_scrubber(settings), source=path)
-            except CassetteError as error:
-                results[path] = error
-        if len(REGISTER) == known_count:
-            return results
+    """Scrub all recordings again, each by itself."""
+    results: dict[Path, Rescrubbed | CassetteError] = {}
+    for path, (data, content) in opened.items():
+        try:
+            results[path] = rescrubbed(data, content, todays_scrubber(settings), source=path)
+        except CassetteError as error:
+            results[path] = error
+    return results
 
 
 def _unclean(path: Path, opened: Contents, result: Rescrubbed | CassetteError) -> Iterator[Problem]:

@@ -102,8 +102,8 @@ def rescrubbed(data: bytes, opened: Contents, scrubber: Scrubber, *, source: Pat
     recorded = [opened.interaction(number) for number in range(len(opened))]
     while True:
         known_count = len(scrubber.known)
-        safe = [scrub(interaction, scrubber)[0] for interaction in recorded]
-        if len(scrubber.known) == known_count:  # otherwise others may hold a secret that has become known
+        safe = [scrub(interaction, scrubber) for interaction in recorded]
+        if len(scrubber.known) == known_count:  # otherwise earlier ones may hold what a later one named
             break
     changed = [number for number, pair in enumerate(zip(recorded, safe, strict=True)) if _differ(*pair)]
     result = _written(data, opened, safe, changed)
@@ -136,10 +136,10 @@ def rescrub(path: Path, scrubber: Scrubber) -> Rescrubbed:
 def safe_to_show(interaction: Interaction, scrubber: Scrubber) -> Interaction:
     """Return an interaction as it would be recorded today. A body that cannot be checked is left out."""
     try:
-        return scrub(interaction, scrubber)[0]
+        return scrub(interaction, scrubber)
     except SecretLeak:
         request, response = interaction.request._replace(body=b""), interaction.response._replace(body=b"")
-        return scrub(interaction._replace(request=request, response=response), scrubber)[0]
+        return scrub(interaction._replace(request=request, response=response), scrubber)
 
 
 def _written(data: bytes, opened: Contents, safe: list[Interaction], changed: list[int]) -> bytes:

@@ -13,7 +13,7 @@ from toolkit.core.user_code import shell, warn
 
 
 class Finish(Protocol):
-    """A function that ends a recording for now: it removes late secrets, and moves the file into place."""
+    """A function that ends a recording for now: it moves the file into place."""
 
     def __call__(self, *, replaces: bool = True) -> None: ...
 

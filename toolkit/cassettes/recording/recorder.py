@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from toolkit.cassettes.format.interactions import HEADER, Interaction
+from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.cassettes.recording import appending, finishing, repair, writer_lock
-from toolkit.cassettes.recording.repair import PendingCheck
 from toolkit.cassettes.recording.writer_lock import Claim
-from toolkit.core.errors import CassetteBusy, CassetteError, SecretLeak
+from toolkit.core.errors import CassetteBusy, CassetteError
 from toolkit.core.user_code import warn
 from toolkit.local.files import read_file, remove_partials, replace_file
 from toolkit.local.private_files import LinkInTheWay, refuse_link
@@ -52,13 +51,6 @@ class Recorder:
         self._is_abandoned = False
         self._claim: Claim | None = None
         self._new_folders: list[Path] = []  # made for the file, and empty until the first append succeeds
-        self._pending = PendingCheck(scrubber)
-        scrubber.known.subscribe(self._on_new_secrets)
-
-    @property
-    def needs_finishing(self) -> bool:
-        """True if `finish` must check what was written for a secret that became known later."""
-        return self._pending.is_due_at_finish
 
     @property
     def file(self) -> Path:
@@ -87,7 +79,6 @@ class Recorder:
         claim = self._claim
         if claim is None or not claim.is_held:
             claim = self._claim = writer_lock.acquire(self.path, self)
-            self._pending.is_due = True  # others may have written secrets that only this recorder knows
         return claim
 
     def _check_writable(self) -> None:
@@ -106,13 +97,12 @@ class Recorder:
         """Let other processes record to the file. The next append claims it again."""
         finishing.cancel(self.finish)
         claim, self._claim = self._claim, None
-        self._pending.is_due = False
         if claim is not None:
             with claim.lock:  # wait until other threads have finished writing
                 writer_lock.release(claim, self)
 
     def abandon(self) -> None:
-        """Release the file after a failure: a new recording of it stays beside it, without late secrets."""
+        """Release the file after a failure: a new recording of it stays beside it."""
         self._is_abandoned = True
         finishing.finish_or_warn(self.finish)
         self.release()
@@ -126,13 +116,16 @@ class Recorder:
             CassetteCorrupt: if the file is not a cassette any more; it is left as it is.
             CassetteError: if the disk is full or the folder not writable; earlier recordings are intact.
         """
-        while not self._append(*self._encode_checked(interaction)):
-            pass  # a secret became known in the meantime
+        item = encode(repair.scrub(interaction, self._scrubber))
+        gate.check(
+            item, self._scrubber.known, where=f"The recording of {interaction.request.method} in {self.path.name}"
+        )
+        self._append(item)
         if self._anew and not self._is_abandoned:
             finishing.finish_later(self.part, self.finish)
 
     def finish(self, *, replaces: bool = True) -> None:
-        """Make the checks that were left for the end, and replace the file if a new recording of it was made.
+        """Replace the file if a new recording of it was made.
 
         The file stays claimed until `release`.
 
@@ -143,15 +136,12 @@ class Recorder:
             CassetteBusy: if it was released, and another process now records to it.
             CassetteError: if the recording cannot be moved; it stays where it was recorded.
         """
-        replaces = replaces and self._anew and self.count > 0 and not self._is_abandoned
-        if replaces or (self._claim is not None and self._pending.is_due_at_finish):
+        if replaces and self._anew and self.count > 0 and not self._is_abandoned:
             claim = self.claim()
             with claim.lock, self._as_cassette_errors():
-                if replaces and self.part not in claim.prepared:  # it was released before it could be finished
+                if self.part not in claim.prepared:  # it was released before it could be finished
                     self._prepare(claim)
-                self._pending.run(claim)
-                if replaces:
-                    self._move_into_place(claim)
+                self._move_into_place(claim)
         finishing.cancel(self.finish)
 
     def _move_into_place(self, claim: Claim) -> None:
@@ -167,53 +157,29 @@ class Recorder:
             if recorder.count:  # its interactions were in the part too
                 recorder._anew = False  # noqa: SLF001 - of this class
 
-    def _encode_checked(self, interaction: Interaction) -> tuple[bytes, int]:
-        """Return an interaction encoded and without secrets, and the number of secrets that it was checked for."""
-        known = self._scrubber.known
-        where = f"The recording of {interaction.request.method} in {self.path.name}"
+    def _append(self, item: bytes) -> None:
         while True:
-            count = len(known)
             try:
-                item, count = repair.encode_scrubbed(interaction, self._scrubber)
-                gate.check(item, known, where=where)
-            except SecretLeak:
-                if len(known) == count:
-                    raise
-            else:
-                if len(known) == count:
-                    return item, count
-
-    def _append(self, item: bytes, known_count: int) -> bool:
-        """Append an item; return False if it has to be checked again, for more than `known_count` secrets."""
-        try:
-            claim = self.claim()
-        except CassetteBusy as error:
-            what = f"Another process is now recording to {self.path}, so the call is not recorded."
-            raise error.reworded(what, f"{AFTER_THE_CALL} {error.next_step}") from None
-        with claim.lock, self._as_cassette_errors():
-            if not claim.is_held:  # another thread released it in the meantime
-                return False
-            file = self._prepare(claim)
-            if len(self._scrubber.known) != known_count:
-                return False
-            self._write(claim, file, item)
-            self.count += 1
-        self._check_late(claim)
-        return True
+                claim = self.claim()
+            except CassetteBusy as error:
+                what = f"Another process is now recording to {self.path}, so the call is not recorded."
+                raise error.reworded(what, f"{AFTER_THE_CALL} {error.next_step}") from None
+            with claim.lock, self._as_cassette_errors():
+                if claim.is_held:  # otherwise another thread released it in the meantime
+                    self._write(claim, self._prepare(claim), item)
+                    self.count += 1
+                    return
 
     def _prepare(self, claim: Claim) -> Path:
         """Return the file to append to, after repairing it if it is new to us or somebody else has changed it."""
         claim.is_anew = claim.is_anew or self._anew
         file = self.part if claim.is_anew else self.path
         if file in claim.prepared and claim.prepared[file] == appending.stamp_of(file):
-            if self._pending.is_due:
-                self._pending.run(claim)
             return file
         if file not in claim.prepared:  # once; a folder that vanishes later is reported, not made again
             self._new_folders = [folder for folder in (file.parent, *file.parent.parents) if not folder.exists()]
             file.parent.mkdir(parents=True, exist_ok=True)
             remove_partials(file)
-        known_count, others = len(self._scrubber.known), [other for other in claim.prepared if other != file]
         # What we recorded ourselves is kept; a part that an interrupted recording left, or a link there, is removed.
         if file == self.path or file in claim.prepared or self.count > 0:
             refuse_link(file)
@@ -222,8 +188,6 @@ class Recorder:
         else:
             file.unlink(missing_ok=True)
         claim.prepared[file] = appending.stamp_of(file)
-        # Secrets that became known in the meantime are noted only for files that are prepared.
-        self._pending.is_due = bool(others) or len(self._scrubber.known) != known_count
         return file
 
     def _write(self, claim: Claim, file: Path, item: bytes) -> None:
@@ -266,32 +230,3 @@ class Recorder:
         if isinstance(error, LinkInTheWay):
             return f"Remove the link, or give the path of the file that it leads to. {answer}"
         return f"Everything recorded earlier is intact. Free some disk space or fix the folder. {answer}"
-
-    def _on_new_secrets(self) -> None:
-        """Remove secrets that have just become known from what was already written."""
-        claim = self._claim if self._claim is not None and self._claim.is_held else None
-        self._pending.note_new_secrets(claim)
-        if claim is None or not claim.prepared:
-            return  # nothing was written yet, and `_prepare` checks what others wrote
-        # Whoever holds the lock may be waiting for a lock of ours, such as that of a recorder whose check revealed this
-        # secret. `_check_late` follows each write, so the check is made in any case.
-        self._check_late(claim)
-        if self._pending.is_due_at_finish:
-            finishing.finish_later(self.part, self.finish)
-
-    def _check_late(self, claim: Claim) -> None:
-        """Make the check that became due while another thread held the lock."""
-        while self._pending.is_due and claim.lock.acquire(blocking=False):
-            try:
-                if not claim.is_held or self._pending.is_running:
-                    return
-                self._pending.run(claim)
-            except (OSError, CassetteError) as error:
-                why = error.what if isinstance(error, CassetteError) else f"{error.strerror or error}."
-                warn(
-                    f"{self.path} contains a secret that has only now become known, and could not be rewritten: {why} "
-                    "The toolkit will try again before the next interaction is recorded and when the recording ends."
-                )
-                return
-            finally:
-                claim.lock.release()

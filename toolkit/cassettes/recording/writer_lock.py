@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.cassettes.recording.appending import Stamp
-from toolkit.cassettes.recording.journal import Journal
 from toolkit.core.errors import CassetteBusy
 from toolkit.local.locks import FileLock, try_lock
 from toolkit.local.private_files import private_folder
@@ -28,7 +27,6 @@ class Claim:
 
     Attributes:
         lock: hold it while the file is read, written or replaced.
-        journal_lock: hold it while journals are written or removed; no other lock is acquired in the meantime.
         is_anew: True while a recording that will replace the file is in progress beside it.
         prepared: files that can be appended to, each with its stamp after our last write.
         recorders: the recorders that use the claim. It ends when the last of them releases it or is garbage-collected.
@@ -38,26 +36,12 @@ class Claim:
 
     def __init__(self, file_lock: FileLock | None, lock_file: Path | None) -> None:
         self.lock = threading.RLock()
-        self.journal_lock = threading.RLock()  # reentrant, because a finalizer may run inside
         self.is_anew = False
         self.prepared: dict[Path, Stamp] = {}
         self.recorders: weakref.WeakSet[Any] = weakref.WeakSet()
         self.process = os.getpid()
         self.is_locked = file_lock is not None
-        self._journals: dict[Path, Journal] = {}
         self.end = weakref.finalize(self, _unlock, file_lock, lock_file, self.process)
-
-    def journal_of(self, file: Path) -> Journal:
-        """Return the journal of a file of this claim."""
-        return self._journals.setdefault(file, Journal(file))
-
-    def clear_journals(self) -> None:
-        """Remove the journals of this claim's files, unless another recorder has yet to check them."""
-        with self.journal_lock:
-            if not any(recorder.needs_finishing for recorder in self.recorders):
-                for journal in self._journals.values():
-                    journal.clear()
-                self._journals = {}
 
     @property
     def is_held(self) -> bool:

@@ -13,7 +13,7 @@ from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Ind
 from toolkit.cassettes.replay.play_log import PlayLog
 from toolkit.core.errors import CassetteCorrupt, CassetteMiss
 from toolkit.core.ledger import Authorization
-from toolkit.scrubbing.known import any_in
+from toolkit.core.register import REGISTER
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.scrubber import Scrubber
 
@@ -54,7 +54,7 @@ class Player:
         self._checked: set[int] = set()  # numbers of interactions whose bodies are known to be small enough
         self._index: Index | None = None
         self._scrubbed_index: Index | None = None
-        self._indexed_with = -1  # number of known secrets when the index was last rebuilt
+        self._indexed_with = -1  # number of secrets in the register when the index was last rebuilt
         self._token_requests: dict[Authorization, int] | None = None
 
     @property
@@ -190,24 +190,15 @@ class Player:
         return self._scrubbed_index
 
     def _rebuild_index(self) -> bool:
-        """Index a foreign file again if it holds secrets that have become known since; return True if that was done.
+        """Index a foreign file again if secrets have become known since; return True if that was done.
 
         A foreign request may contain a secret that also stands in the URI of another, so parsing all requests can
         change the URIs under which they are found.
         """
-        known = self._scrubber.known
-        if not self._contents.is_foreign or self._index is None or self._indexed_with == len(known):
+        if not self._contents.is_foreign or self._index is None or self._indexed_with == len(REGISTER):
             return False
-        if self._indexed_with >= 0 and not self._scrubber.has_rules:
-            new = known.since(self._indexed_with)
-            self._indexed_with += len(new)
-            if not any_in(self._scrubber.recorded, (secret for secret, _ in new)):
-                return False
-            self._indexed_with = -1
-        requests: list[RecordedRequest] = []
-        while self._indexed_with != len(known):
-            self._indexed_with = len(known)
-            requests = [self._as_matched(number).request for number in range(len(self._contents))]
+        self._indexed_with = len(REGISTER)
+        requests = [self._as_matched(number).request for number in range(len(self._contents))]
         self._index.rebuild(requests, self._play_counts)
         return True
 

@@ -101,7 +101,7 @@ def scrubbed(cassettes: Iterable[PlayedCassette], scrubber: Scrubber) -> list[li
 
 def _scrubbed(interaction: Interaction, scrubber: Scrubber, cassette: PlayedCassette) -> Interaction:
     try:
-        return scrub(interaction, scrubber)[0]
+        return scrub(interaction, scrubber)
     except SecretLeak as error:
         raise PublishError(
             f"{cassette.place.as_posix()} cannot be copied: {error.what}",
