@@ -26,10 +26,10 @@ class _Known:
         self._placeholder = placeholder
 
     def placeholder_in_place(self, kind: str, value: Secret) -> str:
-        return self._placeholder(kind, value.reveal())
+        return str(self._placeholder(kind, value.reveal()))
 
     def placeholder_of(self, value: Secret) -> str:
-        return self._placeholder("HEADER", value.reveal())
+        return str(self._placeholder("HEADER", value.reveal()))
 
 
 def find(
@@ -53,12 +53,12 @@ def find(
     elif new.in_place:
         body = ManyCredentials(known, has_rule, new.in_place).body(content_type, body)
 
-    def cookie(name: str, value: str) -> str:
+    def cookie(name: str, value: str) -> str:  # noqa: ARG001
         return value if is_placeholder(value) else placeholder(COOKIE, unquote(value))
 
     headers = []
-    for name, value in message.headers:
-        lower = name.lower()
+    for name, written in message.headers:
+        value, lower = written, name.lower()
         if lower in COOKIE_HEADERS:
             value = replace_cookies(lower, value, cookie)
         elif is_request:

@@ -259,3 +259,12 @@ FORMS = [
     Form("base64 secret as base64url", "base64", (c.TO_URL_ALPHABET, JSON), J),
     Form("base64url secret as base64", "url64", (c.TO_BASE64_ALPHABET, JSON), J),
 ]
+
+# Forms that hardly any system writes, or that cannot be opened without much work; the page about security says so.
+NOT_PROMISED = {
+    *("MIME word Q", "MIME word B", "MIME words B, several", "hexdump -C", "xxd"),
+    *("decimal array", "decimal array on lines", "decimal array with signs, as Java writes it"),
+    *("array of octal bytes", "SAML: raw deflate, base64, percent", "raw deflate", "brotli", "bz2", "xz"),
+    *("PDF, Flate", "PDF, ASCII85 and Flate", "PNG, zTXt", "PNG, pixels"),
+    *("Parquet, snappy", "Parquet, zstd", "Arrow, lz4"),
+}
