@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import json
 from contextlib import suppress
 
@@ -225,17 +224,6 @@ def test_addresses_become_symbolic(imported, tmp_path):
         assert list(session.accounts()["id"]) == ["a1"]
         assert len(session.tokens()) == 1
         assert len(session.calls()) == 2
-
-
-def test_secret_that_cannot_be_replaced(imported):
-    """An exchange with a secret in compressed data is left out; the others are imported."""
-    secret = canaries.new()
-    packed = base64.b64encode(gzip.compress(secret.encode() * 3)).decode()
-    login = entry("https://api.example.com/login", content={"text": json.dumps({"access_token": secret})})
-    report = imported(har(entry(content={"text": json.dumps({"blob": packed})}), login))
-    assert report.imported == 1
-    assert report.reasons == {"a secret in it cannot be replaced": 1}
-    canaries.assert_absent(report.path, secret)
 
 
 def test_rules_and_further_secrets(imported, tmp_path):

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import random
-import secrets
-import signal
-import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
-import canaries
 import pytest
-from echoed_cookies import journals
 from recordings import recorded_bodies
 
 import toolkit as tk
@@ -29,35 +22,6 @@ def test_killed(tmp_path, monkeypatch, number):
     delay = random.Random(number).uniform(0, 0.1)  # noqa: S311 - not a secret
     outcome = kills.record_and_kill(tmp_path, kills.MODES[number], kills.SIZES[number % 2], delay)
     assert outcome.missing == 0
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
-@pytest.mark.parametrize("mode", ["once", "all"])
-def test_after_a_kill(tmp_path, mode):
-    """An echoed cookie, which is removed when the recording ends, is removed by the next opening after a kill."""
-    path, cookie = tmp_path / "c.yaml", secrets.token_urlsafe(24)
-    file = path if mode == "once" else tmp_path / "c.part.yaml"
-    script = f"""
-        import os, signal
-        import echoed_cookies
-        cassette = echoed_cookies.record({str(path)!r}, {cookie!r}, mode={mode!r})
-        os.kill(os.getpid(), signal.SIGKILL)
-    """
-    ended = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=False,
-    )
-    assert ended.returncode == -signal.SIGKILL
-    assert cookie in file.read_text()
-    (journal,) = journals()
-    canaries.assert_absent(journal, cookie)
-    leftover = tmp_path / f".{path.name}.0123abcd.part"
-    leftover.write_text(cookie)
-    with pytest.warns(UserWarning, match="interrupted recording"):
-        tk.Cassette(path, "once" if mode == "once" else "new_episodes")
-    canaries.assert_absent(file, cookie)
-    assert (journals(), leftover.exists()) == ([], False)
 
 
 SCRIPT = """

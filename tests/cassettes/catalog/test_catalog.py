@@ -119,7 +119,6 @@ def test_check_finds_what_is_wrong(write, folder, own, interaction, authorizatio
     (folder / "corrupt.yaml").write_bytes(MARKER + b"interactions: 5\n")
     (folder / "empty.yaml").touch()
     write_vcrpy(folder / "leak.yaml", headers={"Authorization": [f"Bearer {token}"]})
-    write("echo.yaml", interaction(body=json.dumps({"note": f"x {token} y"}).encode()))
     before = {file: file.read_bytes() for file in folder.iterdir()}
     table = frames.check_cassettes(settings=own, clock=clock)
     by_file = dict(iter(table.groupby("name")))
@@ -130,8 +129,6 @@ def test_check_finds_what_is_wrong(write, folder, own, interaction, authorizatio
     assert kinds_of(by_file["corrupt"]) == kinds_of(by_file["empty"]) == ["corrupt"]
     assert "rules" in kinds_of(by_file["leak"])
     assert "secret" in kinds_of(by_file["leak"])
-    rules = by_file["echo"].query("kind == 'rules'").iloc[0]
-    assert (rules["interaction"], rules["line"]) == (1, 4)
     assert token not in table.to_csv()
     assert {file: file.read_bytes() for file in folder.iterdir()} == before
     assert torn.read_bytes().endswith(b"method: GET\n")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import sys
-import zlib
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,9 +14,7 @@ from recordings import recorded_bodies
 import toolkit as tk
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.recording import finishing
-from toolkit.core.errors import CassetteError, SecretLeak
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.errors import CassetteError
 
 
 @pytest.fixture
@@ -133,72 +128,3 @@ def test_all_are_finished(at_exit):
     with pytest.warns(UserWarning, match="Cannot move it"):
         at_exit()
     assert calls == ["finish"]
-
-
-def record_echoed_cookie(path, mode, body):
-    """Record a cookie in a body, and only then the header that sets it."""
-    cookie = secrets.token_urlsafe(24)
-    answers = iter(
-        [httpx.Response(200, content=body(cookie)), httpx.Response(200, headers={"Set-Cookie": f"s={cookie}"})]
-    )
-    cassette = tk.Cassette(path, mode)
-    with httpx.Client(transport=cassette.transport(httpx.MockTransport(lambda _: next(answers)))) as client:
-        client.get("https://h.example/a")
-        client.get("https://h.example/b")
-    return cassette, cookie
-
-
-def test_cookie_that_was_echoed_before_it_was_set(tmp_path, at_exit):
-    """The end of a cell removes a cookie from what was written before it was known to be one."""
-    cassette, cookie = record_echoed_cookie(tmp_path / "tour.yaml", "once", str.encode)
-    assert cookie in cassette.path.read_text()
-    finishing._after_cell(SimpleNamespace(success=True))
-    assert cookie not in cassette.path.read_text()
-    assert finishing._parts_by_finish == {}
-    assert os.listdir(tmp_path) == ["tour.yaml"]  # noqa: PTH208 - names are enough
-
-
-@pytest.mark.filterwarnings("ignore:.*is left from an interrupted recording")
-def test_failure_removes_late_secrets(path, at_exit, monkeypatch):
-    """After an exception, in a `with` or in a script, the part stays beside the old recording without late secrets."""
-    part = path.with_name("tour.part.yaml")
-    cassette, cookie = record_echoed_cookie(path, "all", str.encode)
-    with suppress(ValueError), cassette:
-        raise ValueError
-    assert recorded_bodies(path)[0] == ["old"]
-    assert cookie not in part.read_text()
-    _, cookie = record_echoed_cookie(path, "all", str.encode)
-    assert cookie in part.read_text()
-    monkeypatch.setattr(sys, "last_value", ValueError(), raising=False)
-    at_exit()
-    assert recorded_bodies(path)[0] == ["old"]
-    assert cookie not in part.read_text()
-
-
-def test_cookie_of_another_client(tmp_path, at_exit):
-    """A cookie that another client of the process gets after the last call is removed at exit."""
-    cookie = secrets.token_urlsafe(24)
-    cassette = tk.Cassette(tmp_path / "tour.yaml")
-    with httpx.Client(
-        transport=cassette.transport(httpx.MockTransport(lambda _: httpx.Response(200, text=cookie)))
-    ) as client:
-        client.get("https://h.example/a")
-    REGISTER.add("COOKIE", Secret(cookie))
-    at_exit()
-    assert cookie not in cassette.path.read_text()
-
-
-@pytest.mark.filterwarnings("ignore:.*is left from an interrupted recording")
-@pytest.mark.parametrize("mode", ["once", "all"])
-def test_secret_that_cannot_be_removed(tmp_path, at_exit, mode):
-    """close() says so once; it does not keep anybody from opening the cassette again."""
-    path = tmp_path / "tour.yaml"
-    cassette, _ = record_echoed_cookie(path, mode, lambda cookie: zlib.compress(f"hello {cookie}".encode()))
-    with pytest.raises(SecretLeak, match="cannot be removed"):
-        cassette.close()
-    assert finishing._parts_by_finish == {}
-    with pytest.warns(UserWarning, match="could not be cleaned up"):
-        tk.Cassette(path, "new_episodes")
-    with suppress(SecretLeak):
-        cassette.finish()
-    assert path.with_name("tour.part.yaml").exists() == (mode == "all")  # it is not moved into place

@@ -15,10 +15,8 @@ from recordings import paths_in
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, encode
-from toolkit.cassettes.recording import repair
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
-from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import ScrubbedExchange, Scrubber
@@ -77,21 +75,6 @@ def test_two_recorders_of_one_file(path, scrubber, interaction):
     second.append(interaction("/3"))
     third.append(interaction("/4"))
     assert paths_in(path) == ["0", "1", "2", "3", "4"]
-
-
-def test_secret_that_becomes_known_during_the_first_repair(path, scrubber, interaction, monkeypatch):
-    """What others wrote is checked for a secret that becomes known after it was checked for all others."""
-    Recorder(path, scrubber).append(with_token(interaction))
-    repaired = repair.repaired
-
-    def then_known(*args, **more):
-        result = repaired(*args, **more)
-        REGISTER.add("API_KEY", Secret(TOKEN))
-        return result
-
-    monkeypatch.setattr(repair, "repaired", then_known)
-    Recorder(path, Scrubber(KnownSecrets())).append(interaction("/1"))
-    assert TOKEN not in path.read_text()
 
 
 def test_torn_anywhere(path, scrubber, interaction):
@@ -193,7 +176,7 @@ class LeakyScrubber(Scrubber):
     """A scrubber that changes nothing."""
 
     def exchange(self, request, response, *, replaced=()):
-        return ScrubbedExchange(request, response, len(self.known))
+        return ScrubbedExchange(request, response)
 
 
 def test_leak_is_refused(path, interaction):

@@ -126,7 +126,7 @@ def _incomplete(path: Path) -> Iterator[Problem]:
             path,
             INCOMPLETE,
             f"{left.name} is left from an interrupted write.",
-            "Open it once with tk.Cassette, which removes it.",
+            "Delete it; the next recording to this cassette would, too.",
         )
 
 
