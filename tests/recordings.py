@@ -161,7 +161,7 @@ def make_interaction(path="/v1/accounts", body=b'{"id": 1}', *, at=0, **changes)
 
 def as_recorded(scrubber, interaction):
     """Return an interaction as a scrubber lets it be recorded."""
-    request, response, _ = scrubber.exchange(interaction.request, interaction.response)
+    request, response = scrubber.exchange(interaction.request, interaction.response)
     return interaction._replace(request=request, response=response)
 
 

@@ -120,7 +120,7 @@ def test_scan_and_recorder_agree(name, value):
     value = value if isinstance(value, str) else fake(*value)
     body = json.dumps({"a": [{name: value}], "b": 1})
     request = RecordedRequest("GET", "https://h.example/")
-    _, response, _ = Scrubber(KnownSecrets()).exchange(request, RecordedResponse(200, body=body.encode()))
+    _, response = Scrubber(KnownSecrets()).exchange(request, RecordedResponse(200, body=body.encode()))
     assert (response.body != body.encode()) == bool(places_in(body.encode()))
 
 
@@ -130,7 +130,7 @@ def test_cookies_of_a_recorder(name, value):
     """No cookie that a recorder wrote is flagged."""
     value = value if isinstance(value, str) else fake(*value)
     request = RecordedRequest("GET", "https://h.example/", (("Cookie", f"{name}={value}"),))
-    recorded, *_ = Scrubber(KnownSecrets()).exchange(request, RecordedResponse(200))
+    recorded, _ = Scrubber(KnownSecrets()).exchange(request, RecordedResponse(200))
     assert kinds(f"cookie:\n- {recorded.headers[0][1]}") == []
 
 

@@ -185,7 +185,7 @@ def test_each_way_to_write_a_secret(kind):
         text = template.format(*[secret] * template.count("{}"))
         assert kinds(text) == [kind], template
         request = RecordedRequest("GET", "https://h.example/")
-        _, response, _ = Scrubber(KnownSecrets()).exchange(request, RecordedResponse(200, body=text.encode()))
+        _, response = Scrubber(KnownSecrets()).exchange(request, RecordedResponse(200, body=text.encode()))
         assert secret not in response.body.decode(), template
 
 
