@@ -38,7 +38,6 @@ HELD_BY: dict[int, dict[str, str]] = {
         "session/test_exposure.py": "test_sessions test_any_credentials test_a_service_that_echoes "
         "test_a_token_endpoint_that_echoes test_every_public_name",
         "core/test_tracebacks.py": "test_no_frame_shows_a_secret test_frameless_error_shows_no_secret",
-        "cassettes/recording/test_repair.py": "test_secret_is_removed_at_once test_cookie_is_removed_at_the_end",
         "cassettes/recording/test_recorder.py": "test_leak_is_refused",
         "browser/test_secrets_on_disk.py": "test_nothing_that_is_typed_into_a_panel_reaches_the_disk",
     },
@@ -72,7 +71,7 @@ HELD_BY: dict[int, dict[str, str]] = {
     6: {
         "cassettes/recording/test_recorder.py": "test_torn_anywhere test_disk_full test_appending_rewrites_nothing",
         "cassettes/recording/test_finishing.py": "test_cells",
-        "processes/test_killed_recordings.py": "test_killed test_after_a_kill test_interpreter_exits",
+        "processes/test_killed_recordings.py": "test_killed test_interpreter_exits",
         "processes/test_recording_processes.py": "test_two_processes",
     },
     7: {

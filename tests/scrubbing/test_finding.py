@@ -202,7 +202,6 @@ def test_weak_values_in_requests(place):
     fresh = Scrubber(KnownSecrets())  # as in a replay
     assert [fresh.lookup_request(make(value)) for value in ("hunter2", "swordfish")] == [first, second]
     assert Scrubber(KnownSecrets()).lookup_request(make("anything")) == first
-    assert len(scrubber.known) == 0
 
 
 @pytest.mark.parametrize(
