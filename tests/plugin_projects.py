@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 import pytest
-import toolkit.session.authorizing
 import yaml
 
 import toolkit.auth.authorizers
