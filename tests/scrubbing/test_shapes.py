@@ -111,7 +111,6 @@ def test_known_from_then_on():
     assert known.scrub_text(f"<{value}>") == "<<ACCESS_TOKEN>>"
     again = as_recorded(scrubber, Interaction(*response(f"use Bearer {value}.".encode())))
     assert again.response.body == b"use Bearer <ACCESS_TOKEN>."
-    assert len(known) == 1
 
 
 @pytest.mark.parametrize(

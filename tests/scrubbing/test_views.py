@@ -93,6 +93,16 @@ def test_what_is_too_much(monkeypatch):
             gate.check(hidden, known(CANARY), where="The recording of GET")
 
 
+def test_a_long_file_is_searched_in_pieces(monkeypatch):
+    """A secret is found in each piece of a file."""
+    monkeypatch.setattr("toolkit.scrubbing.gate._PIECE", 100)
+    items = [b"- request: %s\n  response: nothing of interest\n" % (b"x" * number) for number in range(9)]
+    assert not gate.holds_secret(b"".join(items), known(CANARY))
+    for number in range(9):
+        hidden = [*items[:number], b"- request: " + base64.b64encode(CANARY.encode()) + b"\n", *items[number:]]
+        assert gate.holds_secret(b"interactions:\n" + b"".join(hidden), known(CANARY))
+
+
 def test_pictures_and_other_binary_data_pass():
     """The pixels of a picture are not opened, and bytes that look compressed by chance cost nothing."""
     pixels = zlib.compress(bytes(80 << 20))

@@ -44,7 +44,7 @@ class DecodingBudget:
 
     def __init__(self, size: int) -> None:
         self._left = _ALLOWANCE + _MULTIPLE * size
-        self._for_files = _FOR_FILES
+        self._for_files = _FOR_FILES + _MULTIPLE * size
         self.is_exceeded = False
 
     def spend(self, size: int) -> bool:

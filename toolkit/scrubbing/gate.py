@@ -7,11 +7,16 @@ about. Tests plant secrets with encoders of their own.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from toolkit.core.errors import SecretLeak
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.containers import DecodingBudget
 from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.known import KnownSecrets
+
+_PIECE: Final = 1 << 22  # bytes of a file that are searched at once, which bounds the memory
 
 
 def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
@@ -26,16 +31,20 @@ def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
         SecretLeak: if they hold a secret, or something that grows out of all proportion when it is decompressed. Names
             the secret's kind and form, not its text.
     """
-    budget = DecodingBudget(len(data))
-    found = known.find(data, budget)
-    if found is not None:
-        stand_in, form = found
-        value = f"a secret ({stand_in})" if stand_in.startswith("<") else f"a value that is replaced by {stand_in!r}"
-        raise SecretLeak(
-            f"{where} would hold {value}, {form}; nothing was written.",
-            f"{AFTER_THE_CALL} ask for it in a plain form, or make it without a cassette.",
-        )
-    if budget.is_exceeded:
+    is_exceeded = False
+    for piece in _pieces(data):
+        budget = DecodingBudget(len(piece))
+        found = known.find(piece, budget)
+        is_exceeded |= budget.is_exceeded
+        if found is not None:
+            stand_in, form = found
+            is_secret = stand_in.startswith("<")
+            value = f"a secret ({stand_in})" if is_secret else f"a value that is replaced by {stand_in!r}"
+            raise SecretLeak(
+                f"{where} would hold {value}, {form}; nothing was written.",
+                f"{AFTER_THE_CALL} ask for it in a plain form, or make it without a cassette.",
+            )
+    if is_exceeded:
         warn(
             f"{where} holds compressed or encoded data, too much to search all of it for secrets. Its text was "
             "searched, also where it is decompressed; look at it before you pass it on."
@@ -45,6 +54,15 @@ def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
 def holds_secret(data: bytes, known: KnownSecrets) -> bool:
     """Return True if bytes hold a known secret, or something that cannot be decompressed to look for one."""
     try:
-        return known.find(data) is not None
+        return any(known.find(piece) is not None for piece in _pieces(data))
     except SecretLeak:
         return True
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """Yield a file in pieces, cut between the interactions of a cassette."""
+    start = 0
+    while len(data) - start > _PIECE and (end := data.find(b"\n- ", start + _PIECE)) >= 0:
+        yield data[start:end]
+        start = end
+    yield data[start:] if start else data

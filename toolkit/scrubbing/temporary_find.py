@@ -42,6 +42,7 @@ def find(
     request: RecordedRequest | None = None,
 ) -> Found:
     new = learned(message, body, request=request)
+    strong = {secret.reveal() for _, secret in new.secrets}
     known: Any = _Known(placeholder)
     weak = WeakCredentials(known, has_rule)
     content_type = header_value(message.headers, "content-type")
@@ -54,7 +55,9 @@ def find(
         body = ManyCredentials(known, has_rule, new.in_place).body(content_type, body)
 
     def cookie(name: str, value: str) -> str:  # noqa: ARG001
-        return value if is_placeholder(value) else placeholder(COOKIE, unquote(value))
+        if is_placeholder(value):
+            return value
+        return str(placeholder(COOKIE, unquote(value))) if unquote(value) in strong else f"<{COOKIE}>"
 
     headers = []
     for name, written in message.headers:

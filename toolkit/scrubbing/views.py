@@ -183,11 +183,11 @@ def _joined(view: View, parts: list[bytes], spans: list[tuple[int, int]], layer:
     return View(_BETWEEN.join(parts), view, segments, layer)
 
 
-def _unescaped(view: View, budget: DecodingBudget, *, is_exact: bool, times: int = escapes.LEVELS) -> Iterator[View]:
+def _unescaped(view: View, budget: DecodingBudget, *, is_exact: bool, times: int = 2) -> Iterator[View]:
     """Yield a view with its escapes undone, again and again, and with the quoted-printable of each of these undone."""
     levels = [view, *_without_escapes(view, budget, is_exact=is_exact)]
     yield from levels[1:]
-    for level in dict.fromkeys((levels[0], levels[-1])):
+    for level in levels if len(view.data) <= _SMALL else dict.fromkeys((levels[0], levels[-1])):
         if times and b"=" in level.data and escapes.IS_QUOTED.search(level.data):
             mail = _without(level, escapes.QUOTED, budget)
             if mail is not None:
@@ -271,7 +271,7 @@ def _runs(data: bytes) -> Iterator[tuple[int, int]]:
 
 def decode_run(run: bytes) -> tuple[str, bytes]:
     """Return the code of a run and the bytes that it stands for; none if these are not worth searching."""
-    name = _code_of(run[:_HEAD]) or ("base64" if len(run) >= _LONG else "")
+    name = _code_of(run[:_HEAD].rstrip(b"=")) or ("base64" if len(run) >= _LONG else "")
     if not name:
         return "", b""
     pattern, decode = _CODES[name]
