@@ -66,15 +66,16 @@ def flags_of(characters: bytes) -> bytes:
 
 def is_text(data: bytes) -> bool:
     """Check whether some data, perhaps cut within a character, is text in UTF-8 or UTF-16."""
-    if not is_wide(data):
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            if error.reason != "unexpected end of data":
-                return False
-        if b"\0" in data:
+    if has_controls(data):
+        return False
+    if is_wide(data):
+        return True
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.reason != "unexpected end of data":
             return False
-    return not has_controls(data)
+    return b"\0" not in data
 
 
 def is_wide(data: bytes) -> bool:
@@ -84,7 +85,8 @@ def is_wide(data: bytes) -> bool:
 
 def has_controls(data: bytes) -> bool:
     """Check whether some data has control characters that text does not have."""
-    return len(translated(data, None, CONTROLS)) != len(data)
+    rest = data.translate(None, CONTROLS) if len(data) <= SLICE else translated(data, None, CONTROLS)
+    return len(rest) != len(data)
 
 
 _IN_NORMAL_FORM: Final = bytes(1 - flag for flag in flags_of(_DROPPED))

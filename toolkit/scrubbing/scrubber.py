@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _Change = Callable[[bytes, bool], bytes]
 
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+_LARGE: Final = 1 << 16  # bytes of a body that is searched by itself
 _LINK_HEADERS: Final = frozenset({"location", "content-location", "link", "refresh", "referer"})
 
 
@@ -214,9 +215,9 @@ class Scrubber:
         return response._replace(reason=reason, headers=headers, body=body)
 
     def _change_for(self, first: str, found: Found) -> _Change:
-        """Return the replacement function for a message; most messages hold nothing to replace."""
+        """Return the replacement function for a message without a large body; most hold nothing to replace."""
         texts = (first.encode("utf-8", "surrogatepass"), *(header_bytes(value) for _, value in found.headers))
-        whole = b"\n".join((*texts, found.body))
+        whole = b"\n".join((*texts, found.body if len(found.body) <= _LARGE else b""))
         if self.known.may_hold(whole):
             return self._scrub
         return self._symbolize if self._addresses.are_in(whole) else _unchanged
@@ -235,7 +236,7 @@ class Scrubber:
         The body is the message's own, compressed as it came, unless something in it changed.
         """
         headers, body = found.headers, found.body
-        changed = change(body, False)
+        changed = (change if len(body) <= _LARGE else self._scrub)(body, False)
         if changed != body:
             from toolkit.scrubbing.rules.rewriting import keep_json
 

@@ -284,7 +284,7 @@ def _code_of(head: bytes) -> str:
     for name, (pattern, decode) in _CODES.items():
         if pattern.fullmatch(head):
             beginning = decode(head)
-            if beginning.startswith(MAGICS) or is_text(beginning):
+            if is_text(beginning) or beginning.startswith(MAGICS):
                 return name
     return ""
 
