@@ -152,10 +152,57 @@ def test_weak_values_stay_in_responses(fields, text):
 
 def test_ordinary_words_are_not_secret():
     """An error about a password and the name of a resource are recorded as they came, and the path stays."""
-    body = b'{"errors": {"password": "required"}, "required": 1, "api_key": "accounts", "token": 12345678901234567890}'
+    body = b'{"errors": {"password": "required"}, "required": 1, "api_key": "required", "token": 12345678901234567890}'
     request, response = scrubbed(response=RecordedResponse(200, "", (), body))
     assert request.uri == URL
     assert response.body == body
+
+
+@pytest.mark.parametrize(
+    ("status", "written", "recorded"),
+    [
+        (200, '{"access_token": "admin-token-1"}', '{"access_token": "<ACCESS_TOKEN>"}'),
+        (200, '{"user": {"password": "hunter2"}}', '{"user": {"password": "<PASSWORD>"}}'),
+        (200, '{"clientSecret": "abc", "n": 1}', '{"clientSecret": "<CLIENT_SECRET>", "n": 1}'),
+        (200, "<SessionToken>weak-one</SessionToken>", "<SessionToken>&lt;SESSION_TOKEN&gt;</SessionToken>"),
+        (401, '{"password": "wrong"}', None),
+        (200, '{"password": "required"}', None),
+        (200, '{"password": "The password is too short."}', None),
+        (200, '{"label.password": "Password"}', None),
+        (200, '{"password": {"type": "string"}}', None),
+        (200, '{"has_password": "yes", "password_hint": "blue"}', None),
+    ],
+)
+def test_weak_values_in_answers(status, written, recorded):
+    """A value under a name that can only be a credential's is replaced in an answer, but for what is no value."""
+    _, response = scrubbed(response=RecordedResponse(status, "", (), written.encode()))
+    assert response.body.decode() == (recorded or written)
+
+
+def test_what_a_request_used_is_replaced_where_it_is_echoed():
+    """A weak credential of a request is replaced in its answer, but a short one, which may be a word, is not."""
+    request = RecordedRequest("POST", URL, (("Authorization", "Bearer admin-token-1234"),), b'{"password": "trading"}')
+    body = b'{"said": "admin-token-1234", "scope": "trading"}'
+    _, response = scrubbed(request, RecordedResponse(200, "", (), body))
+    assert response.body == b'{"said": "<AUTHORIZATION>", "scope": "trading"}'
+
+
+def test_code_of_a_redirect():
+    """The code in the address of a redirect is replaced, and the rest of the address stays."""
+    headers = (("Location", "https://app.example/cb?code=SplxlOBeZQQYbYS6WxSbIA&state=x"),)
+    _, response = scrubbed(response=RecordedResponse(302, "", headers))
+    assert "SplxlOBeZQQYbYS6WxSbIA" not in response.headers[0][1]
+    assert response.headers[0][1].endswith("&state=x")
+
+
+@pytest.mark.parametrize("count", [60, 300])
+def test_all_of_many_tokens(count):
+    """However many tokens an answer has, none is left."""
+    tokens = [strong(number) for number in range(count)]
+    _, response = scrubbed(
+        response=RecordedResponse(200, "", (), json.dumps([{"token": each} for each in tokens]).encode())
+    )
+    assert not [token for token in tokens if token in response.body.decode()]
 
 
 def test_values_with_another_use_stay():
@@ -292,7 +339,7 @@ def test_hostile_text(piece):
     for message in (RecordedResponse(200, "", (), body), RecordedResponse(200, "", headers, body)):
         learned(message, body)
     learned(RecordedResponse(200, "", (("Set-Cookie", text), ("X-A", text)), b""), b"")
-    weak = WeakCredentials(KnownSecrets(), lambda _: False)
+    weak = WeakCredentials(lambda kind, _: f"<{kind}>", lambda _: False)
     weak.body("", body)
     weak.uri(f"{URL}?{text}")
     one = Scrubber(KnownSecrets(), rules=tk.Rules(names=("pin",)))

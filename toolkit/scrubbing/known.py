@@ -40,10 +40,6 @@ class KnownSecrets:
     placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise one request would be answered with the recording of
     another. A secret that is added here gets its placeholder at once, any other when it is first met. What messages
     name, and the stand-ins of personal data, belong to this object alone.
-
-    Attributes:
-        whole: short values that requests used as credentials, with their placeholders. They are replaced where nothing
-            else stands beside them.
     """
 
     def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:
@@ -52,7 +48,6 @@ class KnownSecrets:
         self._counts: dict[str, int] = {}
         self._stand_ins = Searcher()
         self._named = Searcher(in_codes=False)
-        self.whole: dict[str, str] = {}
         self.add_all(secrets)
 
     def add(self, kind: str, secret: Secret) -> None:
@@ -85,27 +80,23 @@ class KnownSecrets:
                     self._placeholders.setdefault(secret, stand_in)
                     self._stand_ins.add(secret)
 
-    def note(self, everywhere: Iterable[tuple[str, Secret]], whole: Iterable[tuple[str, Secret]] = ()) -> None:
-        """Note values that a message names as credentials; the latest are looked for in this recording from now on.
+    def note(self, named: Iterable[tuple[str, Secret]]) -> None:
+        """Note kind and value of what a message names as credentials.
 
-        Args:
-            everywhere: values to replace wherever they stand as plain, percent-encoded or JSON text.
-            whole: short values to replace only where nothing else stands beside them.
+        From now on it is replaced wherever it stands as plain, percent-encoded or JSON text in this recording: all that
+        the last message named, and of the messages before it the latest.
         """
         with self._lock:
-            for kind, secret in list(everywhere)[-_MOST_NAMED:]:
-                if is_secret(secret) and secret not in REGISTER:
-                    self.placeholder(kind, secret)
-                    self._named.add(secret)
-            if len(self._named.secrets) > 2 * _MOST_NAMED:
+            named = [(kind, secret) for kind, secret in named if is_secret(secret) and secret not in REGISTER]
+            for kind, secret in named:
+                self.placeholder(kind, secret)
+                self._named.add(secret)
+            most = max(_MOST_NAMED, len(named))
+            if len(self._named.secrets) > 2 * most:
                 latest = Searcher(in_codes=False)
-                for secret in list(self._named.secrets)[-_MOST_NAMED:]:
+                for secret in list(self._named.secrets)[-most:]:
                     latest.add(secret)
                 self._named = latest
-            for kind, secret in whole:
-                self.whole.setdefault(secret.reveal(), self.placeholder(kind, secret))
-            while len(self.whole) > _MOST_NAMED:
-                del self.whole[next(iter(self.whole))]
 
     def placeholder(self, kind: str, secret: Secret) -> str:
         """Return the placeholder or stand-in of a value; one that has none yet gets the next of its kind."""
@@ -213,8 +204,6 @@ class KnownSecrets:
     def __len__(self) -> int:
         """Return the number of values that have a placeholder or stand-in so far."""
         return len(self._placeholders)
-
-    placeholder_in_place = placeholder  # TEMPORARY
 
     def __repr__(self) -> str:
         return f"<KnownSecrets: {len(self)}>"

@@ -16,11 +16,11 @@ from toolkit.core.errors import SecretLeak
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.content_encodings import decompress_body
+from toolkit.scrubbing.finding.find import Found, find
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.symbolic_addresses import SymbolicAddresses
-from toolkit.scrubbing.temporary_find import Found, find
 
 if TYPE_CHECKING:
     from toolkit.scrubbing.rules.applying import AppliedRules
@@ -196,10 +196,9 @@ class Scrubber:
             body,
             placeholder=self._placeholder,
             has_rule=self._has_rule,
-            whole=self.known.whole,
             request=request,
         )
-        self.known.note(found.everywhere, found.whole)
+        self.known.note(found.everywhere)
         return found
 
     def _request(self, request: RecordedRequest, body: bytes, found: Found) -> RecordedRequest:

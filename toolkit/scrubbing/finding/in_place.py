@@ -1,7 +1,8 @@
-"""Replace weak credentials in requests, in their places only: passwords that people type, and short or dummy keys.
+"""Replace credentials in their places, however weak they are: passwords that people type, and short or dummy keys.
 
-Such a value may be an ordinary word, so it is not searched for elsewhere. Distinct values get distinct placeholders;
-otherwise a request with one password would be answered with the recording of another.
+In requests that is every value under the name of a credential; in answers only what `finding` has listed, and values
+under names that can only be a credential's. Distinct values get distinct placeholders; otherwise a request with one
+password would be answered with the recording of another.
 """
 
 from __future__ import annotations
@@ -12,13 +13,20 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from toolkit.core.patterns import compiled
-from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.core.secret import SHORTEST_SECRET
+from toolkit.scrubbing import name_words
 from toolkit.scrubbing.finding.fields import Fields, NamedValue
 from toolkit.scrubbing.finding.walking import Walker
 from toolkit.scrubbing.grading import secret_kind
-from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.strength import Strength, grade
-from toolkit.scrubbing.vocabulary import Place, credential_kind, is_ordinary_header, is_placeholder, needs_strong_value
+from toolkit.scrubbing.vocabulary import (
+    Place,
+    credential_kind,
+    is_ordinary_header,
+    is_placeholder,
+    needs_strong_value,
+    normal_name,
+)
 
 _NOT_TEXT: Final = frozenset({"true", "false", "null", "none", "nil", "undefined"})
 _NUMBER: Final = re.compile(r"[-+]?[0-9]{1,20}+(?:\.[0-9]{1,20}+)?")
@@ -33,20 +41,24 @@ class WeakCredentials(Walker):
     """A walk over a request that replaces weak credentials. Strong ones are known, and are replaced as well.
 
     Args:
-        known: gives the placeholders.
+        placeholder: gives the placeholder of a value of a kind.
         has_rule: tells whether the user's rules name a field, which then decide what is written instead.
+
+    Attributes:
+        used: kind and text of each value that was replaced.
     """
 
-    def __init__(self, known: KnownSecrets, has_rule: Callable[[str], bool]) -> None:
-        self._known = known
+    def __init__(self, placeholder: Callable[[str, str], str], has_rule: Callable[[str], bool]) -> None:
+        self._placeholder = placeholder
         self._has_rule = has_rule
+        self.used: dict[str, str] = {}
 
     def named(self, name: str, place: Place, value: str) -> str | None:
         """Return a placeholder for the value of a field with the name of a credential."""
         kind = credential_kind(name, place)
         if kind is None or self._has_rule(name):
             return None
-        return self._known.placeholder_in_place(kind, Secret(value)) if _counts(name, kind, place, value) else None
+        return self._replaced(kind, value) if _counts(name, kind, place, value) else None
 
     def header(self, name: str, value: str) -> str:
         """Return `<HEADER>` for a value that looks random in a header of an unknown name."""
@@ -54,7 +66,7 @@ class WeakCredentials(Walker):
             return value
         if is_placeholder(value) or self._has_rule(name):
             return value
-        return self._known.placeholder_of(Secret(value)) or "<HEADER>"
+        return self._placeholder("HEADER", value)
 
     def text(self, text: str) -> str:
         """Return a text with placeholders for the values of fields with names of credentials."""
@@ -67,10 +79,14 @@ class WeakCredentials(Walker):
 
         pieces, done = [], 0
         for field in Fields(text).accepted(accepts):
-            placeholder = self._known.placeholder_in_place(field.kind, Secret(field.value))
+            placeholder = self._replaced(field.kind, field.value)
             pieces += [text[done : field.start], html.escape(placeholder) if is_markup else placeholder]
             done = field.end
         return "".join((*pieces, text[done:])) if pieces else text
+
+    def _replaced(self, kind: str, value: str) -> str:
+        self.used.setdefault(value, kind)
+        return self._placeholder(kind, value)
 
     def _accepts(self, text: str, field: NamedValue, *, is_json: bool) -> bool:
         if not _counts(field.name, field.kind, field.place, field.value):
@@ -79,29 +95,47 @@ class WeakCredentials(Walker):
         return before in ('"', ">", "[") or field.place is Place.QUERY or (not is_json and _is_line(text, field))
 
 
-class ManyCredentials(WeakCredentials):
-    """A walk over a body with very many credentials, which replaces them in their places.
+class AnsweredCredentials(WeakCredentials):
+    """A walk over the body of an answer that replaces credentials in their places.
 
     Args:
-        known: gives the placeholders.
-        has_rule: as for `WeakCredentials`.
-        listed: kind and text of each credential.
+        placeholder, has_rule: as for `WeakCredentials`.
+        listed: kind and text of each credential that was found in the body.
+        listed_only: replace nothing else, as in pages, and in answers with an error status, which talk about passwords.
     """
 
     def __init__(
-        self, known: KnownSecrets, has_rule: Callable[[str], bool], listed: Collection[tuple[str, str]]
+        self,
+        placeholder: Callable[[str, str], str],
+        has_rule: Callable[[str], bool],
+        *,
+        listed: Collection[tuple[str, str]],
+        listed_only: bool,
     ) -> None:
-        super().__init__(known, has_rule)
+        super().__init__(placeholder, has_rule)
         self._listed = listed
+        self._listed_only = listed_only
 
     def named(self, name: str, place: Place, value: str) -> str | None:
-        """Return a placeholder for a value that is listed."""
+        """Return a placeholder for the value of a field that is a credential."""
         kind = credential_kind(name, place)
-        is_listed = kind is not None and (kind, value) in self._listed and not self._has_rule(name)
-        return self._known.placeholder_in_place(kind or "", Secret(value)) if is_listed else None
+        if kind is None or self._has_rule(name):
+            return None
+        return self._replaced(kind, value) if self._is_credential(name, kind, value) else None
 
-    def _accepts(self, text: str, field: NamedValue, *, is_json: bool) -> bool:  # noqa: ARG002
-        return (field.kind, field.value) in self._listed
+    def _accepts(self, text: str, field: NamedValue, *, is_json: bool) -> bool:
+        if (field.kind, field.value) in self._listed:
+            return True
+        is_value = is_json or text[field.start - 1 : field.start] == ">"  # rather than a part of code or of a sentence
+        return is_value and self._is_credential(field.name, field.kind, field.value)
+
+    def _is_credential(self, name: str, kind: str, value: str) -> bool:
+        if (kind, value) in self._listed:
+            return True
+        if self._listed_only or is_placeholder(value) or not normal_name(name).endswith(name_words.CORE_ENDINGS):
+            return False
+        is_text = value.count(" ") > 1 or value.lower() in name_words.NO_VALUES or not normal_name(value)
+        return not is_text and not normal_name(name).endswith(normal_name(value))
 
 
 def _counts(name: str, kind: str, place: Place, value: str) -> bool:

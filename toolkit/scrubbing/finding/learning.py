@@ -26,9 +26,6 @@ from toolkit.scrubbing.grading import secret_kind
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse, header_value
 from toolkit.scrubbing.vocabulary import COOKIE, COOKIE_HEADERS, Place, credential_kind, is_placeholder
 
-# Each secret that is looked for everywhere costs a fraction of a millisecond, and some answers are long lists of tokens
-# or signatures. If a body has more than this, they are replaced in their places only.
-_MANY: Final = 256
 _MOST_FOUND: Final = 5_000  # that are looked for everywhere, because they cannot be replaced in their places
 _LEVELS: Final = 3  # of texts within texts, such as URLs in URLs
 _PERCENT_SIGNS: Final = ("%3D", "%3d", "%22", "%3A", "%3a", "%40")
@@ -42,12 +39,12 @@ class Learned(NamedTuple):
     """The credentials that were found in a message.
 
     Attributes:
-        secrets: kind and secret of each that is to be looked for everywhere.
-        in_place: kind and text of each that is to be replaced in its place only, because there are very many.
+        secrets: kind and secret of each.
+        in_body: kind and text of those that stand in fields of the body, without escapes.
     """
 
     secrets: list[tuple[str, Secret]]
-    in_place: frozenset[tuple[str, str]] = frozenset()
+    in_body: frozenset[tuple[str, str]] = frozenset()
 
 
 class Learner(Walker):
@@ -67,14 +64,12 @@ class Learner(Walker):
     def result(self) -> Learned:
         """Return the credentials that were found."""
         plain = [(kind, text) for kind, text in self._plain if text not in self._others]
-        is_many = len(plain) > _MANY
         pairs = [pair for pair, is_certain in self._found.items() if is_certain or pair[1] not in self._others]
-        pairs += [] if is_many else plain
         kinds: dict[str, str] = {}
-        for kind, text in pairs:
+        for kind, text in (*pairs, *plain):
             kinds.setdefault(text, kind)
         secrets = [(kind, Secret(text)) for text, kind in kinds.items()]
-        return Learned(secrets, frozenset(plain) if is_many else frozenset())
+        return Learned(secrets, frozenset(plain))
 
     def body(self, content_type: str, body: bytes) -> bytes:
         """Note the credentials in a decompressed body."""
