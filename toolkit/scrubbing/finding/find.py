@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from toolkit.core.patterns import compiled
 from toolkit.core.secret import Secret
@@ -29,6 +29,7 @@ from toolkit.scrubbing.vocabulary import (
 _LEAST_ERROR: Final = 400  # RFC 9110 section 15.5
 _TELLING: Final = 12  # characters; a shorter weak value that a request used may be a word
 _SCHEME: Final = r"(?i)(basic|bearer|token|dpop)[ ]+"
+_CODE: Final = r"(?<=[?&#]code=)(?!%3C)[^&#\s]{6,2000}+"
 _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and code
 
 
@@ -94,11 +95,16 @@ def find(
         elif isinstance(message, RecordedRequest):
             headers.append((name, _in_header(name, value, weak, has_rule)))
         else:
-            headers.append((name, weak.uri(value) if lower == "location" else value))
+            headers.append((name, _redirect(weak.uri(value), placeholder) if lower == "location" else value))
     if isinstance(message, RecordedRequest):
         used = {text: kind for text, kind in weak.used.items() if len(text) >= _TELLING and text not in strong}
         everywhere += [(kind, Secret(text)) for text, kind in used.items()]
     return Found(uri, tuple(headers), body, everywhere)
+
+
+def _redirect(address: str, placeholder: Callable[[str, str], str]) -> str:
+    """Return the address of a redirect without its authorization code (RFC 6749 section 4.1.2)."""
+    return compiled(_CODE).sub(lambda code: quote(placeholder("CODE", unquote(code[0])), safe=""), address)
 
 
 def _in_header(name: str, value: str, weak: WeakCredentials, has_rule: Callable[[str], bool]) -> str:
