@@ -66,6 +66,8 @@ class Scrubber:
         self._rules: AppliedRules | None = None
         self.recorded = b""
         self._used: tuple[Mapping[str, str], str] | None = None
+        # The last request that was looked up, and what it named: most requests are recorded next.
+        self._last_found: tuple[RecordedRequest | None, Found | None] = (None, None)
         self.use_addresses(addresses or {}, header_prefix)
         self.add_rules(rules)
 
@@ -191,14 +193,18 @@ class Scrubber:
             uri, headers, body = rules.apply(uri, message.headers, body, is_request=is_request, records=records)
             message = message._replace(headers=headers)
             message = message._replace(uri=uri) if isinstance(message, RecordedRequest) else message
-        found = find(
-            message,
-            body,
-            placeholder=self._placeholder,
-            has_rule=self._has_rule,
-            request=request,
-        )
-        self.known.note(found.everywhere)
+        last, found = self._last_found  # read at once, because another thread may replace it
+        if found is None or message != last or rules is not None:
+            found = find(
+                message,
+                body,
+                placeholder=self._placeholder,
+                has_rule=self._has_rule,
+                request=request,
+            )
+            self.known.note(found.everywhere)
+            if isinstance(message, RecordedRequest) and len(body) <= _LARGE:
+                self._last_found = message, found
         return found
 
     def _request(self, request: RecordedRequest, body: bytes, found: Found) -> RecordedRequest:
