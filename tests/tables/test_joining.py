@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import warnings
 
-import httpx
 import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolkit.core.errors import ServiceError, TabulationError
+from toolkit.core.errors import TabulationError
 from toolkit.tables import tabulate
 from toolkit.tables.joining import TableBuilder
 
@@ -25,10 +24,10 @@ pages = st.lists(st.lists(records, max_size=3), max_size=4)
 kinds = st.sampled_from(["float", "decimal", "text"])
 
 
-def table_of(pages, *, leading=lambda page: {}, **options):
+def table_of(pages, **options):
     """Return the table of these pages, joined one by one, as services send them."""
     builder = TableBuilder(**options)
-    counts = [builder.add(json.dumps(page).encode(), leading(page)) for page in pages]
+    counts = [builder.add(json.dumps(page).encode()) for page in pages]
     assert builder.count == sum(counts)
     return builder.finish()
 
@@ -68,30 +67,6 @@ def test_identities_of_the_records_around(pages):
     same(lambda: table_of(pages, records="lots"), lambda: tabulate(json.dumps(whole), records="lots"))
 
 
-@given(st.lists(st.lists(records, max_size=3), max_size=4), st.lists(scalars, min_size=4, max_size=4))
-def test_leading_columns(pages, cursors):
-    """A leading column stands first, as if each record began with it."""
-    led = iter(cursors)
-    whole = [{"page": cursor} | record for cursor, page in zip(cursors, pages, strict=False) for record in page]
-    same(lambda: table_of(pages, leading=lambda _: {"page": next(led)}), lambda: tabulate(json.dumps(whole)))
-
-
-def test_a_leading_column_does_not_take_a_name():
-    """A member that is called like the leading column keeps its name, on whichever page it comes."""
-    table = table_of([[{"cash": 1}], [{"key": "x", "cash": 2}]], leading=lambda page: {"key": len(page[0])})
-    assert list(table) == ["sweep_key", "cash", "key"]
-    assert table["sweep_key"].tolist() == [1, 2]
-
-
-def test_leading_columns_that_come_late():
-    """Rows without a leading value have a missing one."""
-    builder = TableBuilder()
-    builder.add([{"cash": 1}])
-    builder.add([{"cash": 2}], {"key": "007"})
-    builder.add([{"cash": 3}])
-    assert builder.finish()["key"].isna().tolist() == [True, False, True]
-
-
 @given(pages, records)
 def test_an_answer_that_cannot_be_added_leaves_no_trace(pages, record):
     """A failed answer adds no row and no column, and the next ones are added as before."""
@@ -110,66 +85,34 @@ def test_an_answer_that_cannot_be_added_leaves_no_trace(pages, record):
     same(make, lambda: tabulate([record for page in pages for record in page]))
 
 
-def test_an_error_answer_is_not_added():
-    """An answer with an error status is refused, as by `tabulate`."""
-    builder = TableBuilder()
-    with pytest.raises(ServiceError):
-        builder.add(httpx.Response(500, json=[{"a": 1}]))
-    assert (builder.count, builder.finish().shape) == (0, (0, 0))
-
-
 @given(pages, st.sampled_from([pa.string(), pa.float64(), pa.timestamp("us")]))
 @example([[{"id": None, "cash": 0}]], pa.timestamp("us"))
 def test_answers_with_a_schema(pages, kind):
-    """With a schema the table is that of `tabulate`, behind the leading columns."""
+    """With a schema the table is that of `tabulate`."""
     wanted = pa.schema([("cash", kind), ("later", pa.int64()), ("key", pa.string())])
 
-    def joined():
-        table = table_of(pages, leading=lambda page: {"key": "007"}, schema=wanted)
-        count = sum(map(len, pages))
-        leading = table.columns[:-3].tolist()
-        assert leading == (["sweep_key"] if count else [])
-        assert [table[name].tolist() for name in leading] == [["007"] * count][: len(leading)]
-        return table.drop(columns=leading)
-
-    same(joined, lambda: tabulate(json.dumps([record for page in pages for record in page]), schema=wanted))
+    same(
+        lambda: table_of(pages, schema=wanted),
+        lambda: tabulate(json.dumps([record for page in pages for record in page]), schema=wanted),
+    )
 
 
 @pytest.mark.parametrize("path", [None, "items"])
 def test_an_empty_page_without_its_list(path):
     """A page whose empty list was left out has no rows, the first one too; any other object has one."""
     pages = [
-        {"kind": "items", "nextPageToken": "a"},
-        {"kind": "items", "nextPageToken": "b", "items": [{"id": 1}, {"id": 2}]},
-        {"kind": "items"},
-        {"kind": "items", "items": None},
+        {"kind": "drive#fileList", "nextPageToken": "a"},
+        {"kind": "drive#fileList", "nextPageToken": "b", "items": [{"id": 1}, {"id": 2}]},
+        {"kind": "drive#fileList"},
+        {"kind": "drive#fileList", "items": None},
         {},
     ]
     builder = TableBuilder(records=path)
     assert [builder.add(page) for page in pages] == [0, 2, 0, 0, 0]
     assert builder.finish()["id"].tolist() == [1, 2]
-    assert [TableBuilder().add(record) for record in ({"kind": "items"}, {})] == [1, 1]
+    assert [TableBuilder().add(record) for record in ({"kind": "drive#fileList"}, {})] == [1, 1]
     if path is None:
         assert builder.add({"message": "late"}) == 1
     else:
         with pytest.raises(TabulationError):
             builder.add({"message": "late"})
-
-
-@pytest.mark.parametrize(
-    "around",
-    [
-        lambda records: {"data": {"items": records}, "next_page_token": "t"},
-        lambda records: {"data": {"list": {"edges": [{"node": record} for record in records], "pageInfo": {}}}},
-        lambda records: {"bars": {"ALFA": records}, "next_page_token": "t"},
-        lambda records: {
-            "hourly": {"time": [record["a"] for record in records], "a": [record["a"] for record in records]}
-        },
-    ],
-)
-def test_later_pages_with_their_records_in_objects(around):
-    """The list of a page may stand in an object inside it, on every page."""
-    builder = TableBuilder()
-    for number in range(3):
-        assert builder.add(around([{"a": number}, {"a": number}])) == 2
-    assert builder.finish()["a"].tolist() == [0, 0, 1, 1, 2, 2]

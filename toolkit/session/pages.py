@@ -16,7 +16,7 @@ from toolkit.core.ledger import source_of
 from toolkit.core.user_code import warn
 from toolkit.local.progress import Loop
 from toolkit.session.sending import transport_of
-from toolkit.tables.error_statuses import message_of, refuse_error_status
+from toolkit.transport.error_statuses import message_of, refuse_error_status
 from toolkit.transport.errors import as_toolkit_error
 from toolkit.transport.httpx2 import as_httpx_error, classes
 from toolkit.transport.next_page import IS_FOLLOWED, Cursor, NextPage, check_origin, next_page
@@ -217,7 +217,7 @@ class Walk:
             raise self._about_page(error) from None
         if self._counter is None:
             return True
-        from toolkit.tables.joining import rows_of
+        from toolkit.tables.tabulation import rows_of
 
         rows = rows_of(response)
         same = hash(repr(rows))

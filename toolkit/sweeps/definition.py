@@ -14,7 +14,7 @@ from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.sending import transport_of
 
 if TYPE_CHECKING:
-    from toolkit.tables.arrow_text import Numbers
+    from toolkit.tables.conversion import Numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from toolkit.sweeps.rows import batch_maker
 from toolkit.sweeps.running import Run
 from toolkit.sweeps.status import SweepProgress
 from toolkit.sweeps.storage import SweepPlace
-from toolkit.tables.error_statuses import message_of
+from toolkit.transport.error_statuses import message_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
 
+from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import as_html, printable
 from toolkit.core.html import badge, card, code
 from toolkit.core.words import REAL_ACCOUNT, count_text
@@ -63,12 +64,18 @@ class SweepResult:
         self._order = order
         self._reasons = Counter(failure.status for failure in folder.failures.values())
 
-    def table(self) -> pd.DataFrame:
+    def table(self, names: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return all rows of the folder, in the order of the keys in this sweep; rows of other keys come last.
 
         A folder that does not fit into memory is better read by Polars, DuckDB or Dask.
+
+        Args:
+            names: a table with a column of the keys, such as `session.accounts()` if they are ids. Its columns with
+                other names for the same things, such as account numbers, are put beside the keys.
         """
         table = self._job.folder().table(self._order)
+        if names is not None:
+            table = _with_names(table, names)
         table.attrs["source"] = f"{self._job.facts.environment}{self._real_text(' · ')} · {self._job.facts.source}"
         return table
 
@@ -80,9 +87,9 @@ class SweepResult:
         folder = self._job.folder()
         failures = [folder.failures.pop(key) for key in self._order if key in folder.failures]
         failures += folder.failures.values()
-        from toolkit.tables.display import UncutTable
+        from toolkit.tables.display import readable
 
-        return UncutTable(failures_frame(failures, folder.kind))
+        return readable(failures_frame(failures, folder.kind), cuts_text=False)
 
     def retry(self) -> SweepResult | Coroutine[Any, Any, SweepResult]:
         """Ask again for all keys that failed, and return the new result; with an asynchronous client, `await` it."""
@@ -131,3 +138,22 @@ def _shown(into: str) -> str:
     """Return the folder as displays show it: an absolute path is that of one machine, so its last name is enough."""
     path = Path(into)
     return path.name if path.is_absolute() else into
+
+
+def _with_names(table: pd.DataFrame, names: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a sweep with other names of their keys beside these.
+
+    Raises:
+        TabulationError: if no column has all keys, each in one row.
+    """
+    from toolkit.tables.records import is_key
+
+    keys = table.iloc[:, 0]
+    columns = [name for name in names.columns if isinstance(name, str) and is_key(name)]
+    own = next((name for name in columns if names[name].is_unique and keys.isin(names[name]).all()), None)
+    if own is None:
+        raise TabulationError("No column of names= has all keys of this sweep, each in one row.", about="names")
+    indexed = names.set_index(own)
+    for place, name in enumerate((name for name in columns if name != own and name not in table.columns), 1):
+        table.insert(place, name, keys.map(indexed[name]))
+    return table

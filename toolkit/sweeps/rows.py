@@ -138,8 +138,7 @@ class Batch:
     def _keyed(self, builder: TableBuilder, keys: list[Key], counts: list[int], kind: KeyKind) -> KeyedRows:
         import numpy as np
 
-        from toolkit.tables.fitting import fitted
-        from toolkit.tables.schema import arrow_table
+        from toolkit.tables.schema import arrow_table, fitted
 
         table = arrow_table(builder.finish())
         if self._schema is not None:
@@ -232,7 +231,7 @@ def with_columns(part: KeyedRows, target: pa.Schema, key_column: str) -> KeyedRo
     """
     import pyarrow as pa
 
-    from toolkit.tables.fitting import MISFIT, cast_exactly
+    from toolkit.tables.conversion import MISFIT, Losses, converted
 
     table = part.table.rename_columns(
         [key_column if name == part.key_column else name for name in part.table.column_names]
@@ -243,7 +242,7 @@ def with_columns(part: KeyedRows, target: pa.Schema, key_column: str) -> KeyedRo
             columns.append(pa.chunked_array([pa.nulls(table.num_rows, field.type)]))
             continue
         try:
-            columns.append(cast_exactly(table[field.name], field.type))
+            columns.append(converted(table[field.name], field.type, Losses()))
         except MISFIT:
             if pa.types.is_string(field.type):
                 raise

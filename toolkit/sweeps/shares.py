@@ -27,7 +27,7 @@ from toolkit.sweeps.recorder import OutcomeRecorder
 from toolkit.sweeps.rows import batch_maker
 from toolkit.sweeps.running import Run
 from toolkit.sweeps.storage import Area, SweepPlace
-from toolkit.tables.error_statuses import message_of
+from toolkit.transport.error_statuses import message_of
 from toolkit.transport.next_page import Cursor
 
 _RUN: Final = "run"

@@ -20,7 +20,7 @@ from toolkit.transport.next_page import Cursor
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from toolkit.tables.arrow_text import Numbers
+    from toolkit.tables.conversion import Numbers
 
 _MOST_AT_ONCE: Final = 1_000  # each is a thread or a task
 
@@ -127,7 +127,7 @@ def sweep(
         ServiceError, Unreachable: if key after key fails, so that going on makes no sense.
         ToolkitError: if the session refuses or cannot send a request, as the client would raise it.
     """
-    from toolkit.tables.source import check_names
+    from toolkit.tables.tabulation import check_names
 
     check_names(records, key)
     if not hasattr(keys, "__iter__") or isinstance(keys, str | bytes):
@@ -163,7 +163,7 @@ def sweep(
 
 
 def _numbers(numbers: Any) -> Numbers:
-    from toolkit.tables.arrow_text import Numbers
+    from toolkit.tables.conversion import Numbers
 
     choices: tuple[Numbers, ...] = get_args(Numbers)
     return as_choice(numbers, choices, about="numbers")

@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
-from toolkit.tables.arrow_text import (
+from toolkit.tables.conversion import (
     DECIMAL_DIGITS,
-    INSTANT,
     INTEGER,
-    LOCAL_TIME,
+    MISFIT,
     NUMBER,
+    TIMES,
+    Losses,
     Numbers,
     all_match,
-    decimal_of,
-    exceeds_float,
-    has_nanoseconds,
-    instants_from,
-    local_times_from,
-    numbers_from,
+    first_misfit,
+    noted,
+    parsed_numbers,
     string_array,
     text_of,
+    texts_from,
     texts_of,
+    times_from,
     without_blanks,
 )
-from toolkit.tables.column_names import is_identifier, is_label
-from toolkit.tables.json_body import SHOWN, NumberText
+from toolkit.tables.records import SHOWN, NumberText, is_identifier, is_label
 
-_NAMES: Final = {bool: "a boolean", int: "an integer", float: "a number"}
+_PLAIN: Final = (pa.null(), pa.bool_(), pa.int64(), pa.float64(), pa.string())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Column:
     Attributes:
         name: name in the table.
         key: last key of its path, which says whether it holds identifiers.
-        data: an Arrow array of null, bool, int64, double or string; a list if the types are mixed.
+        data: an Arrow array; a list if the types are mixed.
         is_number_text: True if the strings are JSON numbers as the service wrote them.
     """
 
@@ -54,67 +55,48 @@ class Column:
     data: Any
     is_number_text: bool = False
 
-    def text(self) -> Any:
-        """Return the values as an Arrow array of strings, as JSON writes them, but without quotes."""
-        if isinstance(self.data, list):
-            return texts_of(self.data)
-        if pa.types.is_floating(self.data.type):
-            # Arrow writes 1.0 as 1.
-            return texts_of(self.data.to_pylist())
-        return self.data.cast(pa.string())
+    def values(self) -> Any:
+        """Return the values as an Arrow array; those of mixed types as text."""
+        return texts_of(self.data) if isinstance(self.data, list) else self.data
 
     def type_at(self, row: int) -> str:
-        """Return the type of the JSON value in this row, for an error."""
-        value = self.data[row]
-        value = value if isinstance(self.data, list) else value.as_py()
+        """Return the type of the value in this row, for an error."""
+        value = self.data[row] if isinstance(self.data, list) else self.data[row].as_py()
         if value is None:
             return "a missing value"
-        if self.is_number_text:
-            return "a number"
-        return _NAMES.get(type(value), "text")
-
-    def __getitem__(self, rows: slice) -> Column:
-        return replace(self, data=self.data[rows])
+        names = {bool: "a boolean", int: "an integer", float: "a number", NumberText: "a number", str: "text"}
+        return "a number" if self.is_number_text else names.get(type(value), str(self.values().type))
 
 
-@dataclass(slots=True)
-class Losses:
-    """Names of columns that do not hold every digit of the JSON.
-
-    Attributes:
-        digits: columns of float64 with numbers of more than `FLOAT_DIGITS` significant digits.
-        nanoseconds: columns of times that had digits beyond the microsecond.
-    """
-
-    digits: list[str] = field(default_factory=list)
-    nanoseconds: list[str] = field(default_factory=list)
-
-
-def column_of(name: str, key: str, values: Sequence[Any]) -> Column:
+def column_of(name: str, key: str, values: Sequence[Any], *, numbers_are_text: bool = False) -> Column:
     """Return the column of JSON values, with None for null.
 
     Raises:
         TabulationError: if a value is not JSON, such as NaN.
     """
+    try:
+        array = pa.array(values)
+        is_plain = array.type in _PLAIN and not (numbers_are_text and pa.types.is_string(array.type))
+        if pa.types.is_floating(array.type):  # Arrow makes 1.0 of a boolean between floats
+            is_plain = pc.all(pc.is_finite(array)).as_py() is not False and bool not in set(map(type, values))
+        if is_plain:
+            return Column(name, key, array)
+    except (*MISFIT, pa.ArrowException):
+        pass  # values of several types, or a number that would change; as text it keeps its digits
     kinds = {_kind(name, kind) for kind in set(map(type, values)) - {type(None)}}
-    if not kinds:
-        return Column(name, key, pa.nulls(len(values)))
-    if not kinds.isdisjoint({float, Decimal}):
-        _refuse_infinite(name, values)
-    if kinds == {bool}:
-        return Column(name, key, pa.array(values, pa.bool_()))
     if kinds == {str}:
         return Column(name, key, string_array(values))
-    if kinds <= {int, float}:
-        return _column_of_numbers(name, key, values, are_integers=kinds == {int})
+    for row, value in enumerate(values):
+        if isinstance(value, (float, Decimal)) and not math.isfinite(value):
+            raise _unfit(name, row, "a number that fits float64, found NaN, an infinity or a larger number")
     if kinds <= {int, float, NumberText, Decimal}:
         return Column(name, key, texts_of(values), is_number_text=True)
-    if bool not in kinds and all(value is None or re.fullmatch(NUMBER, text_of(value)) for value in values):
+    if bool not in kinds and all(value in (None, "") or re.fullmatch(NUMBER, text_of(value)) for value in values):
         return Column(name, key, texts_of(values))
     return Column(name, key, list(values))
 
 
-def with_inferred_type(column: Column, numbers: Numbers, losses: Losses) -> Any:
+def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
     """Return the values with the type inferred from them and from the column's name, and note losses.
 
     Returns:
@@ -125,32 +107,18 @@ def with_inferred_type(column: Column, numbers: Numbers, losses: Losses) -> Any:
     """
     values = column.data
     if isinstance(values, list):
-        objects = _objects(column, numbers)
-        is_text = all(value is None or isinstance(value, str) for value in objects)
-        return string_array(objects) if is_text else objects
-    if column.is_number_text:
-        return _from_number_text(column, numbers, losses)
+        objects = [_object(value, numbers, column.name, row) for row, value in enumerate(values)]
+        return string_array(objects) if all(value is None or isinstance(value, str) for value in objects) else objects
+    if pa.types.is_floating(values.type) or column.is_number_text:
+        texts = texts_from(values) if numbers != "float" else values.cast(pa.string())
+        if numbers == "text":
+            return texts
+        if numbers == "float" and pa.types.is_floating(values.type):
+            return noted(values, texts, losses.digits, column.name)
+        return _numbers_of(column, texts, numbers, losses)
     if pa.types.is_string(values.type):
-        return _from_text(column, numbers, losses)
-    if numbers == "text" and not pa.types.is_boolean(values.type):
-        return column.text()
-    if not pa.types.is_floating(values.type):
-        return values
-    if numbers == "decimal":
-        return _from_number_text(replace(column, data=column.text(), is_number_text=True), numbers, losses)
-    if exceeds_float(values.cast(pa.string())):
-        losses.digits.append(column.name)
-    return values
-
-
-def inferred_type(column: Column, numbers: Numbers) -> Any:
-    """Return the Arrow type that would be inferred; text for mixed types.
-
-    Raises:
-        TabulationError: as for `with_inferred_type`.
-    """
-    values = with_inferred_type(column, numbers, Losses())
-    return pa.string() if isinstance(values, list) else values.type
+        return values if is_identifier(column.key) else _from_text(column, without_blanks(values), numbers, losses)
+    return texts_from(values) if numbers == "text" and pa.types.is_integer(values.type) else values
 
 
 def _kind(name: str, kind: type) -> type:
@@ -163,111 +131,55 @@ def _kind(name: str, kind: type) -> type:
     )
 
 
-def _refuse_infinite(name: str, values: Sequence[Any]) -> None:
-    for row, value in enumerate(values):
-        if isinstance(value, (float, Decimal)) and not math.isfinite(value):
-            raise TabulationError(
-                f"Column {excerpt(name, SHOWN)!r}, row {row}: "
-                "expected a number that fits float64, found NaN, an infinity or a larger number.",
-                "numbers='decimal' and numbers='text' keep larger numbers; a missing number is null.",
-                about="numbers",
-            )
-
-
-def _column_of_numbers(name: str, key: str, values: Sequence[Any], *, are_integers: bool) -> Column:
+def _numbers_of(column: Column, texts: Any, numbers: Numbers, losses: Losses) -> Any:
+    """Return JSON numbers as int64, double or decimal128; identifiers that are longer integers stay text."""
     try:
-        if are_integers:
-            return Column(name, key, pa.array(values, pa.int64()))
-        floats = [None if value is None else float(value) for value in values]
-        # An integer between floats keeps its digits, in case a dtype is requested.
-        if all(number == value for number, value in zip(floats, values, strict=True)):
-            return Column(name, key, pa.array(floats, pa.float64()))
-    except (OverflowError, pa.ArrowInvalid):
-        pass
-    return Column(name, key, texts_of(values), is_number_text=True)
-
-
-def _from_number_text(column: Column, numbers: Numbers, losses: Losses) -> Any:
-    texts = column.data
-    if numbers == "text":
+        values = parsed_numbers(texts, numbers)
+    except MISFIT:
+        values = None
+    if (
+        (values is None or not pa.types.is_integer(values.type))
+        and is_identifier(column.key)
+        and all_match(texts, INTEGER)
+    ):
         return texts
-    values = numbers_from(texts, numbers)
-    if values is None or not pa.types.is_int64(values.type):
-        if is_identifier(column.key) and all_match(texts, INTEGER):
-            return texts
-        if numbers == "float" and exceeds_float(texts):
-            losses.digits.append(column.name)
     if values is None:
-        raise _too_large(column, numbers)
-    return values
+        row = first_misfit(len(texts), lambda part: parsed_numbers(texts[part], numbers))
+        kind = f"decimal128 ({DECIMAL_DIGITS} digits before and after the point)" if numbers == "decimal" else "float64"
+        raise _unfit(column.name, row, f"numbers that fit {kind}, found longer ones")
+    return noted(values, texts, losses.digits, column.name)
 
 
-def _from_text(column: Column, numbers: Numbers, losses: Losses) -> Any:
-    texts = column.data
-    if is_identifier(column.key):
-        return texts
-    if numbers != "text" and all_match(texts, NUMBER) and not is_label(column.key):
-        values = numbers_from(texts, numbers)
-        if values is not None and pa.types.is_floating(values.type) and exceeds_float(texts):
-            losses.digits.append(column.name)
-    else:
-        values = _times(without_blanks(texts))
-        if values is not None and has_nanoseconds(texts):
-            losses.nanoseconds.append(column.name)
-    return texts if values is None else values
+def _from_text(column: Column, texts: Any, numbers: Numbers, losses: Losses) -> Any:
+    """Return text as numbers, instants or local times if all of it reads as such, else as it is."""
+    try:
+        if numbers != "text" and not is_label(column.key) and all_match(texts, NUMBER):
+            return noted(parsed_numbers(texts, numbers), texts, losses.digits, column.name)
+        kind = next((kind for kind, pattern in TIMES.items() if all_match(texts, pattern)), None)
+        return column.data if kind is None else times_from(texts, kind, losses, column.name)
+    except MISFIT:
+        return column.data
 
 
-def _times(texts: Any) -> Any | None:
-    if all_match(texts, LOCAL_TIME):
-        return local_times_from(texts)
-    return instants_from(texts) if all_match(texts, INSTANT) else None
-
-
-def _objects(column: Column, numbers: Numbers) -> list[Any]:
-    """Return the values of a column of mixed types."""
-    objects = []
-    for row, value in enumerate(column.data):
-        try:
-            objects.append(_object(value, numbers))
-        except ValueError:
-            raise TabulationError(
-                f"Column {excerpt(column.name, SHOWN)!r}, row {row}: a number has too many digits.",
-                "numbers='text' keeps it as it is.",
-                about="numbers",
-            ) from None
-    return objects
-
-
-def _object(value: Any, numbers: Numbers) -> Any:
-    """Return one value of a column of mixed types.
-
-    Raises:
-        ValueError: if a number has more digits than Python shows, or too large an exponent.
-    """
-    if value is None or type(value) in (bool, str):
+def _object(value: Any, numbers: Numbers, name: str, row: int) -> Any:
+    """Return one value of a column of mixed types: a number as `numbers` says, anything else as it is."""
+    if value is None or isinstance(value, bool) or type(value) is str:
         return value
     text = text_of(value)
-    if numbers == "text" or not isinstance(value, (NumberText, int, float, Decimal)):
+    if numbers == "text" or (isinstance(value, str) and not isinstance(value, NumberText)):
         return text
-    if not isinstance(value, NumberText):
-        return value if numbers == "float" or isinstance(value, int) else Decimal(text)
-    if re.fullmatch(INTEGER, text):
-        # int(text) refuses more than 4,300 digits; an integer made from a Decimal could not be shown.
-        return int(text)
-    number = decimal_of(text)
-    if number is None:
-        raise ValueError
-    return number if numbers == "decimal" or not math.isfinite(float(number)) else float(text)
+    try:
+        number = json.loads(text, parse_float=Decimal if numbers == "decimal" else float)
+        if math.isfinite(number):
+            return number
+    except (ValueError, InvalidOperation):
+        pass
+    raise _unfit(name, row, "a number, found one with too many digits")
 
 
-def _too_large(column: Column, numbers: Numbers) -> TabulationError:
-    texts = column.data
-    rows = (row for row in range(len(texts)) if texts[row].is_valid)
-    row = next((row for row in rows if numbers_from(texts.slice(row, 1), numbers) is None), None)
-    place = f"Column {excerpt(column.name, SHOWN)!r}" + ("" if row is None else f", row {row}")
-    kind = f"decimal128 ({DECIMAL_DIGITS} digits before and after the point)" if numbers == "decimal" else "float64"
+def _unfit(name: str, row: int, problem: str) -> TabulationError:
     return TabulationError(
-        f"{place}: expected numbers that fit {kind}, found longer ones.",
-        "numbers='text', or a dtype of text for this column, keeps any number.",
+        f"Column {excerpt(name, SHOWN)!r}, row {row}: expected {problem}.",
+        "numbers='text', or a dtype of text for this column, keeps any number; a missing number is null.",
         about="numbers",
     )

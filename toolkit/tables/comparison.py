@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from decimal import Decimal
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from decimal import Decimal, localcontext
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
-from toolkit.tables.column_names import is_key
-from toolkit.tables.differences import CHANGED, ONLY_LEFT, ONLY_RIGHT, OWN_COLUMNS, CellDifference, table_of_differences
-from toolkit.tables.display import is_missing
+from toolkit.core.words import count_text
+from toolkit.tables.display import is_missing, readable
+from toolkit.tables.records import is_key
+from toolkit.tables.schema import frame_of
 
 # Tried in this order before the names of other identifiers.
 _USUAL_KEYS: Final = ("id", "account_id", "account_number", "number", "uuid", "account")
-
+# Columns of the result beside those of the key, and the columns of row numbers while tables are merged.
+_OWN_COLUMNS: Final = ("kind", "column", "left", "right", "change")
+_ROWS: Final = ("left row", "right row")
 _LISTS: Final = (list, tuple, np.ndarray)  # lists come back from Parquet as arrays
-_NESTED: Final = (*_LISTS, dict)
-_BOOLEANS: Final = (bool, np.bool_)
+_NUMBERS: Final = frozenset({int, float, Decimal})
+_DIGITS: Final = 100  # of a difference; doubles that are written out, and decimal128, have fewer
 
 
 def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] | None = None) -> pd.DataFrame:
@@ -78,34 +82,33 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     if on is None and not has_usual_key and None not in levels and levels == list(right.index.names):
         on = levels
     left, right = _with_index_names(left, "left"), _with_index_names(right, "right")
-    if not left.columns.size and not right.columns.size:
-        return _result([], left, right, [], matched=0)
-    left, right = _or_empty(left, right), _or_empty(right, left)
+    if left.shape == right.shape == (0, 0):
+        return readable(pd.DataFrame(columns=[*_OWN_COLUMNS]), "0 rows equal")
+    left = left if left.shape != (0, 0) else right.iloc[:0]
+    right = right if right.shape != (0, 0) else left.iloc[:0]
     key = _key(left, right, on)
-    left_rows, right_rows = _rows_by_key(left, key, "left"), _rows_by_key(right, key, "right")
-    _check_kinds(left, right, key)
-    pairs = [(row, right_rows[name]) for name, row in left_rows.items() if name in right_rows]
-    if left_rows and right_rows and not pairs:
+    pairs = _matched(left, right, key)
+    matched = pairs.dropna()
+    if len(left) and len(right) and matched.empty:
         raise TabulationError(
             f"The tables have no {_list(key)} in common, so no row can be compared.",
             "Are they of the same accounts? Choose another key with on=, or list the rows with pandas.concat.",
             about="on",
         )
-    cells = _differing_cells(left, right, key, pairs)
-    differences: list[CellDifference] = []
-    for name, row in left_rows.items():
-        if name in right_rows:
-            differences += [CellDifference(name, CHANGED, *cell) for cell in cells.get(row, ())]
-        else:
-            differences.append(CellDifference(name, ONLY_LEFT))
-    differences += [CellDifference(name, ONLY_RIGHT) for name in right_rows if name not in left_rows]
-    return _result(differences, left, right, key, matched=len(pairs))
+    columns = [*left.columns, *(name for name in right.columns if name not in left.columns)]
+    parts = [_differing(left, right, name, matched) for name in columns if name not in key]
+    for absent, kind in ((_ROWS[1], "only left"), (_ROWS[0], "only right")):
+        alone = pairs[pairs[absent].isna()]
+        parts.append(alone.assign(kind=kind, column=None, left=None, right=None))
+    found = pd.concat([part.astype(object) for part in parts])
+    found = found.sort_values(list(_ROWS), kind="stable", na_position="last", key=lambda rows: rows.astype("Int64"))
+    return _result(found, left, right, key, len(matched))
 
 
 def _with_index_names(table: pd.DataFrame, side: str) -> pd.DataFrame:
     """Return the table with the named levels of its index as columns."""
     levels = [name for name in table.index.names if name is not None and name not in table.columns]
-    table = table.reset_index(level=levels) if levels else table
+    table = pd.DataFrame(table.reset_index(level=levels) if levels else table)
     if not table.columns.is_unique:
         raise TabulationError(
             f"The {side} table has several columns of the same name.", "Rename them before comparing.", about=side
@@ -113,161 +116,103 @@ def _with_index_names(table: pd.DataFrame, side: str) -> pd.DataFrame:
     return table
 
 
-def _or_empty(table: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    """Return the table, or if it has neither rows nor columns, the other table without its rows."""
-    return table if table.shape != (0, 0) else other.iloc[:0]
-
-
-def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None) -> list[str]:
+def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None) -> list[Any]:
     shared = [name for name in left.columns if name in right.columns]
-    if on is not None and not isinstance(on, Iterable):
+    if on is None:
+        ids = [name for name in shared if isinstance(name, str) and is_key(name.rsplit(".", 1)[-1])]
+        key = [name for name in _USUAL_KEYS if name in shared][:1] or ids
+        if len(key) == 1:
+            return key
+        what = f"Several columns might be the key: {_list(ids)}." if ids else "No column looks like a key."
+        raise TabulationError(what, f"Choose a key with on=; both tables have: {_list(shared)}.", about="on")
+    if not isinstance(on, Iterable):
         raise TabulationError(
             "on must be the name of a column, or a list of names.", f"Both tables have: {_list(shared)}.", about="on"
         )
-    if on is None:
-        return [_default_key(shared)]
     key = [on] if isinstance(on, str) else list(on)
     for name in key:
         if name not in shared:
             raise TabulationError(
                 f"Column {excerpt(str(name))!r} is not in both tables.", f"Both have: {_list(shared)}.", about="on"
             )
-        if name in OWN_COLUMNS:
-            raise TabulationError(
-                f"A key called {name!r} would clash with a column of the result.", "Rename it.", about="on"
-            )
-    if not key or len(set(key)) != len(key):
+    if not key or len(set(key)) != len(key) or not set(_OWN_COLUMNS).isdisjoint(key):
         raise TabulationError(
-            "The key must name at least one column, and each column only once.",
+            "The key must name at least one column, each only once, and none that is called like one of the result.",
             'For example on="account_number".',
             about="on",
         )
     return key
 
 
-def _default_key(shared: Sequence[Any]) -> str:
-    for name in _USUAL_KEYS:
-        if name in shared:
-            return name
-    keys = [name for name in shared if isinstance(name, str) and is_key(name.rsplit(".", 1)[-1])]
-    if len(keys) != 1:
-        what = f"Several columns might be the key: {_list(keys)}." if keys else "No column looks like a key."
-        raise TabulationError(what, f"Choose a key with on=; both tables have: {_list(shared)}.", about="on")
-    return keys[0]
-
-
 def _list(names: Sequence[Any]) -> str:
-    shown = ", ".join(repr(excerpt(str(name), 40)) for name in names[:20])
-    return shown or "no column"
+    return ", ".join(repr(excerpt(str(name), 40)) for name in names[:20]) or "no column"
 
 
-def _rows_by_key(table: pd.DataFrame, key: list[str], side: str) -> dict[tuple[Any, ...], int]:
-    """Return the position of the row of each key."""
-    keys = table[key]
-    names = list(zip(*(keys[column].tolist() for column in key), strict=True))
-    try:
-        rows_by_key = {name: row for row, name in enumerate(names)}
-    except TypeError:
-        raise TabulationError(
-            f"The key {_list(key)} of the {side} table holds lists or objects.",
-            "Choose other columns with on=.",
-            about="on",
-        ) from None
-    for problem, is_affected in (("missing", keys.isna().any(axis=1)), ("repeated", keys.duplicated())):
-        if is_affected.any():
-            row = int(np.argmax(is_affected.to_numpy()))
+def _matched(left: pd.DataFrame, right: pd.DataFrame, key: list[Any]) -> pd.DataFrame:
+    """Return the numbers of the rows with the same key, missing for a row that is on one side only."""
+    sides = []
+    for table, side, row in ((left, "left", _ROWS[0]), (right, "right", _ROWS[1])):
+        keys = table[key].reset_index(drop=True)
+        if any(isinstance(value, (*_LISTS, dict)) for name in key for value in keys[name]):
             raise TabulationError(
-                f"The key {_list(key)} is {problem} in row {row} of the {side} table (rows count from 0).",
-                "Each row needs a unique key; choose other columns with on=.",
+                f"The key {_list(key)} of the {side} table holds lists or objects.",
+                "Choose other columns with on=.",
                 about="on",
             )
-    return rows_by_key
-
-
-def _check_kinds(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> None:
-    """Refuse keys that can never be equal, because every row would appear to be on one side only."""
+        for problem, is_affected in (("missing", keys.isna().any(axis=1)), ("repeated", keys.duplicated())):
+            if is_affected.any():
+                raise TabulationError(
+                    f"The key {_list(key)} is {problem} in row {int(is_affected.argmax())} of the {side} table "
+                    "(rows count from 0).",
+                    "Each row needs a unique key; choose other columns with on=.",
+                    about="on",
+                )
+        sides.append(keys.astype(object).assign(**{row: pd.RangeIndex(len(keys))}))
     for name in key:
-        if {_kind(left[name]), _kind(right[name])} == {"text", "numbers"}:
+        kinds = {pd.api.types.infer_dtype(side[name]) == "string" for side in sides if len(side)}
+        if len(kinds) > 1:
             raise TabulationError(
-                f"The key {excerpt(str(name))!r} is text in one table and numbers in the other.",
+                f"The key {excerpt(str(name))!r} is text in one table and not in the other.",
                 "Make it text in both tables: tabulate(..., dtypes={...: 'str'}).",
                 about="on",
             )
+    return sides[0].merge(sides[1], on=key, how="outer", sort=False)
 
 
-def _kind(values: pd.Series[Any]) -> str:
-    if values.empty:
-        return "empty"
-    inferred = pd.api.types.infer_dtype(values, skipna=True)
-    if inferred == "string":
-        return "text"
-    return "numbers" if inferred in ("integer", "floating", "mixed-integer-float", "decimal") else inferred
-
-
-def _differing_cells(
-    left: pd.DataFrame, right: pd.DataFrame, key: list[str], pairs: list[tuple[int, int]]
-) -> dict[int, list[tuple[Hashable, Any, Any]]]:
-    """Return the differing cells of each row as (column, left, right), by the position of the row in `left`."""
-    rows = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    cells: dict[int, list[tuple[Hashable, Any, Any]]] = {}
-    for column in [*left.columns, *(name for name in right.columns if name not in left.columns)]:
-        if column in key:
-            continue
-        left_cells, right_cells = _cells(left, column, rows[:, 0]), _cells(right, column, rows[:, 1])
-        for index in np.flatnonzero(_differ(left_cells, right_cells)):
-            cell = (column, _plain(left_cells.iloc[index]), _plain(right_cells.iloc[index]))
-            cells.setdefault(int(rows[index, 0]), []).append(cell)
-    return cells
-
-
-def _cells(table: pd.DataFrame, column: Hashable, rows: npt.NDArray[np.int64]) -> pd.Series[Any]:
-    if column not in table.columns:
-        return pd.Series([None] * len(rows), dtype=object)
-    return table[column].take(rows).reset_index(drop=True)
-
-
-def _differ(left: pd.Series[Any], right: pd.Series[Any]) -> npt.NDArray[np.bool_]:
-    if left.dtype != right.dtype or not _is_compared_by_pandas(left.dtype):
-        return np.array([not _same(a, b) for a, b in zip(left.tolist(), right.tolist(), strict=True)], dtype=bool)
-    left_missing, right_missing = left.isna().to_numpy(), right.isna().to_numpy()
-    unequal = (left != right).fillna(value=True).to_numpy(dtype=bool)
-    result: npt.NDArray[np.bool_] = (left_missing != right_missing) | (~(left_missing | right_missing) & unequal)
-    return result
-
-
-def _is_compared_by_pandas(dtype: Any) -> bool:
-    """Return True for numbers, texts and instants, which pandas compares as `_same` does, and all at once.
-
-    Arrow columns are compared cell by cell: they may hold lists, and NaN besides missing values.
-    """
-    if isinstance(dtype, pd.ArrowDtype) or pd.api.types.is_object_dtype(dtype):
-        return False
-    return isinstance(dtype, np.dtype | pd.StringDtype | pd.DatetimeTZDtype) or pd.api.types.is_numeric_dtype(dtype)
+def _differing(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells of a column that differ, with the numbers of their rows."""
+    sides = []
+    for table, row in ((left, _ROWS[0]), (right, _ROWS[1])):
+        values = table[column] if column in table.columns else pd.Series([None] * len(table), dtype=object)
+        sides.append(values.take(matched[row].astype("int64").to_numpy()).reset_index(drop=True))
+    mine, theirs = sides
+    is_plain = isinstance(mine.dtype, np.dtype | pd.StringDtype | pd.DatetimeTZDtype) and mine.dtype != object
+    if mine.dtype == theirs.dtype and is_plain:
+        differ = ((mine != theirs) & ~(mine.isna() & theirs.isna())).to_numpy(dtype=bool)
+    else:
+        differ = np.array([not _same(*pair) for pair in zip(mine.tolist(), theirs.tolist(), strict=True)], dtype=bool)
+    values = [[_plain(value) for value in side[differ].tolist()] for side in sides]
+    found = matched[differ].assign(kind="changed", column=column)
+    types = {_type(value) for side in values for value in side} - {type(None)}
+    for name, side in zip(("left", "right"), values, strict=True):
+        found[name] = pd.Series([_as_number(value, types) for value in side], dtype=object, index=found.index)
+    return found
 
 
 def _same(left: Any, right: Any) -> bool:
-    if isinstance(left, _NESTED) or isinstance(right, _NESTED):
-        return _same_inside(left, right)
-    if is_missing(left) or is_missing(right):
-        return is_missing(left) and is_missing(right)
-    if isinstance(left, _BOOLEANS) != isinstance(right, _BOOLEANS):
-        return False
-    if isinstance(left, float) and isinstance(right, Decimal):
-        return Decimal(repr(float(left))) == right
-    if isinstance(left, Decimal) and isinstance(right, float):
-        return left == Decimal(repr(float(right)))
-    try:
-        return bool(left == right)
-    except (TypeError, ValueError):
-        return False
-
-
-def _same_inside(left: Any, right: Any) -> bool:
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
     if isinstance(left, _LISTS) and isinstance(right, _LISTS):
         return len(left) == len(right) and all(map(_same, left, right))
-    return False
+    if isinstance(left, (*_LISTS, dict)) or isinstance(right, (*_LISTS, dict)):
+        return False
+    if is_missing(left) or is_missing(right):
+        return is_missing(left) and is_missing(right)
+    if isinstance(left, (bool, np.bool_)) != isinstance(right, (bool, np.bool_)):
+        return False
+    if {_type(left), _type(right)} == {float, Decimal}:
+        return Decimal(str(left)) == Decimal(str(right))
+    return bool(left == right)
 
 
 def _plain(value: Any) -> Any:
@@ -277,8 +222,64 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _result(
-    differences: list[CellDifference], left: pd.DataFrame, right: pd.DataFrame, key: list[str], *, matched: int
-) -> pd.DataFrame:
-    dtypes = [(name, left[name].dtype if left[name].dtype == right[name].dtype else object) for name in key]
-    return table_of_differences(differences, dtypes, matched)
+def _type(value: Any) -> type:
+    """Return int, float or Decimal for a number, and NoneType for a missing value."""
+    if isinstance(value, bool):
+        return bool
+    return next((kind for kind in (int, float, Decimal) if isinstance(value, kind)), type(value))
+
+
+def _as_number(value: Any, types: set[type]) -> Any:
+    """Return a number of a column as the type of all of them: a decimal, else a float, else an integer."""
+    if value is None or not types <= _NUMBERS:
+        return value
+    if Decimal in types:
+        return Decimal(str(value))
+    # Beyond 2**53 a float may not hold an integer.
+    return float(value) if float in types and abs(value) <= 2**53 else value
+
+
+def _result(found: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, key: list[Any], matched: int) -> pd.DataFrame:
+    """Return the table of differences, with a summary below it where it is shown."""
+    columns: dict[Any, Any] = {}
+    for name in key:
+        dtype = left[name].dtype if left[name].dtype == right[name].dtype else object
+        columns[name] = pd.Series(found[name].tolist(), dtype=dtype)
+    columns["kind"] = pd.Series(found["kind"].tolist(), dtype="str")
+    names = found["column"].tolist()
+    columns["column"] = pd.Series(names, dtype=object if any(isinstance(name, int) for name in names) else "str")
+    sides = [[_plain(value) for value in found[side].tolist()] for side in ("left", "right")]
+    both = _series([*sides[0], *sides[1]])
+    columns["left"] = both.iloc[: len(found)].reset_index(drop=True)
+    columns["right"] = both.iloc[len(found) :].reset_index(drop=True)
+    differences = [_change(*pair) for pair in zip(*sides, strict=True)]
+    types = {_type(change) for change in differences} - {type(None)}
+    changes = _series([_as_number(change, types) for change in differences])
+    columns["change"] = changes.astype("float64") if changes.dtype == object else changes
+    counts = found["kind"].value_counts()
+    changed = found.loc[found["kind"] == "changed", _ROWS[0]].nunique()
+    parts = [f"{count_text(changed, 'row')} changed in {count_text(counts['changed'], 'cell')}"] if changed else []
+    parts += [f"{count_text(counts[kind], 'row')} {kind}" for kind in ("only left", "only right") if kind in counts]
+    return readable(pd.DataFrame(columns), ", ".join([*parts, f"{count_text(matched - changed, 'row')} equal"]))
+
+
+def _change(left: Any, right: Any) -> Any:
+    """Return right minus left, exact in decimal digits; None unless both are numbers."""
+    types = {_type(left), _type(right)}
+    if not types <= _NUMBERS:
+        return None
+    with localcontext(prec=_DIGITS):
+        change = Decimal(str(right)) - Decimal(str(left))
+    if Decimal in types:
+        return change
+    return float(change) if float in types else int(change)
+
+
+def _series(values: list[Any]) -> pd.Series[Any]:
+    """Return values with the type that they share, or as objects."""
+    if len({_type(value) for value in values} - {type(None)}) == 1:
+        with suppress(pa.ArrowException, TypeError, OverflowError):
+            array = pa.array(values)
+            if not pa.types.is_nested(array.type):
+                return frame_of({"": array}, len(values))[""]
+    return pd.Series(values, dtype=object)

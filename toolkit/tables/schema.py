@@ -1,8 +1,8 @@
 """Schemas of tables: the columns and types that other pages of the same endpoint can be given.
 
-`schema` is the schema of one table, or the least schema that several tables fit; `arrow_table` gives a DataFrame those
-types. `widened` is the least schema that the rows of two schemas fit, ordered like this (each type fits those right of
-it):
+`schema` is the schema of one table, or the least schema that several tables fit; `as_schema` and `fitted` give columns
+and tables the types of a schema. `widened` is the least schema that the rows of two schemas fit, ordered like this
+(each type fits those right of it):
 
     null < bool                                          < string < string_view < large_string
     null < integers < int64 < double                     < string
@@ -16,25 +16,33 @@ A dictionary fits the type of its values. Any other two types fit only text toge
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
-from toolkit.tables.arrow_text import DECIMAL_DIGITS, string_array, text_of
-from toolkit.tables.flatten import json_text
-from toolkit.tables.json_body import SHOWN
-
-if TYPE_CHECKING:
-    import pandas as pd
+from toolkit.core.user_code import warn
+from toolkit.tables.columns import Column
+from toolkit.tables.conversion import (
+    DECIMAL_DIGITS,
+    MISFIT,
+    TEXTS,
+    Losses,
+    converted,
+    first_misfit,
+    is_text,
+    string_array,
+    text_of,
+)
+from toolkit.tables.records import SHOWN, json_text
 
 _UNITS: Final = ("s", "ms", "us", "ns")
-_TEXTS: Final = (pa.string(), pa.string_view(), pa.large_string())
-_ERRORS: Final = (pa.ArrowException, ValueError, TypeError, OverflowError, NotImplementedError)
+_ERRORS: Final = (*MISFIT, pa.ArrowException)
 
 
 def schema(table: Any) -> Any:
@@ -85,7 +93,9 @@ def arrow_table(table: Any) -> Any:
     if hasattr(table, "itertuples"):
         _check_names(list(table.columns))
         columns = [_from_series(name, table[name]) for name in table.columns]
-        return pa.table(columns, names=list(table.columns)) if columns else _without_columns(len(table))
+        return (
+            pa.table(columns, names=list(table.columns)) if columns else pa.table({"": pa.nulls(len(table))}).select([])
+        )
     if not isinstance(table, pa.Table):
         if not hasattr(table, "__arrow_c_stream__"):
             raise TabulationError(
@@ -94,7 +104,11 @@ def arrow_table(table: Any) -> Any:
                 about="schema",
             )
         table = pa.table(table)
-    return _without_views(table).replace_schema_metadata(None)
+    for position, field in enumerate(table.schema):
+        if pa.types.is_string_view(field.type):  # Arrow has no functions for them
+            plain = pa.field(field.name, pa.string(), field.nullable)
+            table = table.set_column(position, plain, table.column(position).cast(pa.string()))
+    return table.replace_schema_metadata(None)
 
 
 def widened(left: Any, right: Any) -> Any:
@@ -115,37 +129,153 @@ def widened(left: Any, right: Any) -> Any:
     return pa.schema(fields)
 
 
-def _without_views(table: Any) -> Any:
-    """Return the table with plain text for views of text, for which Arrow has no functions."""
-    for position, field in enumerate(table.schema):
-        if pa.types.is_string_view(field.type):
-            plain = pa.field(field.name, pa.string(), field.nullable)
-            table = table.set_column(position, plain, table.column(position).cast(pa.string()))
-    return table
+def as_schema(columns: Mapping[str, Column], count: int, wanted: Any, losses: Losses) -> dict[str, Any]:
+    """Return the columns of a schema as Arrow arrays, with missing values for those that are not there; note losses.
+
+    Raises:
+        TabulationError: if a value does not fit, or if none is there where the schema wants one.
+    """
+    unknown = [
+        repr(excerpt(name, 40)) for name, column in columns.items() if name not in wanted.names and _is_filled(column)
+    ]
+    if unknown:
+        more = ", ..." if len(unknown) > 20 else ""
+        warn(f"The schema does not have these fields, so they were left out: {', '.join(unknown[:20])}{more}")
+    return {field.name: _as_field(columns.get(field.name), count, field, losses) for field in wanted}
+
+
+def typed(column: Column, kind: Any, losses: Losses, *, dtype: Any = None) -> Any:
+    """Return a column as Arrow values of a type, which may be that of a requested dtype of pandas.
+
+    Raises:
+        TabulationError: if a value does not fit; names the first such row, the type and the type of the value.
+    """
+    values = column.values()
+    is_requested = dtype is not None
+    try:
+        return converted(values, kind, losses, column.name, is_requested=is_requested)
+    except MISFIT:
+        row = first_misfit(len(values), lambda part: converted(values[part], kind, Losses(), is_requested=is_requested))
+        raise misfit(column, row, dtype or kind, "dtypes" if is_requested else "schema") from None
+
+
+def misfit(column: Column, row: int, expected: Any, about: str) -> TabulationError:
+    """Return the error about a value that is not of the type expected by an argument."""
+    advice = (
+        "The column needs another type, such as one of text; tk.schema([table, another]) is a schema that both fit."
+    )
+    return TabulationError(
+        f"Column {excerpt(column.name, SHOWN)!r}, row {row}: expected {expected}, found {column.type_at(row)}.",
+        f"Rows count from 0. {advice}",
+        about=about,
+    )
+
+
+def _as_field(column: Column | None, count: int, field: Any, losses: Losses) -> Any:
+    """Return a column as the values of a field, which is absent or missing only if it is nullable."""
+    values = pa.nulls(count, field.type) if column is None else typed(column, field.type, losses)
+    if values.null_count and not field.nullable and not pa.types.is_null(field.type):
+        absent = column or Column(field.name, field.name, values)
+        raise misfit(absent, pc.index(pc.is_null(values), True).as_py(), field.type, "schema")
+    return values
+
+
+def fitted(table: Any, schema: Any) -> Any:
+    """Return an Arrow table with exactly the columns and types of a schema; absent columns get missing values.
+
+    Raises:
+        TabulationError: if the table has a column that is not in the schema, or a value that does not fit, or none
+            where the schema wants one; names column and row.
+    """
+    unknown = [name for name in table.column_names if name not in schema.names]
+    if unknown:
+        raise TabulationError(
+            f"Column {excerpt(unknown[0], SHOWN)!r} is not in the schema.",
+            "Add it, or leave the schema out.",
+            about="schema",
+        )
+    columns = {name: Column(name, name, table[name]) for name in table.column_names}
+    values = [_as_field(columns.get(field.name), table.num_rows, field, Losses()) for field in schema]
+    return pa.table(values, schema=schema) if values else table.select([])
+
+
+def wanted_schema(table: Any, requested: Mapping[str, Any]) -> Any | None:
+    """Return the schema that the argument of this name of `tabulate` stands for; None if it is None.
+
+    Raises:
+        TabulationError: if it has a column of a type that JSON has no values of, such as a list, or a column whose
+            dtype is requested, too.
+    """
+    wanted = None if table is None else schema(table)
+    for field in wanted or ():
+        name = excerpt(field.name, SHOWN)
+        if field.name in requested:
+            raise TabulationError(
+                f"Column {name!r} has a type in dtypes and in schema.", "Leave one of them out.", about="dtypes"
+            )
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_binary(kind):
+            raise TabulationError(
+                f"Column {name!r} cannot be of type {excerpt(str(field.type), SHOWN)}.",
+                "Nested values become JSON text: use pa.string().",
+                about="schema",
+            )
+    return wanted
+
+
+def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:
+    """Return a DataFrame of `count` rows, numbered from 0, with these columns in their order.
+
+    A column is an Arrow array, a Series, or a list of objects.
+    """
+    if not columns:
+        return pd.DataFrame(index=pd.RangeIndex(count), columns=pd.Index([], dtype="str"))
+    arrays = {name: values if _is_arrow(values) else pa.nulls(count) for name, values in columns.items()}
+    frame: pd.DataFrame = pa.table(arrays).to_pandas(types_mapper=_dtype_of)
+    for name, values in columns.items():
+        if not _is_arrow(values):
+            frame[name] = values if isinstance(values, pd.Series) else pd.Series(values, dtype=object)
+    return frame
+
+
+def _is_arrow(values: Any) -> bool:
+    return isinstance(values, (pa.Array, pa.ChunkedArray))
+
+
+def _dtype_of(kind: Any) -> Any:
+    """Return the dtype of an Arrow type, or None for the one that Arrow chooses, which is of the same type."""
+    if kind == pa.timestamp("us", "UTC"):
+        return pd.DatetimeTZDtype("us", "UTC")  # pandas and Arrow use different objects for UTC
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
+        return pd.BooleanDtype() if pa.types.is_boolean(kind) else pd.api.types.pandas_dtype(_masked(kind))
+    is_plain = is_text(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)
+    return None if is_plain or pa.types.is_timestamp(kind) or pa.types.is_dictionary(kind) else pd.ArrowDtype(kind)
+
+
+def _masked(kind: Any) -> str:
+    return str(kind).capitalize().replace("Ui", "UI")
+
+
+def _is_filled(column: Column) -> bool:
+    values = column.values()
+    return bool(values.null_count < len(values))
 
 
 def _least(tables: Sequence[Any]) -> Any:
     """Return the least schema that the rows of all tables fit, if empty texts may be missing."""
     plain = [table if isinstance(table, pa.Schema) else arrow_table(table) for table in tables]
     text = reduce(widened, map(schema, plain))
-    least = reduce(
-        widened, [schema(table) if isinstance(table, pa.Schema) else _without_blanks(table) for table in plain]
-    )
+    filled = [
+        table if isinstance(table, pa.Schema) else pa.schema(map(_filled, table.schema, table)) for table in plain
+    ]
+    least = reduce(widened, map(schema, filled))
     return pa.schema([text.field(field.name) if pa.types.is_null(field.type) else field for field in least])
 
 
-def _without_blanks(table: Any) -> Any:
-    """Return the schema of a table, with the type of null for text without a character."""
-    fields = schema(table)
-    for position, field in enumerate(fields):
-        if is_text(field.type) and not pc.any(pc.not_equal(table[field.name], "")).as_py():
-            fields = fields.set(position, pa.field(field.name, pa.null()))
-    return fields
-
-
-def is_text(kind: Any) -> bool:
-    """Return True for the types of text."""
-    return kind in _TEXTS
+def _filled(field: Any, values: Any) -> Any:
+    """Return the field of a column, with the type of null for text without a character."""
+    is_blank = is_text(field.type) and not pc.any(pc.not_equal(values, "")).as_py()
+    return pa.field(field.name, pa.null()) if is_blank else field
 
 
 def _wider(left: Any, right: Any) -> Any:
@@ -157,7 +287,7 @@ def _wider(left: Any, right: Any) -> Any:
     if pa.types.is_dictionary(left) or pa.types.is_dictionary(right):
         return _wider(*(kind.value_type if pa.types.is_dictionary(kind) else kind for kind in (left, right)))
     kind = _wider_number(left, right) or _wider_time(left, right)
-    return kind or max((kind for kind in (left, right) if is_text(kind)), key=_TEXTS.index, default=pa.string())
+    return kind or max((kind for kind in (left, right) if is_text(kind)), key=TEXTS.index, default=pa.string())
 
 
 def _wider_number(left: Any, right: Any) -> Any | None:
@@ -212,15 +342,10 @@ def _from_objects(series: pd.Series[Any]) -> Any:
             return array
     except (pa.ArrowException, UnicodeEncodeError, OverflowError):
         pass
-    return string_array(None if value is None else _text(value) for value in values)
-
-
-def _text(value: Any) -> str:
-    return json_text(value) if isinstance(value, (dict, list, tuple)) else text_of(value)
-
-
-def _without_columns(count: int) -> Any:
-    return pa.table({"": pa.nulls(count)}).select([])
+    return string_array(
+        None if value is None else json_text(value) if isinstance(value, (dict, list, tuple)) else text_of(value)
+        for value in values
+    )
 
 
 def _check_names(names: Sequence[Any]) -> None:

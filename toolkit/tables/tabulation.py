@@ -1,23 +1,20 @@
-"""The records of a JSON value as a table."""
+"""The records of a JSON value, or of many, as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-from pandas.api import types
 
-from toolkit.core.arguments import as_choice, as_mapping
-from toolkit.core.errors import ConfigurationError, TabulationError
-from toolkit.core.escaping import excerpt
+from toolkit.core.errors import ServiceError, TabulationError
+from toolkit.core.ledger import words_of
 from toolkit.core.user_code import warn
-from toolkit.tables.arrow_text import Numbers
-from toolkit.tables.frames import table_of
-from toolkit.tables.json_body import response_body
-from toolkit.tables.schema_columns import wanted_schema
-from toolkit.tables.source import RowSource
+from toolkit.tables.conversion import Numbers
+from toolkit.tables.joining import TableBuilder
+from toolkit.tables.records import body_of, is_response
+from toolkit.tables.rows import choose_rows, lists_in
+from toolkit.transport.next_page import IS_FOLLOWED, NextPage, next_page, url_of
 
 
 def tabulate(
@@ -38,26 +35,23 @@ def tabulate(
 
     Rows
         - A list gives a row for each member. An empty list gives a table without columns.
-        - An object around a list of records, at any depth, gives a row for each record:
-          `{"data": {"items": [...], "total": 9}}`. Paging, totals and other plain values beside the list are left out;
-          a symbol or another key, a name and a currency become the first columns. Of GraphQL's edges, the rows are
-          the nodes.
-        - Records under keys, `{"bars": {"ALFA": [...], "BRVO": [...]}}`, have their key in the first column.
-        - Arrays of equal length are columns in an object, `{"timestamp": [...], "equity": [...]}`, after the plain
-          values beside them. In a list, `[["2026-05-12", 1.5], ...]`, they are rows.
-        - Of several lists of records, the one called data, items, results or the like has the rows, or else the one
-          that is less deep; a warning names the others. If that does not decide, an error names all of them.
-        - An object with an id or number of its own is one row, unless it looks like a page. Its lists become JSON
-          text, and a warning says how to open them.
-        - `records` names another list by its dotted path. A list inside records, such as the `positions` of many
-          accounts, gives a row for each member of each list; its first columns are the keys of the records around it
-          (`id`, `account_number`, ...). Two keys called `id` become `<list>.id` or `parent.id`, and `<list>.<list>.id`
-          for a list inside a list of the same name.
+        - An object with one collection, and otherwise only members about paging, status or inclusion
+          (`next_page_token`, `total`, `links`, `meta`, `included`), gives the rows of the collection:
+          `{"accounts": [...], "next_page_token": null}`. A collection is a list of objects, or an object whose keys
+          are data, `{"ALFA": [...], "BRVO": [...]}`, which become the column `key`. If it is empty, there are no rows.
+        - Arrays of one length of which one holds times are columns, `{"timestamp": [...], "equity": [...]}`, after the
+          values beside them.
+        - An object with a single member that is an object is looked through: `{"data": {"user": {"repos": [...]}}}`.
+        - Any other object is one row with all its members. Its lists are JSON text, and a warning names them.
+        - `records` names a list by its dotted path, or an object of records or of lists, or of arrays of one length. A
+          list inside records, such as the `positions` of many accounts, gives a row for each member of each list; its
+          first columns are the keys of the records around it (`id`, `account_number`, ...). Two keys called `id`
+          become `<list>.id` or `parent.id`.
 
     Columns
-        They come in order of first appearance. A member of a nested object is named by its dotted path. Of equal names
-        the second gets ` (2)`, the third ` (3)` and so on. A list inside a record becomes JSON text. A record that is
-        not an object is in the column `value`.
+        They come in order of first appearance, those of a nested object together, and are named by their dotted paths.
+        Of equal names the second gets ` (2)`, the third ` (3)` and so on. A list inside a record becomes JSON text. A
+        record that is not an object is in the column `value`.
 
     Types
         Null and absent are both missing values.
@@ -70,21 +64,14 @@ def tabulate(
           Text stays text in a column with the name of a code, such as one that ends in id, number, code, symbol, zip,
           phone, version, prefix, hash or last4.
         - RFC 3339 instants are datetime64[us, UTC]. Dates (2026-05-12) and local times, whose instants are unknown
-          (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Beside them, empty text is
-          missing.
+          (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Empty text
+          beside numbers and times is missing.
         - Booleans are boolean, other text is str. Columns without any value, and of mixed types, are object.
 
         These types are inferred from one answer, so another page of the same list may give others. With `schema` the
         table has exactly the columns of the schema, in its order and with its types, and missing values where the
         answer has none. Fields that the schema lacks are left out with a warning. `tk.schema` makes the schema of a
         table and shows how to write pages as one dataset.
-
-    Files
-        Parquet keeps every type. Excel has no time zones, and treats text that begins with = as a formula:
-
-            table.to_parquet("table.parquet")
-            instants = table.select_dtypes("datetimetz").apply(lambda column: column.dt.tz_localize(None))
-            table.assign(**instants).to_excel("table.xlsx")
 
     Args:
         data: a response, JSON as bytes or text, a parsed value, or a table if `records` names its column; or pages:
@@ -109,57 +96,139 @@ def tabulate(
             both `dtypes` and `schema`.
         ValueError: if `numbers` is anything else.
     """
-    source = RowSource(data, records, key)
-    table = _table(source, numbers, {} if dtypes is None else dtypes, schema, hints_at_lists=True)
-    source.unread.warn()
+    _check_names(data, records, key)
+    builder = TableBuilder(numbers=numbers, records=records, key=key, schema=schema, dtypes=dtypes)
+    if isinstance(data, (list, tuple)) and len(data) == 1 and is_response(data[0]):
+        data = data[0]
+    unread = _UnreadPages()
+    pages = _pages_in(data)
+    if pages is None:
+        source = data.attrs.get("source") if isinstance(data, pd.DataFrame) else words_of(data)
+        unread.note(data)
+        builder.add(data)
+    else:
+        source = None
+        for number, page in enumerate(pages, 1):
+            source = source or words_of(page)
+            _add_page(builder, page, number)
+            unread.note(page)
+    table = _finished(builder, source)
+    unread.warn()
     return table
 
 
 def account_table(responses: Sequence[Any], *, is_one_account: bool) -> pd.DataFrame:
-    """Return the table of answers of accounts, as `tabulate` does, without hints at lists and at pages to come.
+    """Return the table of answers of accounts, as `tabulate` does, without a warning about pages to come.
 
     If the answer is one account, that is one row with all its fields, whatever lists and objects it holds.
     """
-    data: Any = responses
-    if is_one_account:
-        value = response_body(responses[0]).parse()
-        data = value if isinstance(value, list) else [value]
-    return _table(RowSource(data), "float", {}, None, hints_at_lists=False)
+    builder = TableBuilder()
+    if len(responses) == 1 or is_one_account:
+        builder.add(responses[0], is_one_row=is_one_account)
+    else:
+        for number, response in enumerate(responses, 1):
+            _add_page(builder, response, number)
+    return _finished(builder, words_of(responses[0]))
 
 
-def _table(
-    source: RowSource, numbers: Numbers, dtypes: Mapping[str, Any], schema: Any, *, hints_at_lists: bool
-) -> pd.DataFrame:
-    as_choice(numbers, get_args(Numbers), about="numbers")
-    dtypes = as_mapping(dtypes, about="dtypes", example='{"account_number": "str"}')
-    requested = {name: _dtype(name, dtype) for name, dtype in dtypes.items()}
-    wanted = wanted_schema(schema, requested)
-    exact = _names_of_exact(requested, wanted) if numbers == "float" else []
+def rows_of(response: Any) -> list[Any]:
+    """Return the records of an answer, or those of its only list; an empty list if there are none."""
     try:
-        columns, count = source.read(numbers, exact)
-    except RecursionError:
-        raise TabulationError("The value is nested too deeply.", "Tabulate a part of it.", about="data") from None
-    table = table_of(columns, count, numbers=numbers, requested=requested, schema=wanted)
-    if source.provenance is not None:
-        table.attrs["source"] = source.provenance
-    if source.hint and (hints_at_lists or not source.is_record):
-        warn(source.hint)
+        body = body_of(response)
+        value = response if body is None else body.parse()
+        rows = choose_rows(value).records
+        if len(rows) == 1 and rows[0] is value:
+            lists = list(lists_in(value)) if isinstance(value, dict) else []
+            return choose_rows(value, ".".join(lists[0])).records if len(lists) == 1 else []
+    except TabulationError:
+        return []
+    return rows
+
+
+def _finished(builder: TableBuilder, source: str | None) -> pd.DataFrame:
+    table = builder.finish()
+    if source is not None:
+        table.attrs["source"] = source
+    if builder.hint:
+        warn(builder.hint)
     return table
 
 
-def _dtype(name: str, dtype: Any) -> Any:
+class _UnreadPages:
+    """The pages that answers name and that are not among these answers."""
+
+    def __init__(self) -> None:
+        self._answers = 0
+        self._last: Any = None
+        self._read: set[str] = set()
+        self._named: list[NextPage] = []
+
+    def note(self, data: Any) -> None:
+        """Note an answer and what it says about the page after it; anything else says nothing."""
+        if is_response(data) and hasattr(data, "headers"):
+            self._answers += 1
+            self._read.add(str(url_of(data)))
+            self._look_at_last()
+            self._last = data  # `tk.pages` marks it when the page after it is asked for
+
+    def warn(self) -> None:
+        """Warn if there are any, and say how to get them."""
+        self._look_at_last()
+        unread = next((page for page in self._named if page.url is None or str(page.url) not in self._read), None)
+        if unread is not None:
+            table = "is one page" if self._answers == 1 else "lacks pages"
+            how = unread.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
+            warn(f"This table {table} of a list: {unread.words}. {how}")
+
+    def _look_at_last(self) -> None:
+        if self._last is not None and IS_FOLLOWED not in getattr(self._last, "extensions", ()):
+            following = next_page(self._last)
+            self._named += [] if following is None else [following]
+
+
+def _pages_in(data: Any) -> Iterator[Any] | None:
+    """Return an iterator over pages, or None if the data is one value: a response, JSON, a table or a parsed value."""
+    if isinstance(data, (list, tuple)):
+        return iter(data) if data and is_response(data[0]) else None
+    if isinstance(data, (str, bytes, bytearray, memoryview, Mapping, pd.DataFrame)) or is_response(data):
+        return None
+    if hasattr(data, "__aiter__") and not hasattr(data, "__iter__"):
+        raise TabulationError(
+            "These pages are asynchronous.", "Write tk.tabulate([page async for page in pages]).", about="data"
+        )
+    return iter(data) if hasattr(data, "__iter__") else None
+
+
+def _add_page(builder: TableBuilder, page: Any, number: int) -> None:
+    """Add a page to a table; errors name the page by its number, from 1."""
+    if not is_response(page):
+        raise TabulationError(
+            f"Page {number} is not a response but of type {type(page).__name__}.",
+            "Pass an iterator over responses, or a list of records.",
+            about="data",
+        )
     try:
-        return types.pandas_dtype(dtype)
-    except (TypeError, ValueError):
-        reason = "is not a type that pandas knows"
-    raise ConfigurationError(
-        f"The dtype of the column {excerpt(str(name))} {reason}.",
-        'For example dtypes={"account_number": "str", "cash": "float64"}.',
-        about="dtypes",
-    )
+        builder.add(page)
+    except (ServiceError, TabulationError) as error:
+        raise error.reworded(f"Page {number}: {error.what}", error.next_step) from None
 
 
-def _names_of_exact(requested: Mapping[str, Any], schema: Any | None) -> list[str]:
-    """Return the names of columns that shall have another type than floats."""
-    names = [name for name, dtype in requested.items() if dtype.kind != "f"]
-    return names if schema is None else [field.name for field in schema if not pa.types.is_floating(field.type)]
+def _check_names(data: Any, records: Any, key: Any) -> None:
+    if data is None:
+        raise TabulationError(
+            "The data is None, which has no table.", "Pass a response, JSON or a parsed value.", about="data"
+        )
+    check_names(records, key)
+
+
+def check_names(records: Any, key: Any) -> None:
+    """Check the types of the arguments `records` and `key` of `tabulate`.
+
+    Raises:
+        TabulationError: if one is neither text nor None.
+    """
+    for name, value, what in (("records", records, "the dotted path of a list"), ("key", key, "the name of a column")):
+        if value is not None and not isinstance(value, str):
+            raise TabulationError(
+                f"{name} must be {what}, not {type(value).__name__}.", f'For example {name}="symbol".', about=name
+            )

@@ -27,7 +27,7 @@ from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline, variable_name
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.fields import HOW_TO_GIVE_A_KEY, PASSPHRASE, Field
-from toolkit.tables.error_statuses import NO_TABLE
+from toolkit.transport.error_statuses import NO_TABLE
 
 if TYPE_CHECKING:
     from toolkit.auth.destinations import Change, Destination

@@ -1,0 +1,189 @@
+"""The rows of an answer: the plain rules, and the places that `records=` and `key=` name."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.errors import TabulationError
+from toolkit.tables import tabulate
+from toolkit.tables.rows import choose_rows
+
+ROWS = [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
+BARS = {"ALFA": [{"close": 1}, {"close": 2}], "BRVO": [{"close": 3}], "CHRL": [], "DLTA": None}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ROWS,
+        {"data": ROWS},
+        {"object": "list", "url": "/v1/charges", "has_more": False, "data": ROWS},
+        {"status": "ok", "totalResults": 2, "articles": ROWS, "errors": []},
+        {"data": ROWS, "links": {"next": None}, "meta": {"links": [{"url": "/2"}], "total": 9}},
+        {"messages": ROWS, "nextPageToken": "t"},
+        {"success": True, "result": {"items": ROWS, "total": 2}},
+        {"data": {"user": {"repos": {"nodes": ROWS, "pageInfo": {}}}}},
+        {"data": {"issues": {"edges": [{"cursor": "c", "node": row} for row in ROWS]}}},
+    ],
+)
+def test_one_collection(value):
+    """The records of the only collection are the rows, and there is nothing to say."""
+    assert choose_rows(value).records == ROWS
+    assert choose_rows(value).hint == ""
+
+
+@pytest.mark.parametrize(
+    "value", [[], {"accounts": []}, {"trades": {}}, {"data": {"items": [], "total": 0}}, {"bars": None, "next": None}]
+)
+def test_empty_collections(value):
+    """An empty list or object at the place has no rows."""
+    assert choose_rows(value).records == []
+    assert tabulate(value).shape == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "paths"),
+    [
+        ({"id": "a", "cash": "5", "positions": ROWS}, ["positions"]),
+        ({"account": {"id": "a"}, "positions": ROWS}, ["positions"]),
+        ({"accounts": ROWS, "transactions": ROWS, "request_id": "r"}, ["accounts", "transactions"]),
+        ({"symbol": "X", "trades": ROWS, "next_page_token": None}, ["trades"]),
+        ({"order": {"id": 1, "lines": ROWS}, "total": 5}, ["order.lines"]),
+        ({"unit": "usd", "prices": [[1, 2.5], [2, 2.6]]}, ["prices"]),
+        ({"cash": 1, "balances": {"USD": {"cash": 5}}}, ["balances"]),
+        ({"id": 1, "tags": ["a"], "emails": []}, []),
+        ({"symbols": ["X", "Y"]}, []),
+        ({"cash": 1}, []),
+        ({}, []),
+    ],
+)
+def test_one_row(value, paths):
+    """Any other object is one row with all its members, and one hint names its lists."""
+    rows = choose_rows(value)
+    assert rows.records == [value]
+    assert [path for path in paths if f"'{path}'" in rows.hint] == paths
+    assert bool(rows.hint) == bool(paths)
+    for path in paths:
+        assert choose_rows(value, path).records
+
+
+def test_a_hint_at_included_records():
+    """Lists that stand beside the rows are named once, at the caller's line."""
+    with pytest.warns(UserWarning, match="The rows are those of 'data'; other lists: 'included'") as caught:
+        table = tabulate({"data": ROWS, "included": [{"c": 1}], "links": [{"url": "/2"}]})
+    assert [warning.filename for warning in caught] == [__file__]
+    assert table["b"].tolist() == ["x", "y"]
+    assert "response.json()[1]" in choose_rows([{"page": 1}, ROWS]).hint
+    assert "records='data'" in choose_rows([{"data": ROWS}, {"error": "none"}]).hint
+
+
+@pytest.mark.parametrize("value", [{"bars": BARS, "next_page_token": None}, {"data": {"bars": BARS}}, BARS])
+def test_lists_under_keys(value):
+    """The members of all lists are rows, with their key in a column."""
+    assert tabulate(value).to_dict("list") == {"key": ["ALFA", "ALFA", "BRVO"], "close": [1, 2, 3]}
+    assert tabulate(value, key="symbol")["symbol"].tolist() == ["ALFA", "ALFA", "BRVO"]
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["ALFA", "BRK.B", "EUR/USD", "^GSPC", "1027", "2026-05-12", "META"]),
+        st.fixed_dictionaries({"bid": st.integers(0, 9)}),
+        min_size=1,
+    )
+)
+def test_objects_under_keys(quotes):
+    """Each object is a row, in the order of the keys."""
+    for value in (quotes, {"quotes": quotes, "next": None}, {"status": "ok", "data": {"quotes": quotes}}):
+        table = tabulate(value, key="symbol", dtypes={"symbol": "str"})
+        assert table["symbol"].tolist() == list(quotes)
+        assert choose_rows(value).records == list(quotes.values())
+
+
+def test_keys_that_the_user_names():
+    """With key=, objects, lists, arrays and plain values under any words are rows."""
+    value = {"gainers": [{"symbol": "ALFA"}], "losers": [{"symbol": "BRVO"}]}
+    assert tabulate(value, key="side").to_dict("list") == {"side": ["gainers", "losers"], "symbol": ["ALFA", "BRVO"]}
+    prices = {"prices": {"bitcoin": {"usd": 1}}}
+    assert tabulate(prices, records="prices", key="coin").to_dict("list") == {"coin": ["bitcoin"], "usd": [1]}
+    rates = tabulate({"rates": {"EUR": 1.1, "total": 0.9}}, records="rates", key="currency")
+    assert rates.to_dict("list") == {"currency": ["EUR", "total"], "value": [1.1, 0.9]}
+    accounts = [
+        {"id": 1, "limits": {"day": {"cash": 1}}},
+        {"id": 2, "limits": {"day": {"cash": 2}, "week": {"cash": 3}}},
+    ]
+    table = tabulate(accounts, records="limits", key="period")
+    assert table.to_dict("list") == {"id": [1, 2, 2], "period": ["day", "day", "week"], "cash": [1, 2, 3]}
+    for data, path in (([{"a": 1}], None), ({"a": 1}, None), ({"rows": [{"a": 1}]}, "rows")):
+        with pytest.raises(TabulationError) as caught:
+            tabulate(data, records=path, key="symbol")
+        assert caught.value.about in {"key", "records"}
+
+
+def test_arrays():
+    """Arrays of one length of which one holds times are columns, beside the values around them; others are not."""
+    history = {"timestamp": [1, 2], "equity": [5, 6], "base_value": 5, "flows": {"fees": [0, 1]}}
+    table = tabulate(history)
+    assert table.to_dict("list") == {"base_value": [5, 5], "timestamp": [1, 2], "equity": [5, 6], "flows.fees": [0, 1]}
+    assert len(tabulate({"labels": ["2026-05-11", "2026-05-12"], "values": [1, 2]})) == 2
+    assert len(choose_rows({"codes": [1, 2], "values": [1, 2]}).records) == 1
+    assert len(choose_rows({"time": [1, 2], "tags": [1]}).records) == 1
+    rows = tabulate({"unit": "usd", "prices": [["2026-05-11", 2.5], ["2026-05-12", 2.6]]}, records="prices")
+    assert rows["1"].tolist() == [2.5, 2.6]
+
+
+def test_a_path_through_lists():
+    """Each row carries the keys of the records around it; a path may begin at the records of an envelope."""
+    orders = [
+        {"id": "o", "symbol": "S", "legs": [{"id": "l", "number": 1, "fills": [{"price": 2}, {"price": 3}]}]},
+        {"id": "p", "symbol": "A", "legs": None},
+        {"id": "q"},
+    ]
+    for value in (orders, {"orders": orders, "next": None}):
+        frame = tabulate(value, records="legs.fills")
+        assert list(frame.columns) == ["parent.id", "symbol", "legs.id", "number", "price"]
+        assert frame["legs.id"].tolist() == ["l", "l"]
+    assert tabulate({"orders": orders}, records="orders.legs.fills").columns[0] == "orders.id"
+    assert tabulate({"symbol": "X", "bars": [{"close": 1}]}, records="bars").columns.tolist() == ["symbol", "close"]
+    assert choose_rows({"a.b": [1], "a": {"c": [2]}}, "a.b").records == [1]
+    assert choose_rows({"data": {"account": {"cash": 1}}}, "data.account").records == [{"cash": 1}]
+    with pytest.raises(TabulationError, match="path 'items' does not lead to a list of records") as caught:
+        choose_rows({"orders": orders, "total": 2}, "items")
+    assert caught.value.next_step.startswith("The records are at 'orders'. Inside them: 'legs'")
+
+
+@given(st.lists(st.sampled_from(["a", "b", "parent", "a.b"]), min_size=1, max_size=6))
+def test_every_level_is_carried(keys):
+    """A row carries the identity of each record around it, outermost first, whatever the names of the lists."""
+    value = [{"id": len(keys)}]
+    for number in reversed(range(len(keys))):
+        value = [{"id": number, "x": 0, keys[number]: value}]
+    rows = choose_rows(value, ".".join(keys))
+    assert list(rows.carried.values()) == [[number] for number in range(len(keys))]
+    assert rows.records == [{"id": len(keys)}]
+
+
+@given(st.lists(st.lists(st.integers(), max_size=3), min_size=1))
+def test_rows_of_many_lists(lists):
+    """There is a row for each member of all lists, and each carried column has a value for each row."""
+    rows = choose_rows([{"id": number, "lots": lots} for number, lots in enumerate(lists)], "lots")
+    assert rows.records == [lot for lots in lists for lot in lots]
+    assert rows.carried[((), "id")] == [number for number, lots in enumerate(lists) for _ in lots]
+
+
+def test_a_column_of_a_table():
+    """A column of JSON text opens like the list in the answer, with the keys of its row."""
+    accounts = [{"id": 1, "account_number": "007", "lots": [{"n": 1.50}, {"n": 2}]}, {"id": 2, "lots": None}]
+    table = tabulate(accounts)
+    assert tabulate(table, records="lots").to_dict("list") == {
+        "id": [1, 1],
+        "account_number": ["007"] * 2,
+        "n": [1.5, 2],
+    }
+    orders = tabulate([{"id": "o", "legs": [{"id": "l", "fills": [{"price": 2.50}]}]}])
+    assert tabulate(orders, records="legs.fills", numbers="text")["price"].tolist() == ["2.5"]
+    with pytest.raises(TabulationError, match="row 1: expected a JSON list"):
+        tabulate(table.assign(lots=["[]", "text"]), records="lots")
+    with pytest.raises(TabulationError, match="already a table"):
+        tabulate(table)

@@ -1,0 +1,316 @@
+"""From one type to another: the only way from text to numbers and instants, and between the types of Arrow.
+
+Inference tries the types that a text may have; `dtypes=`, `schema=` and sweeps name one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, Literal, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from toolkit.core.errors import TabulationError
+
+Numbers: TypeAlias = Literal["float", "decimal", "text"]
+
+# What Arrow and pandas raise if a value does not fit.
+MISFIT: Final = (ValueError, TypeError, OverflowError, NotImplementedError)
+TEXTS: Final = (pa.string(), pa.string_view(), pa.large_string())
+# Significant digits of any decimal number that float64 keeps, and the most digits that decimal128 can hold.
+FLOAT_DIGITS: Final = 15
+DECIMAL_DIGITS: Final = 38
+# Leaves room for the product of two columns: their digits add up, and must stay within DECIMAL_DIGITS.
+_DECIMAL_PRECISION: Final = 18
+
+# Numbers as JSON writes them (RFC 8259, section 6), so without leading zeros.
+INTEGER: Final = "^-?(?:0|[1-9][0-9]*)$"
+NUMBER: Final = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+_WITH_ZEROS: Final = r"^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+_DATE: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_CLOCK_TIME: Final = r"^[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?$"
+_UTC: Final = pa.timestamp("us", "UTC")
+_LOCAL: Final = pa.timestamp("us")
+TIMES: Final = {
+    # Instants as in RFC 3339, section 5.6.
+    _UTC: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$",
+    # A date, or a date and a time without an offset, as in `2016-05-11 02:59:17`.
+    _LOCAL: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?$",
+}
+# The first and the last instant of Python's datetime, in microseconds since 1970.
+_FIRST: Final = -62_135_596_800_000_000
+_LAST: Final = 253_402_300_799_999_999
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(slots=True)
+class Losses:
+    """Names of columns that do not hold every digit of the JSON.
+
+    Attributes:
+        digits: columns of floats with numbers of more than `FLOAT_DIGITS` significant digits.
+        nanoseconds: columns of times that had digits beyond the microsecond.
+    """
+
+    digits: list[str] = field(default_factory=list)
+    nanoseconds: list[str] = field(default_factory=list)
+
+
+def converted(values: Any, kind: Any, losses: Losses, name: str = "", *, is_requested: bool = False) -> Any:
+    """Return Arrow values of one type with another, if each stays what it is, and note losses of this column.
+
+    Text becomes what it says: a number as JSON writes it, `true`, an RFC 3339 instant, a date or a local time. Numbers,
+    times without a zone and instants become others of their kind; a fraction becomes the nearest float. Anything but
+    bytes and nested values becomes text, as JSON would write it. Empty text is missing, except as text.
+
+    Args:
+        is_requested: True if the user named this column and its type: then numbers may have leading zeros, integers
+            may count from 1970, and a time without a zone is one in UTC.
+
+    Raises:
+        ValueError, TypeError, NotImplementedError: if a value does not fit; these include the errors of Arrow.
+    """
+    source = values.type
+    if source == kind:
+        return values
+    if is_text(kind):
+        return texts_from(values).cast(kind)
+    if pa.types.is_dictionary(source) or pa.types.is_string_view(source):
+        values = values.cast(source.value_type if pa.types.is_dictionary(source) else pa.string())
+        return converted(values, kind, losses, name, is_requested=is_requested)
+    if pa.types.is_dictionary(kind):
+        values = converted(values, kind.value_type, losses, name, is_requested=is_requested)
+        return values.dictionary_encode().cast(kind)
+    values = without_blanks(values) if is_text(source) else values
+    if values.null_count == len(values):
+        return pa.nulls(len(values), kind)
+    if is_text(source):
+        return _parsed(values, kind, losses, name, is_requested=is_requested)
+    if is_requested and pa.types.is_integer(source) and pa.types.is_timestamp(kind):
+        return values.cast(kind)
+    refuse_if(_family(source) is None or _family(source) != _family(kind))
+    return _cast_exactly(values, kind)
+
+
+def first_misfit(count: int, convert: Callable[[slice], Any]) -> int:
+    """Return the first of `count` rows that cannot be converted, found by bisection; there is at least one."""
+    first, last = 0, count
+    while last - first > 1:
+        middle = (first + last) // 2
+        try:
+            convert(slice(first, middle))
+        except MISFIT:
+            last = middle
+        else:
+            first = middle
+    return first
+
+
+def refuse_if(misfits: Any) -> None:
+    """Raise an error of `MISFIT` if this is true."""
+    if misfits:
+        raise ValueError
+
+
+def is_text(kind: Any) -> bool:
+    """Return True for the types of text."""
+    return kind in TEXTS
+
+
+def string_array(texts: Iterable[str | None]) -> Any:
+    """Return an Arrow array of texts; a lone surrogate, which UTF-8 cannot encode, becomes U+FFFD."""
+    values = list(texts)
+    try:
+        return pa.array(values, pa.string())
+    except UnicodeEncodeError:
+        return pa.array([text and _LONE_SURROGATE.sub("\ufffd", text) for text in values], pa.string())
+
+
+def texts_of(values: Iterable[Any]) -> Any:
+    """Return an Arrow array of the values as JSON writes them."""
+    return string_array(None if value is None else text_of(value) for value in values)
+
+
+def text_of(value: Any) -> str:
+    """Return a scalar as JSON writes it, but text without quotes.
+
+    Raises:
+        TabulationError: if an integer has more than 4,300 digits, which Python does not convert.
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    try:
+        return repr(float(value)) if isinstance(value, float) else str(value)
+    except ValueError:
+        raise TabulationError("A number has too many digits.", 'Read it as text, with numbers="text".') from None
+
+
+def texts_from(values: Any) -> Any:
+    """Return Arrow values as text: as JSON writes them, instants in UTC, and midnights without a zone as dates.
+
+    Raises:
+        ValueError: if values of this type have no text.
+    """
+    kind = values.type
+    if is_text(kind):
+        return values
+    if pa.types.is_floating(kind):
+        return texts_of(values.to_pylist())  # Arrow writes 1.0 as 1
+    if pa.types.is_decimal(kind):
+        return texts_of(None if number is None else format(number, "f") for number in values.to_pylist())
+    refuse_if(pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    if not pa.types.is_timestamp(kind):
+        return values.cast(pa.string())
+    texts = (values if kind.tz is None else values.cast(pa.timestamp(kind.unit, "UTC"))).cast(pa.string())
+    texts = pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+(Z?)$", r"\1\2")
+    texts = pc.replace_substring_regex(texts, r"\.(Z?)$", r"\1")
+    return (
+        pc.replace_substring_regex(texts, " 00:00:00$", "")
+        if kind.tz is None
+        else pc.replace_substring(texts, " ", "T")
+    )
+
+
+def without_blanks(texts: Any) -> Any:
+    """Return an Arrow array of texts with empty ones missing."""
+    is_blank = pc.equal(texts, "")
+    return pc.if_else(is_blank, pa.scalar(None, texts.type), texts) if pc.any(is_blank).as_py() else texts
+
+
+def noted(values: Any, texts: Any, digits: list[str], name: str) -> Any:
+    """Return the values; if they are floats of which a text has more digits, note the column."""
+    if pa.types.is_floating(values.type):
+        long = texts.filter(pc.greater(pc.utf8_length(texts), FLOAT_DIGITS)).to_pylist()
+        if any(_significant_digits(text) > FLOAT_DIGITS for text in long if text is not None):
+            digits.append(name)
+    return values
+
+
+def _significant_digits(text: str) -> int:
+    return len(re.split("[eE]", text)[0].replace(".", "").lstrip("-").strip("0"))
+
+
+def all_match(texts: Any, pattern: str) -> bool:
+    """Return True if there are texts and all of them match."""
+    index = pc.index(pc.is_valid(texts), True).as_py()
+    # For most columns the first text is enough to tell.
+    if index < 0 or not re.fullmatch(pattern, texts[index].as_py(), re.ASCII):
+        return False
+    return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
+
+
+def _matching(texts: Any, pattern: str) -> Any:
+    refuse_if(not all_match(texts, pattern))
+    return texts
+
+
+def parsed_numbers(texts: Any, numbers: Numbers) -> Any:
+    """Return texts that match `NUMBER` as int64 if they fit, else as double or decimal128."""
+    if all_match(texts, INTEGER):
+        try:
+            return texts.cast(pa.int64())
+        except pa.ArrowInvalid:
+            pass
+    if numbers == "float":
+        return _finite(texts.cast(pa.float64()))
+    decimals = pa.array(_decimals(texts))
+    if pa.types.is_null(decimals.type):
+        return decimals
+    refuse_if(not pa.types.is_decimal128(decimals.type))
+    precision = max(decimals.type.precision, _DECIMAL_PRECISION)
+    return decimals.cast(pa.decimal128(precision, decimals.type.scale))
+
+
+def _decimals(texts: Any) -> list[Decimal | None]:
+    numbers = [None if text is None else _decimal(text) for text in texts.to_pylist()]
+    refuse_if(sum(number is None for number in numbers) > texts.null_count)
+    refuse_if(any(number and abs(number.adjusted()) > DECIMAL_DIGITS for number in numbers))
+    return [number if number is None or number else Decimal(0) for number in numbers]
+
+
+def _decimal(text: str) -> Decimal | None:
+    """Return the number of a text that matches `NUMBER`, or None if Decimal cannot hold its exponent."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if number.is_finite():
+        return number
+    return None if _significant_digits(text) else Decimal(0)
+
+
+def _finite(floats: Any) -> Any:
+    refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
+    return floats
+
+
+def _parsed(texts: Any, kind: Any, losses: Losses, name: str, *, is_requested: bool = False) -> Any:
+    """Return texts as values of a type that is not text; see `converted`."""
+    if pa.types.is_boolean(kind):
+        return _matching(texts, "^(?:true|false)$").cast(kind)
+    if pa.types.is_timestamp(kind):
+        return times_from(texts, kind, losses, name, is_requested=is_requested)
+    if pa.types.is_date(kind):
+        return converted(times_from(_matching(texts, _DATE), _LOCAL, losses, name), kind, losses)
+    if pa.types.is_time(kind):
+        clock = pc.binary_join_element_wise("1970-01-01", _matching(texts, _CLOCK_TIME), " ")
+        return clock.cast(pa.timestamp("ns")).cast(pa.time64("ns")).cast(kind)
+    refuse_if(_family(kind) != "numbers")
+    _matching(texts, _WITH_ZEROS if is_requested else NUMBER)
+    if pa.types.is_floating(kind):
+        floats = _finite(noted(texts.cast(pa.float64()), texts, losses.digits, name).cast(kind, safe=False))
+        if is_requested:  # a fraction becomes the nearest float, but a whole number stays what it is
+            pairs = zip(texts.to_pylist(), floats.to_pylist(), strict=True)
+            refuse_if(any(text and text.lstrip("-").isdigit() and int(text) != number for text, number in pairs))
+        return floats
+    if pa.types.is_integer(kind) and all_match(texts, "^-?[0-9]+$"):
+        return texts.cast(kind)
+    decimals = pa.array(_decimals(texts), kind if pa.types.is_decimal(kind) else pa.decimal256(76, DECIMAL_DIGITS))
+    return decimals.cast(kind)
+
+
+def times_from(texts: Any, kind: Any, losses: Losses, name: str, *, is_requested: bool = False) -> Any:
+    """Return texts as instants or local times; digits beyond the microsecond are cut unless the type has them."""
+    if is_requested and all_match(texts, "^-?[0-9]+$"):
+        return texts.cast(pa.int64()).cast(kind)
+    is_local = kind.tz is None or (is_requested and all_match(texts, TIMES[_LOCAL]))
+    own = _LOCAL if is_local else _UTC
+    texts = _matching(texts, TIMES[own])
+    if pc.any(pc.match_substring_regex(texts, r"[tz]|\.[0-9]{7}")).as_py():
+        texts = pc.utf8_upper(texts)
+        if kind.unit == "ns":
+            return texts.cast(pa.timestamp("ns", own.tz)).cast(kind)
+        if pc.any(pc.match_substring_regex(texts, r"\.[0-9]{6}[0-9]*[1-9]")).as_py():
+            refuse_if(is_requested)
+            losses.nanoseconds.append(name)
+        texts = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]+", r"\1")
+    times = texts.cast(own)
+    bounds = pc.min_max(times.cast(pa.int64())).as_py()
+    refuse_if(bounds["min"] < _FIRST or bounds["max"] > _LAST)
+    return _cast_exactly(times if kind.tz is None else times.cast(_UTC), kind)
+
+
+def _cast_exactly(values: Any, kind: Any) -> Any:
+    """Return numbers or times with another type of the same family, if each stays equal, or is the nearest float."""
+    if pa.types.is_integer(values.type) and pa.types.is_decimal(kind):
+        return values.cast(pa.string()).cast(kind)  # Arrow decides by their type whether integers fit a decimal
+    result = values.cast(kind, safe=not pa.types.is_floating(kind))
+    is_same = pc.equal(values, result.cast(values.type))
+    if pa.types.is_floating(values.type):
+        is_rounded = pc.is_finite(result) if pa.types.is_floating(kind) else False
+        is_same = pc.or_(pc.or_(is_same, is_rounded), pc.is_nan(values))
+    refuse_if(pc.all(is_same).as_py() is False)
+    return result
+
+
+def _family(kind: Any) -> str | None:
+    """Return which types this one may become without being text."""
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "numbers"
+    if pa.types.is_timestamp(kind):
+        return "local times" if kind.tz is None else "instants"
+    return "local times" if pa.types.is_date(kind) else None

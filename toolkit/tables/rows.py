@@ -1,0 +1,394 @@
+"""The rows of a JSON value: where its records are, and which keys identify the records around them.
+
+Without `records=`, these rules decide:
+
+1. A list is rows. A collection is the rows of its records: a list of objects, an object whose keys are data (bars by
+   symbol), or an object of arrays of one length of which one holds times (a portfolio's history).
+2. An object is looked through if it has one member, apart from those about paging, the outcome of the request and
+   inclusion (`next_page_token`, `status`, `links`, `meta`, `included`). If that is a collection, its records are the
+   rows; if it is empty, there are none.
+3. Any other object is one row, and a hint names its lists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from toolkit.core.errors import TabulationError
+from toolkit.core.escaping import excerpt
+from toolkit.tables.records import KeyPath, is_key, words
+
+# The column of the keys that records stand under, where nobody named it.
+_KEY_COLUMN: Final = "key"
+# Objects inside objects that are searched.
+_DEEPEST: Final = 32
+# Paths in a hint or error.
+_SHOWN: Final = 5
+
+# Words for paging, the outcome of a request and inclusion.
+_REQUEST_WORDS: Final = frozenset(
+    "next previous prev first last page pages paging pagination pageable pagelen limit offset skip cursor total count "
+    "cnt more links link meta metadata request success ok error errors message messages warning warnings self "
+    "after before trace correlation scroll continue quota done took timed incomplete batchcomplete scanned index size "
+    "context included includes made".split()
+)
+# Words that are about the request only beside one of those: `next_page_token`, `request_id`, `totalResults`.
+_BESIDE_REQUEST_WORDS: Final = frozenset(
+    "id number token key url uri href has is per of out start end info header status version response data items "
+    "results records elements remaining max evaluated odata search up".split()
+)
+# Collections with these words are beside the records; others may be the records, whatever their name is.
+_ASIDE_WORDS: Final = frozenset(
+    "link links meta metadata included includes error errors warning warnings message messages".split()
+)
+_OUTCOMES: Final = frozenset({"ok", "success", "succeeded", "200", "0", "1", "true"})
+_NEUTRAL_NAMES: Final = frozenset("etag url uri href apiversion api_version version".split())
+# The last word of a type that is a list: `list`, `PodList`, `hydra:Collection`, but not `playlist`.
+_LIST_TYPE: Final = re.compile(r"(?:^|[^A-Za-z]|(?<=[a-z])(?=[A-Z]))(?i:list|collection|page|bundle|searchset)$")
+_TIME_WORDS: Final = frozenset("time times timestamp timestamps date dates datetime t day days".split())
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?", re.ASCII)
+# A symbol, a currency, a date, a number, an identifier: keys that are data, as no member is called.
+_DATA_KEY: Final = re.compile(r"[A-Z0-9^][A-Z0-9 ./:^=@+_-]*|\d.*|[0-9a-f]{8}-[0-9a-f]{4}-.*")
+# Names of members that services write in capitals, and that are no symbols.
+_MEMBER_NAMES: Final = frozenset("data items results records rows response errors".split())
+# Members of GraphQL's edges that are not about paging.
+_NODE: Final = frozenset({"node", "cursor", "__typename"})
+
+# The values that identify the records around a row, by (path of their list, key).
+_Identity: TypeAlias = dict[tuple[KeyPath, str], Any]
+# Records that share the records around them.
+_Part: TypeAlias = tuple[Sequence[Any], _Identity]
+
+
+@dataclass(slots=True)
+class Rows:
+    """The records that become the rows of a table.
+
+    Attributes:
+        records: a JSON value for each row.
+        carried: columns that identify the records around each row, by (path of their list, key).
+        hint: the lists that are not rows, in words; "" if there are none.
+    """
+
+    records: list[Any]
+    carried: dict[tuple[KeyPath, str], list[Any]] = field(default_factory=dict)
+    hint: str = ""
+
+
+def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> Rows:
+    """Return the rows of a JSON value: by the rules above, or those at a dotted path.
+
+    If the path leads through a list, the lists of all its members are joined, and each row carries the keys that
+    identify the record around it. In an envelope the path may also begin at the records.
+
+    Args:
+        path: dotted path of a list, an object of records or of lists, or an object of arrays of one length.
+        key: name of a column for the keys of an object whose members are the records, or lists of them.
+
+    Raises:
+        TabulationError: if the path does not lead to a list or object; lists the possible paths. Or if no object has
+            keys for `key`.
+    """
+    if path is not None:
+        return _joined(_parts_at(value, path, key))
+    place = place_of(value) if isinstance(value, dict) else None
+    if key is not None:
+        found = _at(value, place or ())
+        around = found if isinstance(found, dict) else value
+        if not isinstance(around, dict) or not any(isinstance(member, (dict, list)) for member in around.values()):
+            raise _no_keys()
+        return _joined(_keyed_parts(_keyed_members(around) or _content(around), key, {}, ()))
+    if place is None:
+        return Rows(_named(value) if isinstance(value, (list, tuple)) else [value], hint=_hint(value))
+    rows = _joined(_opened(_at(value, place), place, {}, None))
+    beside = [other for other in lists_in(value) if other[: len(place)] != place and "links" not in other]
+    if beside:
+        rows.hint = f"The rows are those of {_names([place])}; other lists: {_names(beside)} ({_call(beside)})"
+    return rows
+
+
+def place_of(value: Mapping[str, Any]) -> KeyPath | None:
+    """Return the path of the one collection in an object, or None if the object is a row."""
+    path: KeyPath = ()
+    while len(path) < _DEEPEST:
+        if _is_collection(value):
+            return path
+        content = list(_content(value)) or [name for name, member in value.items() if _is_collection(member)]
+        if len(content) != 1:
+            return None
+        path, member = (*path, content[0]), value[content[0]]
+        if _is_collection(member) or member in ([], {}) or (member is None and len(value) > 1):
+            return path
+        if not isinstance(member, dict):
+            return None
+        value = member
+    return None
+
+
+def lists_in(value: Mapping[str, Any], path: KeyPath = ()) -> Iterator[KeyPath]:
+    """Yield the path of each outermost collection, and of each list of arrays, in an object."""
+    for name, member in value.items():
+        here = (*path, str(name))
+        if _is_collection(member) or _are_arrays(member):
+            yield here
+        elif isinstance(member, dict) and len(here) < _DEEPEST:
+            yield from lists_in(member, here)
+
+
+def is_about_request(name: Any, member: Any) -> bool:
+    """Check whether a member is about paging, the outcome of the request or inclusion: next_page_token, status, links.
+
+    Of other plain members, those are that say that the answer is a list, such as `"object": "list"`, and a version.
+    """
+    parts = set(words(name)) if isinstance(name, str) else set()
+    if parts & _REQUEST_WORDS and parts <= _REQUEST_WORDS | _BESIDE_REQUEST_WORDS:
+        return bool(parts & _ASIDE_WORDS) or not _is_collection(member)
+    if isinstance(member, (dict, list, tuple)) or not isinstance(name, str):
+        return False
+    last = words(name)[-1:]
+    if last in (["status"], ["code"]):
+        return str(member).lower() in _OUTCOMES
+    is_type = last in (["object"], ["type"], ["kind"]) and isinstance(member, str)
+    return name.lower() in _NEUTRAL_NAMES or (is_type and ("#" in member or bool(_LIST_TYPE.search(member[-100:]))))
+
+
+def _content(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: member for name, member in value.items() if not is_about_request(name, member)}
+
+
+def _is_collection(value: Any) -> bool:
+    if isinstance(value, dict):
+        return _are_parallel(value) or bool(_keyed_members(value))
+    return _are_objects(value)
+
+
+def _are_objects(value: Any) -> bool:
+    """Check whether a value is a list of objects, with nulls at most between them."""
+    if not isinstance(value, (list, tuple)):
+        return False
+    kinds = set(map(type, value)) - {type(None)}
+    return bool(kinds) and all(issubclass(kind, dict) for kind in kinds)
+
+
+def _are_arrays(value: Any) -> bool:
+    """Check whether a value is a list of arrays of plain values, all of the same length."""
+    return (
+        isinstance(value, (list, tuple))
+        and len({len(row) if isinstance(row, (list, tuple)) else 0 for row in value} - {0}) == 1
+        and all(isinstance(row, (list, tuple)) and len(row) and _are_plain(row) for row in value)
+    )
+
+
+def _are_plain(values: Sequence[Any]) -> bool:
+    return not any(isinstance(value, (dict, list, tuple)) for value in values)
+
+
+def _are_parallel(value: Mapping[str, Any]) -> bool:
+    """Check whether an object holds at least two arrays of plain values, all of the same length, and one of times."""
+    arrays = {name: member for name, member in value.items() if isinstance(member, (list, tuple))}
+    if len(arrays) < 2 or len({len(array) for array in arrays.values()}) != 1 or not all(arrays.values()):
+        return False
+    return all(map(_are_plain, arrays.values())) and any(
+        not _TIME_WORDS.isdisjoint(words(str(name))) or (isinstance(array[0], str) and bool(_DATE.fullmatch(array[0])))
+        for name, array in arrays.items()
+    )
+
+
+def _rows_of_arrays(value: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a record for each place in the arrays, in those of an object inside too."""
+    length = next(len(member) for member in value.values() if isinstance(member, (list, tuple)))
+    beside = {name: member for name, member in value.items() if not isinstance(member, (list, tuple))}
+    inside = {
+        name: member
+        for name, member in beside.items()
+        if isinstance(member, dict)
+        and member
+        and all(isinstance(array, (list, tuple)) and len(array) == length for array in member.values())
+    }
+    same = {
+        name: member for name, member in beside.items() if name not in inside and not is_about_request(name, member)
+    }
+    arrays = {name: member for name, member in value.items() if name not in beside}
+    return [
+        same
+        | {name: array[row] for name, array in arrays.items()}
+        | {name: {key: array[row] for key, array in member.items()} for name, member in inside.items()}
+        for row in range(length)
+    ]
+
+
+def _keyed_members(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the records, or lists of records, under keys that are data; {} if the object is not one of those.
+
+    Members about the request may stand beside them.
+    """
+    members = {
+        name: member
+        for name, member in value.items()
+        if isinstance(name, str) and (_DATA_KEY.fullmatch(name) or not is_about_request(name, member))
+    }
+    if not all(map(_DATA_KEY.fullmatch, members)) or not _MEMBER_NAMES.isdisjoint(map(str.lower, members)):
+        return {}
+    filled = [member for member in members.values() if member is not None and member != []]
+    are_alike = all(isinstance(member, dict) for member in filled) or all(map(_are_objects, filled))
+    return members if filled and are_alike else {}
+
+
+def _keyed_parts(value: Mapping[str, Any], key: str | None, carried: _Identity, around: KeyPath) -> Iterator[_Part]:
+    members = _keyed_members(value) or (value if key is not None else {})
+    has_lists = any(isinstance(member, list) for member in members.values())
+    for name, member in members.items():
+        here = carried | {(around, key or _KEY_COLUMN): name}
+        if isinstance(member, dict) and _are_parallel(member):
+            yield _rows_of_arrays(member), here
+        elif isinstance(member, (list, tuple)):
+            yield _named(member), here
+        elif member is not None or not has_lists:
+            yield [member], here
+
+
+def _opened(value: Any, path: KeyPath, carried: _Identity, key: str | None) -> list[_Part]:
+    """Return the records of a value that is a collection, or that a path names."""
+    if value is None or value in ([], {}):
+        return [([], carried)]
+    if isinstance(value, dict) and (key is not None or _keyed_members(value)):
+        return list(_keyed_parts(value, key, carried, path))
+    if key is not None:
+        raise _no_keys()
+    if isinstance(value, dict):
+        return [(_rows_of_arrays(value) if _are_parallel(value) else [value], carried)]
+    return [(_nodes(value) if path[-1:] == ("edges",) else _named(value), carried)]
+
+
+def _parts_at(value: Any, path: str, key: str | None) -> list[_Part]:
+    place = place_of(value) if isinstance(value, dict) and not _step(value, path)[0] else None
+    if place is None:
+        parts = list(_below(value, path, (), {}, key, in_list=False))
+    else:
+        opened = _opened(_at(value, place), place, {}, None)
+        value = [record for records, _ in opened for record in records]
+        parts = [
+            part for records, carried in opened for part in _below(list(records), path, (), carried, key, in_list=True)
+        ]
+    if not parts and value != []:
+        raise _nothing_at(path, value, place or ())
+    return parts
+
+
+def _below(
+    value: Any, path: str, around: KeyPath, carried: _Identity, key: str | None, *, in_list: bool
+) -> Iterator[_Part]:
+    """Yield the parts at a path.
+
+    Args:
+        around: the keys that lead to the value.
+        in_list: True if it is in a list; then an object at the path is one record, however it looks.
+    """
+    if isinstance(value, (list, tuple)):
+        for member in value:
+            yield from _below(member, path, around, carried, key, in_list=True)
+        return
+    name, rest = _step(value, path)
+    if not name:
+        keyed = (value if key is not None else _keyed_members(value)) if isinstance(value, dict) else {}
+        for own, member in keyed.items():
+            here = carried | {(around, key or _KEY_COLUMN): own}
+            yield from _below(member, path, around, here, None, in_list=True)
+        return
+    identity = {
+        (around, own): member
+        for own, member in value.items()
+        if is_key(str(own)) and not isinstance(member, (dict, list)) and (in_list or not is_about_request(own, member))
+    }
+    carried, around, member = carried | identity, (*around, name), value[name]
+    if rest:
+        yield from _below(member, rest, around, carried, key, in_list=in_list)
+    elif member is None or isinstance(member, (dict, list, tuple)):
+        inside = (place_of(member) if isinstance(member, dict) and not in_list and key is None else None) or ()
+        yield from _opened(_at(member, inside), (*around, *inside), carried, key)
+
+
+def _joined(parts: Iterable[_Part]) -> Rows:
+    rows: list[Any] = []
+    columns: dict[tuple[KeyPath, str], list[Any]] = {}
+    for records, carried in parts:
+        for name, value in carried.items():
+            column = columns.setdefault(name, [])
+            column.extend([None] * (len(rows) - len(column)))
+            column.extend([value] * len(records))
+        rows.extend(records)
+    for column in columns.values():
+        column.extend([None] * (len(rows) - len(column)))
+    return Rows(rows, columns)
+
+
+def _named(rows: Sequence[Any]) -> list[Any]:
+    """Return arrays of the same length as objects with the keys 0, 1, ...; other values stay as they are."""
+    if not _are_arrays(rows):
+        return list(rows)
+    return [{str(column): value for column, value in enumerate(row)} for row in rows]
+
+
+def _nodes(edges: Sequence[Any]) -> list[Any]:
+    """Return the nodes of GraphQL's edges, if the edges have nothing else."""
+    if all(isinstance(edge, dict) and "node" in edge and edge.keys() <= _NODE for edge in edges):
+        return [edge["node"] for edge in edges]
+    return list(edges)
+
+
+def _at(value: Any, path: KeyPath) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+def _step(value: Any, path: str) -> tuple[str, str]:
+    """Return the longest key of an object that begins the path, and the rest of the path. Keys may contain dots."""
+    parts = path.split(".")
+    for count in range(len(parts), 0, -1):
+        key = ".".join(parts[:count])
+        if isinstance(value, dict) and key in value:
+            return key, ".".join(parts[count:])
+    return "", path
+
+
+def _hint(value: Any) -> str:
+    """Say which lists stay JSON text in the row of an object, or in the rows of a list, of which the first counts."""
+    if not isinstance(value, (list, tuple)) or not value:
+        paths = list(lists_in(value)) if isinstance(value, dict) else []
+        return f"The row holds lists: {_names(paths)} ({_call(paths)} makes rows of them)" if paths else ""
+    at = next((number for number, member in enumerate(value) if _are_objects(member)), None)
+    if at is not None:
+        return f"Member [{at}] of the list holds records: tk.tabulate(response.json()[{at}])"
+    place = place_of(value[0]) if isinstance(value[0], dict) else None
+    return f"Each row holds a list: {_names([place])} ({_call([place])} makes rows of it)" if place else ""
+
+
+def _names(paths: Sequence[KeyPath]) -> str:
+    shown = ", ".join(repr(excerpt(".".join(path), 80)) for path in paths[:_SHOWN])
+    return shown + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
+
+
+def _call(paths: Sequence[KeyPath]) -> str:
+    return f"tk.tabulate(response, records={_names(paths[:1])})"
+
+
+def _no_keys() -> TabulationError:
+    return TabulationError(
+        "No object there has records as its members, so a column cannot hold their keys.",
+        'key= is for {"ALFA": {...}, "BRVO": {...}}, or a list under each key; leave it out otherwise.',
+        about="key",
+    )
+
+
+def _nothing_at(path: str, value: Any, inside: KeyPath) -> TabulationError:
+    """Return the error about a path that leads to no list, with the lists of the first record."""
+    first = next((record for record in value if record), None) if isinstance(value, (list, tuple)) else value
+    members = first.items() if isinstance(first, dict) else ()
+    names = [(name,) for name, member in members if isinstance(member, (list, dict))]
+    start, there = (f"The records are at {_names([inside])}. ", "Inside them") if inside else ("", "There are")
+    advice = start + (f"{there}: {_names(names)}." if names else "The records contain no lists; leave out records=.")
+    return TabulationError(f"The path {excerpt(path)!r} does not lead to a list of records.", advice, about="records")
