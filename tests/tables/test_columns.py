@@ -220,3 +220,9 @@ def test_mixed_types_keep_their_values(values):
     assert len(result) == len(values)
     for before, after in zip(values, result, strict=True):
         assert after == before or after == str(before) or (isinstance(before, int) and after == float(before))
+
+
+@pytest.mark.parametrize("values", [[1.5, True], [True, 1.5], [1, True], [False, 0], [1, "x", True, None, 2.5]])
+def test_booleans_are_not_numbers(values):
+    """A boolean among numbers stays a boolean, in a column of objects."""
+    assert [(type(value), value) for value in inferred(values)] == [(type(value), value) for value in values]
