@@ -157,15 +157,3 @@ PLURALS: Final = {
     "creds": "credential",
     "cred": "credential",
 }
-
-# Endings, in normal form, of names that can only be a credential's: in answers, their values count however weak.
-CORE_ENDINGS: Final = tuple(
-    "accesstoken refreshtoken idtoken sessiontoken authtoken bearertoken apitoken csrftoken password passwd passphrase"
-    " passcode clientsecret apisecret appsecret consumersecret sharedsecret signingsecret webhooksecret tokensecret"
-    " secretkey apikey secretaccesskey privatekey masterkey authkey contraseña motdepasse пароль 密码".split()
-)
-# What stands under such a name in documentation, schemas and settings instead of a value; in lower case.
-NO_VALUES: Final = frozenset(
-    "required optional invalid missing string text password secret token key null none nil undefined true false yes no"
-    " bearer basic hidden redacted masked removed unknown expired revoked unset empty enabled disabled n/a".split()
-)

@@ -1,18 +1,19 @@
 """Find what a message names as a credential, and replace it where it stands.
 
-`learning` notes strong values, which are replaced everywhere in the rest of the recording; `in_place` replaces values
-that are too weak for that.
+`learning` notes strong values, which are replaced everywhere in the rest of the recording; `in_place` and `answers`
+replace values that are too weak for that, in requests and in answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from toolkit.core.patterns import compiled
 from toolkit.core.secret import Secret
-from toolkit.scrubbing.finding.in_place import AnsweredCredentials, WeakCredentials
+from toolkit.scrubbing.finding.answers import AnsweredCredentials
+from toolkit.scrubbing.finding.in_place import ListedCredentials, WeakCredentials
 from toolkit.scrubbing.finding.learning import learned
 from toolkit.scrubbing.finding.parts import replace_cookies
 from toolkit.scrubbing.finding.shapes import password_of_pair
@@ -29,7 +30,6 @@ from toolkit.scrubbing.vocabulary import (
 _LEAST_ERROR: Final = 400  # RFC 9110 section 15.5
 _TELLING: Final = 12  # characters; a shorter weak value that a request used may be a word
 _SCHEME: Final = r"(?i)(basic|bearer|token|dpop)[ ]+"
-_CODE: Final = r"(?<=[?&#]code=)(?!%3C)[^&#\s]{6,2000}+"
 _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and code
 
 
@@ -72,15 +72,15 @@ def find(
     strong = {secret.reveal() for _, secret in everywhere}
     weak = WeakCredentials(placeholder, has_rule)
     content_type = header_value(message.headers, "content-type")
-    is_page = any(word in content_type.lower() for word in _NOT_DATA)
+    is_error = isinstance(message, RecordedResponse) and message.status >= _LEAST_ERROR
+    answered = AnsweredCredentials(placeholder, has_rule, is_error=is_error)
     uri = ""
     if isinstance(message, RecordedRequest):
         uri = weak.uri(message.uri)
         body = weak.body(content_type, body) if body else body
-    elif body and (new.in_body or not is_page):
-        is_error = message.status >= _LEAST_ERROR
-        answered = AnsweredCredentials(placeholder, has_rule, listed=new.in_body, listed_only=is_error or is_page)
-        body = answered.body(content_type, body)
+    elif body:
+        listed = ListedCredentials(placeholder, has_rule, new.in_body)
+        body = _answered_body(body, content_type, listed if new.in_body else None, answered)
 
     def cookie(_: str, value: str) -> str:
         if is_placeholder(value):
@@ -95,16 +95,21 @@ def find(
         elif isinstance(message, RecordedRequest):
             headers.append((name, _in_header(name, value, weak, has_rule)))
         else:
-            headers.append((name, _redirect(weak.uri(value), placeholder) if lower == "location" else value))
+            headers.append((name, answered.header(lower, value)))
     if isinstance(message, RecordedRequest):
         used = {text: kind for text, kind in weak.used.items() if len(text) >= _TELLING and text not in strong}
         everywhere += [(kind, Secret(text)) for text, kind in used.items()]
     return Found(uri, tuple(headers), body, everywhere)
 
 
-def _redirect(address: str, placeholder: Callable[[str, str], str]) -> str:
-    """Return the address of a redirect without its authorization code (RFC 6749 section 4.1.2)."""
-    return compiled(_CODE).sub(lambda code: quote(placeholder("CODE", unquote(code[0])), safe=""), address)
+def _answered_body(
+    body: bytes, content_type: str, listed: ListedCredentials | None, answered: AnsweredCredentials
+) -> bytes:
+    """Return the body of an answer with its credentials replaced; of pages and code, those that were listed."""
+    if listed is not None:
+        body = listed.body(content_type, body)
+    is_page = any(word in content_type.lower() for word in _NOT_DATA)
+    return body if is_page else answered.body(content_type, body)
 
 
 def _in_header(name: str, value: str, weak: WeakCredentials, has_rule: Callable[[str], bool]) -> str:

@@ -1,7 +1,7 @@
 """Replace credentials in their places, however weak they are: passwords that people type, and short or dummy keys.
 
-In requests that is every value under the name of a credential; in answers only what `finding` has listed, and values
-under names that can only be a credential's. Distinct values get distinct placeholders; otherwise a request with one
+In requests that is every value under the name of a credential; in answers what `learning` has listed, and what
+`answers` replaces. Distinct values get distinct placeholders; otherwise a request with one
 password would be answered with the recording of another.
 """
 
@@ -14,7 +14,6 @@ from typing import Final
 
 from toolkit.core.patterns import compiled
 from toolkit.core.secret import SHORTEST_SECRET
-from toolkit.scrubbing import name_words
 from toolkit.scrubbing.finding.fields import Fields, NamedValue
 from toolkit.scrubbing.finding.walking import Walker
 from toolkit.scrubbing.grading import secret_kind
@@ -25,7 +24,6 @@ from toolkit.scrubbing.vocabulary import (
     is_ordinary_header,
     is_placeholder,
     needs_strong_value,
-    normal_name,
 )
 
 _NOT_TEXT: Final = frozenset({"true", "false", "null", "none", "nil", "undefined"})
@@ -95,47 +93,31 @@ class WeakCredentials(Walker):
         return before in ('"', ">", "[") or field.place is Place.QUERY or (not is_json and _is_line(text, field))
 
 
-class AnsweredCredentials(WeakCredentials):
-    """A walk over the body of an answer that replaces credentials in their places.
+class ListedCredentials(WeakCredentials):
+    """A walk over a body that replaces the credentials that were found in it, in their places.
 
     Args:
         placeholder, has_rule: as for `WeakCredentials`.
-        listed: kind and text of each credential that was found in the body.
-        listed_only: replace nothing else, as in pages, and in answers with an error status, which talk about passwords.
+        listed: kind and text of each credential.
     """
 
     def __init__(
         self,
         placeholder: Callable[[str, str], str],
         has_rule: Callable[[str], bool],
-        *,
         listed: Collection[tuple[str, str]],
-        listed_only: bool,
     ) -> None:
         super().__init__(placeholder, has_rule)
         self._listed = listed
-        self._listed_only = listed_only
 
     def named(self, name: str, place: Place, value: str) -> str | None:
-        """Return a placeholder for the value of a field that is a credential."""
+        """Return a placeholder for a value that is listed."""
         kind = credential_kind(name, place)
-        if kind is None or self._has_rule(name):
-            return None
-        return self._replaced(kind, value) if self._is_credential(name, kind, value) else None
+        is_listed = kind is not None and (kind, value) in self._listed and not self._has_rule(name)
+        return self._replaced(kind or "", value) if is_listed else None
 
-    def _accepts(self, text: str, field: NamedValue, *, is_json: bool) -> bool:
-        if (field.kind, field.value) in self._listed:
-            return True
-        is_value = is_json or text[field.start - 1 : field.start] == ">"  # rather than a part of code or of a sentence
-        return is_value and self._is_credential(field.name, field.kind, field.value)
-
-    def _is_credential(self, name: str, kind: str, value: str) -> bool:
-        if (kind, value) in self._listed:
-            return True
-        if self._listed_only or is_placeholder(value) or not normal_name(name).endswith(name_words.CORE_ENDINGS):
-            return False
-        is_text = value.count(" ") > 1 or value.lower() in name_words.NO_VALUES or not normal_name(value)
-        return not is_text and not normal_name(name).endswith(normal_name(value))
+    def _accepts(self, text: str, field: NamedValue, *, is_json: bool) -> bool:  # noqa: ARG002
+        return (field.kind, field.value) in self._listed
 
 
 def _counts(name: str, kind: str, place: Place, value: str) -> bool:
