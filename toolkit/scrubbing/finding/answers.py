@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from toolkit.core.patterns import compiled, matches_in
+from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.scrubbing.finding.in_place import WeakCredentials
 from toolkit.scrubbing.grading import secret_kind
 from toolkit.scrubbing.strength import Strength, grade, is_dummy
@@ -184,4 +185,5 @@ def _says_none(value: str, *, is_error: bool) -> bool:
     """Check whether a value under the name of a credential says something about it instead."""
     if value.strip().lower() in _NO_VALUES or _SENTENCE.match(value.strip()):
         return True
-    return is_error and (is_dummy(value) or _WORDS.fullmatch(value) is not None)
+    is_word = len(value) < SHORTEST_SECRET or is_dummy(value) or _WORDS.fullmatch(value) is not None
+    return is_error and is_word
