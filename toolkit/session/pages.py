@@ -311,7 +311,6 @@ class AccountPages(Pages):
     """The pages of the accounts of a session, which become a table, or an error that repeats no secret.
 
     Args:
-        session: the session.
         params: the caller's query parameters.
         all_pages: False for the first page only.
     """
