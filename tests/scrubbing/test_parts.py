@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from toolkit.scrubbing.finding.parts import parts_of, replace_cookies
+from toolkit.scrubbing.finding.walking import parts_of, replace_cookies
 
 
 @pytest.mark.parametrize(

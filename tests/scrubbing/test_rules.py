@@ -55,7 +55,7 @@ def scrubbed(interaction, body=b"", content_type="application/json", **rules):
         ),
         ("application/json", b'{"pin": "<PIN-3>"}', b'{"pin": "<PIN-3>"}'),
         ("application/json", b'{"pins": 1, "x": "pin"', b'{"pins": 1, "x": "pin"'),
-        ("application/octet-stream", b'\xff{"pin": 1}', b'\xff{"pin": 1}'),
+        ("application/octet-stream", b'\0\xff{"pin": 1}', b'\0\xff{"pin": 1}'),
     ],
 )
 def test_names(interaction, content_type, body, expected):

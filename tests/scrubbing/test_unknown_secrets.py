@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
+from toolkit.scrubbing.scanning.unknown_secrets import places_in
 from toolkit.scrubbing.scrubber import Scrubber
-from toolkit.scrubbing.unknown_secrets import places_in
 
 LETTERS = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"

@@ -1,4 +1,4 @@
-"""Secrets are found however people, programs and services write them, and a recorder removes the same ones."""
+"""Secrets are found in files however people, programs and services write them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ import string
 
 import pytest
 
-from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
-from toolkit.scrubbing.scrubber import Scrubber
-from toolkit.scrubbing.unknown_secrets import places_in, secrets_in_text
+from toolkit.scrubbing.scanning.unknown_secrets import places_in, secrets_in_text
 
 LETTERS = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -179,14 +176,11 @@ def kinds(text):
 
 @pytest.mark.parametrize("kind", WRITTEN)
 def test_each_way_to_write_a_secret(kind):
-    """A secret is found where people and programs write it, and an answer with the same text is recorded without it."""
+    """A secret is found where people and programs write it."""
     for template in WRITTEN[kind]:
         secret = fake(34 if "webhooks" in template else 24)
         text = template.format(*[secret] * template.count("{}"))
         assert kinds(text) == [kind], template
-        request = RecordedRequest("GET", "https://h.example/")
-        _, response = Scrubber(KnownSecrets()).exchange(request, RecordedResponse(200, body=text.encode()))
-        assert secret not in response.body.decode(), template
 
 
 @pytest.mark.parametrize("word", ["changeme", "your-password", "<password>", "$PASSWORD", "required", "********"])

@@ -6,7 +6,8 @@ They are searched for and replaced here, so that JSON stays JSON and UTF-16 stay
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple, Self
 from urllib.parse import quote
 
@@ -40,6 +41,9 @@ class KnownSecrets:
     placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise one request would be answered with the recording of
     another. A secret that is added here gets its placeholder at once, any other when it is first met. What messages
     name, and the stand-ins of personal data, belong to this object alone.
+
+    Attributes:
+        used: short credentials that requests used, with their placeholders; another mapping whenever one is added.
     """
 
     def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:
@@ -48,6 +52,7 @@ class KnownSecrets:
         self._counts: dict[str, int] = {}
         self._stand_ins = Searcher()
         self._named = Searcher(in_codes=False)
+        self.used: Mapping[str, str] = {}
         self.add_all(secrets)
 
     def add(self, kind: str, secret: Secret) -> None:
@@ -80,13 +85,14 @@ class KnownSecrets:
                     self._placeholders.setdefault(secret, stand_in)
                     self._stand_ins.add(secret)
 
-    def note(self, named: Iterable[tuple[str, Secret]]) -> None:
-        """Note kind and value of what a message names as credentials.
+    def note(self, named: Iterable[tuple[str, Secret]], used: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Note kind and value of what a message names as credentials, and short ones that it used.
 
         From now on it is replaced wherever it stands as plain, percent-encoded or JSON text in this recording: all that
         the last message named, and of the messages before it the latest.
         """
         with self._lock:
+            self.used = {**self.used, **used}
             named = [(kind, secret) for kind, secret in named if is_secret(secret) and secret not in REGISTER]
             for kind, secret in named:
                 self.placeholder(kind, secret)

@@ -123,7 +123,7 @@ AROUND: Final = frozenset(
     " word words pair pairs frame frames number num bits bit curve ops trip through over port ports banner"
     " consent notice flag flags present exists missing needed supported attempts retries failures success"
     " failed available verified page pages view schema template event events log logs request response"
-    " location cost".split()
+    " location redirect".split()
 )
 # Before `id`, these do not make an ordinary identifier.
 SECRET_IDS: Final = frozenset("session sid sess".split())

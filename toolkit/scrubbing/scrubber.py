@@ -200,9 +200,10 @@ class Scrubber:
                 body,
                 placeholder=self._placeholder,
                 has_rule=self._has_rule,
+                whole=self.known.used,
                 request=request,
             )
-            self.known.note(found.everywhere)
+            self.known.note(found.everywhere, found.used)
             if isinstance(message, RecordedRequest) and len(body) <= _LARGE:
                 self._last_found = message, found
         return found

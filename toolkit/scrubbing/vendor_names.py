@@ -86,7 +86,8 @@ FIELDS: Final = {
     "ACCESS_TOKEN": "access_token auth_token bearer_token subject_token actor_token registration_access_token token"
     " oauth_token user_token app_token api_token bot_token personal_access_token page_access_token"
     " authentication_token access_jwt accessJwt gitlab_token github_token slack_token service_token"
-    " installation_token storefrontAccessToken device_token pushToken webhook_token",
+    " installation_token storefrontAccessToken device_token pushToken webhook_token jeton jeton_acces токен 令牌"
+    " 访问令牌 トークン 토큰",
     "TOKEN": "registration_token invite_token reset_token confirmation_token upload_token share_token wrapping_token"
     " root_token sas_token verification_token unsubscribe_token recovery_token activation_token password_reset_token"
     " email_token signup_token magic_token deploy_token project_token workspace_token admin_token",
@@ -107,7 +108,9 @@ FIELDS: Final = {
     "PASSWORD": "password passwd passphrase new_password old_password current_password password_confirmation"
     " user_password db_password login_password root_password admin_password secretPassword master_password passcode"
     " plaintext_password passwordConfirm pwd userPassword smtp_password proxy_password dbpass userpass ftppass"
-    " mailpass smtppass j_password requirepass masterauth bindpw rootpw",
+    " mailpass smtppass j_password requirepass masterauth bindpw rootpw"
+    " mot_de_passe contrasena clave_secreta palavra_passe parola haslo losenord sifre adgangskode"
+    " пароль 密码 密碼 口令 パスワード 비밀번호 암호",
     "API_KEY": "api_key apikey subscription_key application_key app_key license_key"
     " service_role_key admin_api_key rest_api_key server_key write_key read_key writeKey"
     " serverKey primaryMasterKey primaryReadonlyMasterKey secondaryMasterKey secondaryReadonlyMasterKey",
@@ -117,7 +120,8 @@ FIELDS: Final = {
     " signing_key secret_key_base",
     "PRIVATE_KEY": "private_key privateKeyPem private_key_pem ssh_private_key rsa_private_key",
     "SECRET": "secret secret_value SecretString secretString SecretBinary totp_secret otp_secret"
-    " account_key storage_account_key hmac_secret token_secret oauth_token_secret unseal_key stream_key rtmp_key",
+    " account_key storage_account_key hmac_secret token_secret oauth_token_secret unseal_key stream_key rtmp_key"
+    " секрет 密钥 密鑰 シークレット",
 }
 # Fields of JSON that mean a credential with a strong value only.
 DOUBTFUL_FIELDS: Final = {

@@ -11,6 +11,7 @@ themselves.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import lru_cache, wraps
@@ -40,11 +41,14 @@ _CERTAIN: Final = name_words.WORDS.keys() - name_words.DOUBTFUL
 _COMPOUND: Final = re.compile(f"(?:{'|'.join(name_words.COMPOUNDS)})\\Z")
 _ENDINGS: Final = tuple(name_words.ENDINGS)
 _CONSTANT_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_NOT_JOINED: Final = re.compile(r"[^a-z0-9]+")
+_NOT_JOINED: Final = re.compile(r"[\W_]+")
+_NUMBERED: Final = re.compile(r"[-_ .]?[0-9]{1,3}\]?\Z")  # session_id_2, X-Session-Id-1
 
 
 def normal_name(name: str) -> str:
-    """Return a name in the form in which names are compared: its letters and digits, in lower case."""
+    """Return a name in the form in which names are compared: its letters and digits, in lower case without accents."""
+    if not name.isascii():
+        name = unicodedata.normalize("NFKD", name)
     return _NOT_JOINED.sub("", name.lower())
 
 
@@ -96,6 +100,8 @@ _SCHEME: Final = re.compile(r"\A(?:basic|bearer|token|dpop) +", re.IGNORECASE)
 def words_of(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case: `X-APIKey`, `x_api_key` and `xApiKey` have the same."""
     words: list[str] = []
+    if not name.isascii():
+        name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     for word in _CONSTANT_PARTS.findall(name):
         lower = word.lower()
         lower = name_words.PLURALS.get(lower, lower)
@@ -133,6 +139,16 @@ def credential_kind(name: str, place: Place) -> str | None:
     """
     if place is Place.COOKIE:
         return COOKIE
+    return _kind_of(name, place) or _kind_of(_without_number(name), place)
+
+
+def _without_number(name: str) -> str:
+    """Return a name without the number at its end, or "" if it has none or is listed with it."""
+    shorter = _NUMBERED.sub("", name)
+    return "" if shorter == name or normal_name(name) in _ORDINARY else shorter
+
+
+def _kind_of(name: str, place: Place) -> str | None:
     joined, last = normal_name(name), normal_name(last_name(name))
     if not joined or (place is Place.HEADER and name.lower() in COOKIE_HEADERS):
         return None
@@ -190,13 +206,16 @@ def is_core_name(name: str, place: Place) -> bool:
     """Check whether UUIDs and digests count as well under a name.
 
     Such a name is the exact name in a standard, in the service document or in a vendor's documentation, or ends like
-    one. In headers, queries and forms, which are not documents, it is any name whose last word means a credential.
+    one. In headers it is any name whose last word means a credential, in queries and forms one whose last word means
+    nothing else.
     """
     if credential_kind(name, place) is None:
         return False
     if place is Place.COOKIE:
         return credential_kind(name, Place.JSON) is not None
-    if place is not Place.JSON and _head_of(words_of(name)) in name_words.WORDS:
+    if place is Place.HEADER and _head_of(words_of(name)) in name_words.WORDS:
+        return True
+    if place is not Place.JSON and _head_of(words_of(name)) in _CERTAIN:
         return True
     return _is_exact(name, place)
 
@@ -215,6 +234,8 @@ def needs_strong_value(name: str, place: Place) -> bool:
 
 
 def _is_exact(name: str, place: Place) -> bool:
+    if normal_name(name) not in _EXACT[place]:
+        name = _without_number(name) or name
     joined, exact = normal_name(name), _EXACT[place]
     return joined in exact or normal_name(last_name(name)) in exact or joined.endswith(name_words.EXACT_ENDINGS)
 

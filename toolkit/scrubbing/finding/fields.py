@@ -1,4 +1,4 @@
-"""Fields in text of any format: JSON, also within JSON, queries, settings, XML, and prose or code that shows these.
+"""Names with values in text of any format: JSON, also within JSON, queries, settings, XML, and code that shows these.
 
 The distinct names are collected first. Only where the name of a credential is among them are values read, so that
 text without one costs a single pass. A text is read in slices, since a regular expression blocks all other threads.
@@ -9,93 +9,86 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from enum import Enum
 from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
 
-from toolkit.core.patterns import SLICE, compiled, matches_in
+from toolkit.core.patterns import SLICE, compiled
 from toolkit.scrubbing.vocabulary import Place, credential_kind
 
-_OVERLAP: Final = 160  # characters before a slice, which hold the name that belongs to a sign at its start
+_OVERLAP: Final = 420  # characters before a slice, which hold the name that belongs to a sign at its start
+_SIGN_BACKWARDS: Final = r"[:=]\s{0,200}+(?:\](?=[\"']))?"
 # In reversed text: the sign after a name, then the name, in quotes or as a plain word; also settings["api_key"] = ...
 _NAME_BACKWARDS: Final = (
-    r"(?a)[:=]\s{0,20}+(?:\](?=[\"']))?([\"']\\{0,8}+[^\"'\\\n]{1,80}+[\"']|[\])]?[\w.\-$]{1,80}+\\?)"
+    _SIGN_BACKWARDS + r"([\"']\\{0,8}+[^\"'\\\n]{1,200}+[\"']|[\])]?[\w.\-$]{1,200}+\\?)(?=([?&#])?)"
 )
-_ELEMENT: Final = r"<([\w.:\-]{1,80}+)(?:\s[^<>]{0,400}+)?>"
-_NEXT_ELEMENT: Final = rf"</[\w.:\-]{{1,80}}+>(?:\s{{0,40}}+{_ELEMENT}){{1,2}}+"
-_LONGEST_ELEMENT: Final = 500  # characters of the tag that opens it
-_CONTENT: Final = r"\s{0,40}+(?:<!\[CDATA\[)?((?:[^<\]]|\](?!\]>)){1,65536}+)(?=(?:\]\]>)?</)"
 # A text with more names than these has data as names, and the rest is judged by their last word only.
 _MOST_NAMES: Final = 4_096
 _ENDING: Final = r"(?i)(?:token|secret|password|passwd|passphrase|api_?key|signature|credential|cookie|jwt)s?\Z"
 _ESCAPED_BREAK: Final = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}"
-# Also the dash of a list in YAML, an object that holds the value, and the letters before quotes in Python.
-_BEFORE_VALUE: Final = (
-    r"[=>]?\s{0,40}+(?:- {1,8}+|\{\s{0,40}+\\{0,8}+\"value\\{0,8}+\"\s{0,8}+:\s{0,8}+)?(?:data:\s{0,4}+)?"
-    r"(?:[bBfFrRuU]{1,2}+(?=[\"']))?"
-)
+_WHOLE: Final = r"(?![\w.\-$\\])"
+_QUOTES: Final = "\"'"
+# Also the dash of a list in YAML, and the letters before quotes in Python.
+_BEFORE_VALUE: Final = r"[=>]?\s{0,200}+(?:- {1,8}+)?(?:[bBfFrRuU]{1,2}+(?=[\"']))?"
 _NEXT_LINE: Final = r":[ \t]{0,40}+\r?\n[ \t]{0,40}+(?:(?<=[ \t])|- {1,8}+)"  # in YAML, a value without quotes
 _QUOTED: Final = r"(?s)\"([^\"\\]*+(?:\\.[^\"\\]*+)*+)\""
 _ESCAPED_QUOTED: Final = r"\\{1,15}+\"((?:[^\"\\]++|\\++(?!\"))*+)\\{1,15}+\""
 _ESCAPED_SINGLE: Final = r"\\{1,15}+'((?:[^'\\\n]++|\\++(?!'))*+)\\{1,15}+'"
-# Three quotes: the first word counts, since a credential has no spaces.
-_TRIPLE_QUOTED: Final = r"(?:\"{3}|'{3})(?:\\?\s){0,40}+([^\s\"'\\]{1,8192}+)"
 _BACKTICKED: Final = r"(?s)`([^`\\]*+(?:\\.[^`\\]*+)*+)`"
 _SINGLE_QUOTED: Final = r"'([^'\n\\]*+(?:\\.[^'\n\\]*+)*+)'"
 _QUOTE_PATTERNS: Final = {'"': _QUOTED, "'": _SINGLE_QUOTED, "`": _BACKTICKED, "\\": _ESCAPED_QUOTED}
 _BARE: Final = (
     r"(?i)(?:(?:bearer|basic|token|apikey|api-key|key|bot|dpop|oauth|jwt) {1,8}+)?([^\s\"'<>&,;\\{}\[\]()|]{1,65536}+)"
 )
-_ITEM: Final = r"\s{0,40}+,?\s{0,40}+"
+_DIGITS: Final = r"[0-9]{2,40}+(?![\w.])"
 _ESCAPE: Final = r"\\++([\"'/\\nrt])"
 _BREAKS: Final = {"n": "\n", "r": "\r", "t": "\t"}
-_MOST_ITEMS: Final = 100  # of a list under the name of a credential
-_LONGEST_RETRY: Final = 512  # characters of a value that is not accepted, and is searched for fields itself
-_MOST_RETRIED: Final = 4  # items of a list
-# Settings as pairs: {"name": "client_secret", "value": "..."}, <add key="client_secret" value="..."/>,
-# <meta name="csrf-token" content="..."/>, <key>client_secret</key><string>...</string>.
-_PAIR_HEADS: Final = frozenset({"name", "key", "id", "header", "parameter", "field", "variable", "Name", "Key"})
-_PAIR_ELEMENTS: Final = _PAIR_HEADS | {"th", "td", "dt"}
-_QUOTES: Final = "\"'"
-_BEFORE_QUERY_FIELDS: Final = frozenset("?&;#")
-_PAIR_VALUES: Final = frozenset({"value", "Value"})
-_PAIR_HEAD: Final = r"\s{0,20}+\\{0,8}+[\"']([^\"'\\<>]{1,80}+)(?=\\{0,8}+[\"'])"
-_PAIR_VALUE: Final = r"\\{0,8}+[\"'][^<>{}]{0,200}?(?:(?i:\b(?:value|content))\\{0,8}+[\"']?\s{0,20}+[:=]|>(?=[^<\s]))"
+_LONGEST_BARE: Final = 512  # characters; in a longer value no fields are read
+# Of an object or a list: a sign, a text, also with escaped quotes, or anything else.
+_PIECE: Final = (
+    r"([{}\[\],:])|(\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|\\{1,15}+\"(?:[^\"\\]++|\\++(?!\"))*+\\{1,15}+\""
+    r"|'[^'\\\n]*+')|[^\s{}\[\],:\"'\\]++|['\\]"
+)
+_DEEPEST_WALK: Final = 8  # objects and lists under names of credentials within each other
+# Members of an object that hold the credential which the object is named after.
+_MEMBERS: Final = frozenset("value raw text data content string token secret key".split())
 
 
-class NamedValue(NamedTuple):
-    """A value beside the name of a credential.
+class Form(Enum):
+    """How a value is written: in quotes, as a number of JSON, without quotes, or as the text of an element."""
+
+    QUOTED = "quoted"
+    NUMBER = "number"
+    BARE = "bare"
+    ELEMENT = "element"
+
+
+class Written(NamedTuple):
+    """A value as it is written.
 
     Attributes:
-        name: the name.
-        kind: the kind of credential that the name means.
-        place: the kind of place, such as a query.
         value: the value, decoded.
         start: position where the written value starts, without quotes.
         end: position where it ends.
+        form: how it is written.
+        is_named: False for a member of an object under the name, or for a value deeper in it.
     """
 
-    name: str
-    kind: str
-    place: Place
     value: str
     start: int
     end: int
+    form: Form
+    is_named: bool = True
 
 
-class _Name(NamedTuple):
-    """A name of credentials, or one that may be the head of a pair.
-
-    Attributes:
-        kind: the kind of credential that it means.
-        is_quoted: True if it is in double quotes, as in JSON, so that a bare value is not text.
-    """
+class Field(NamedTuple):
+    """A value beside the name of a credential: the name, the kind of place, and the value as it is written."""
 
     name: str
-    kind: str | None
     place: Place
-    is_quoted: bool
+    written: Written
 
 
 class Fields:
@@ -108,156 +101,133 @@ class Fields:
     def __init__(self, text: str) -> None:
         self.keys: set[str] = set()
         self._text = text
-        # Names as written and reversed, elsewhere and in queries, each with the name if it is of interest.
-        self._names: tuple[dict[str, _Name | None], dict[str, _Name | None]] = ({}, {})
-        self._has_pairs = False
+        self._count = 0  # of distinct names
+        self._walks: list[int] = []  # ends of the objects and lists that are being read
 
-    def accepted(self, accepts: Callable[[NamedValue], bool]) -> list[NamedValue]:
-        """Return the fields that a function accepts, in their order and without overlaps."""
-        result: list[NamedValue] = []
+    def __iter__(self) -> Iterator[Field]:
         done = 0
         for start in range(0, len(self._text), SLICE):
-            for name, position in self._signs(start):
-                fields = self._fields_after(name, position) if position >= done else []
-                accepted = [field for field in fields if accepts(field)]
-                result += accepted
-                if accepted or len(fields) > _MOST_RETRIED or (fields and fields[-1].end > position + _LONGEST_RETRY):
-                    done = fields[-1].end
-        elements = [field for field in self._fields_of_elements() if accepts(field)] if "<" in self._text else []
-        return _without_overlaps(result + elements) if elements else result
+            for name, place, is_quoted, position in self._names(start):
+                for written in values_at(self._text, position, is_quoted=is_quoted) if position >= done else ():
+                    yield Field(name, place, written)
+                    if written.form is Form.BARE and written.end - written.start > _LONGEST_BARE:
+                        done = written.end
+                yield from self._members(name, place, position, is_quoted=is_quoted)
 
-    def _signs(self, start: int) -> list[tuple[_Name, int]]:
-        """Return the names of interest in a slice, each with the position after the sign that follows it."""
+    def _names(self, start: int) -> list[tuple[str, Place, bool, int]]:
+        """Return the names of credentials in a slice: their place, whether in quotes, and where the value begins."""
         end = min(start + SLICE, len(self._text))
         backwards = self._text[max(0, start - _OVERLAP) : end][::-1]
-        elsewhere, in_queries = self._names
-        signs = []
-        for match in compiled(_NAME_BACKWARDS).finditer(backwards):
-            written, names = match[1], elsewhere
-            if written[0] not in _QUOTES and backwards[match.end() : match.end() + 1] in _BEFORE_QUERY_FIELDS:
-                names = in_queries
-            if written not in names:
-                names[written] = self._noted(written, Place.QUERY if names is in_queries else Place.JSON)
-            name = names[written]
-            if name is not None and end - match.start() > start:
-                signs.append((name, end - match.start()))
-        return signs[::-1]
-
-    def _noted(self, written: str, place: Place) -> _Name | None:
-        """Note a name, written in reverse; return it if it is the name of a credential or of the head of a pair."""
-        name, of_interest = _meaning(written, place is Place.QUERY)
-        if written[0] == '"':
-            self.keys.add(name)
-        if len(self._names[0]) + len(self._names[1]) > _MOST_NAMES:
-            ending = compiled(_ENDING).search(name)
-            return None if ending is None else _of_interest(ending[0].lower(), written, place)
-        self._has_pairs = self._has_pairs or name in _PAIR_VALUES or (name in _PAIR_HEADS and written[0] not in _QUOTES)
-        return of_interest
-
-    def _fields_after(self, named: _Name, position: int) -> list[NamedValue]:
-        name, kind, place, is_quoted = named
-        if name in _PAIR_HEADS and self._has_pairs:
-            head = compiled(_PAIR_HEAD).match(self._text, position)
-            kind_of_pair = credential_kind(head[1], place) if head is not None else None
-            match = compiled(_PAIR_VALUE).match(self._text, head.end()) if head is not None and kind_of_pair else None
-            if head is not None and kind_of_pair is not None and match is not None:
-                is_element = match[0][-1] == ">"
-                values = self._texts_at(match.end()) if is_element else self._values_at(match.end(), is_quoted=False)
-                return [NamedValue(head[1], kind_of_pair, place, *value) for value in values]
-        if kind is None:
+        meanings: dict[tuple[str, str], tuple[str, Place]] = {}
+        for written, before in set(compiled(_NAME_BACKWARDS).findall(backwards)):
+            place = Place.QUERY if before and written[0] not in _QUOTES else Place.JSON
+            name = _name_of(written)
+            self._count += 1
+            if written[0] == '"':
+                self.keys.add(name)
+            if self._count > _MOST_NAMES:
+                ending = compiled(_ENDING).search(name)
+                name = ending[0].lower() if ending is not None else ""
+            if credential_kind(name, place) is not None:
+                meanings[written, before] = name, place
+        if not meanings:
             return []
-        return [NamedValue(name, kind, place, *value) for value in self._values_at(position, is_quoted=is_quoted)]
+        found = []
+        for match in _search_for(frozenset(written for written, _ in meanings)).finditer(backwards):
+            meaning = meanings.get((match[1], match[2] or ""))
+            position = end - match.start()
+            if meaning is not None and position > start:
+                found.append((*meaning, match[1][0] == '"', position))
+        return found[::-1]
 
-    def _values_at(self, position: int, *, is_quoted: bool) -> list[tuple[str, int, int]]:
-        """Return the text or the list of texts at a position, each with its start and end."""
-        text = self._text
-        after_sign, position = position, compiled(_BEFORE_VALUE).match(text, position).end()  # type: ignore[union-attr]
-        first = text[position : position + 1]
-        values = []
-        match: re.Match[str] | None
-        if first == "[":
-            position += 1
-            for _ in range(_MOST_ITEMS):
-                item = compiled(_ITEM).match(text, position)
-                match = _quoted_at(text, item.end()) if item is not None else None
-                if match is None:
-                    break
-                values.append((_decoded(match), match.start(1), match.end(1)))
-                position = match.end()
-            if not values and not is_quoted:  # in YAML without quotes
-                values += [
-                    value for value in self._bare_at(position, position) if text[value[2] : value[2] + 1] in (",", "]")
-                ]
-        elif first in _QUOTE_PATTERNS:
-            triple = compiled(_TRIPLE_QUOTED).match(text, position)
-            match = _quoted_at(text, position) if triple is None else None
-            if triple is not None:
-                values.append((triple[1], *triple.span(1)))
-            elif match is not None:
-                values.append((_decoded(match), match.start(1), match.end(1)))
-        elif not is_quoted:
-            values += self._bare_at(after_sign, position)
-        return values
-
-    def _bare_at(self, after_sign: int, position: int) -> list[tuple[str, int, int]]:
-        """Return the text without quotes at a position, given where the sign before it ends."""
-        match = compiled(_BARE).match(self._text, position)
-        before = self._text[after_sign - 1 : match.start(1)] if match is not None else ""
-        if match is None:
-            return []
-        value = match[1]
-        # In the next line, only YAML has a value, and a name has a colon after it.
-        if "\n" in before and (value.endswith(":") or not compiled(_NEXT_LINE).fullmatch(before)):
-            return []
-        return [(unquote_plus(value) if "%" in value else value, *match.span(1))]
-
-    def _texts_at(self, position: int) -> list[tuple[str, int, int]]:
-        match = compiled(_CONTENT).match(self._text, position)
-        return [(html.unescape(match[1]).strip(), match.start(1), match.end(1))] if match is not None else []
-
-    def _fields_of_elements(self) -> Iterator[NamedValue]:
-        """Yield the contents of XML elements with names of credentials."""
-        kinds: dict[str, str | None] = {}
-        for match in matches_in(_ELEMENT, self._text, longest=_LONGEST_ELEMENT):
-            name = match[1]
-            if name not in kinds and len(kinds) < _MOST_NAMES:
-                kinds[name] = credential_kind(_local(name), Place.JSON)
-            kind = kinds.get(name)
-            if kind is not None:
-                for value, first, end in self._texts_at(match.end()):
-                    yield NamedValue(_local(name), kind, Place.JSON, value, first, end)
-            if _local(name) in _PAIR_ELEMENTS:
-                yield from self._value_beside(match.end())
-
-    def _value_beside(self, position: int) -> Iterator[NamedValue]:
-        """Yield the content of the element after the one whose content, a name of credentials, is at a position."""
-        for name, _, end_of_name in self._texts_at(position):
-            kind = credential_kind(name, Place.JSON)
-            beside = compiled(_NEXT_ELEMENT).match(self._text, end_of_name) if kind is not None else None
-            if kind is not None and beside is not None:
-                yield from (NamedValue(name, kind, Place.JSON, *value) for value in self._texts_at(beside.end()))
+    def _members(self, name: str, place: Place, position: int, *, is_quoted: bool) -> Iterator[Field]:
+        """Yield the texts in an object or a list under a name."""
+        first = compiled(_BEFORE_VALUE).match(self._text, position).end()  # type: ignore[union-attr]
+        if self._text[first : first + 1] not in ("{", "["):
+            return
+        self._walks = [end for end in self._walks if end > first]
+        if len(self._walks) >= _DEEPEST_WALK:
+            return
+        end = first
+        for written in _texts_within(self._text, first):
+            end = written.end
+            if written.form is Form.QUOTED or not is_quoted:
+                yield Field(name, place, written)
+        self._walks.append(end)
 
 
-def _local(name: str) -> str:
-    return name.rpartition(":")[2]
+def values_at(text: str, position: int, *, is_quoted: bool) -> list[Written]:
+    """Return the value at a position after a sign, none if it is an object or a list.
+
+    Args:
+        text: the text.
+        position: where the sign ends.
+        is_quoted: True if the name is in double quotes, as in JSON, so that a bare value is a number or no text.
+    """
+    after_sign, position = position, compiled(_BEFORE_VALUE).match(text, position).end()  # type: ignore[union-attr]
+    if text.startswith(("'''", '"""'), position):  # the first line counts
+        return _bare_at(text, after_sign, position + 3)
+    match = _quoted_at(text, position)
+    if match is not None:
+        return [Written(_decoded(match), *match.span(1), Form.QUOTED)]
+    if is_quoted:
+        number = compiled(_DIGITS).match(text, position)
+        return [Written(number[0], *number.span(), Form.NUMBER)] if number is not None else []
+    return _bare_at(text, after_sign, position)
+
+
+def _bare_at(text: str, after_sign: int, position: int) -> list[Written]:
+    """Return the text without quotes at a position, given where the sign before it ends."""
+    match = compiled(_BARE).match(text, position)
+    if match is None:
+        return []
+    value, before = match[1], text[after_sign - 1 : match.start(1)]
+    # In the next line, only YAML has a value, and a name has a colon after it.
+    if "\n" in before and (value.endswith(":") or not compiled(_NEXT_LINE).fullmatch(before)):
+        return []
+    return [Written(unquote_plus(value) if "%" in value else value, *match.span(1), Form.BARE)]
+
+
+def _texts_within(text: str, position: int) -> Iterator[Written]:
+    """Yield the texts in the object or list at a position."""
+    opened: list[tuple[bool, bool]] = []  # for each open object or list: is it a list, are its values named
+    member, awaits_value = "", False
+    for token in compiled(_PIECE).finditer(text, position):
+        sign, written = token[1], token[2]
+        is_list, is_named = opened[-1] if opened else (True, True)
+        is_named = is_named and (is_list or member in _MEMBERS)
+        if sign in ("{", "["):
+            opened.append((sign == "[", is_named))
+            member, awaits_value = "", False
+        elif sign in ("}", "]", ","):
+            member, awaits_value = "", False
+            if sign != ",":
+                opened.pop()
+            if not opened:
+                return
+        elif sign == ":":
+            awaits_value = True
+        elif not is_list and not awaits_value:
+            member = token[0].strip("\\\"'")
+        elif written is None:
+            yield Written(token[0], *token.span(), Form.BARE, False)
+        elif (match := _quoted_at(text, token.start())) is not None:
+            yield Written(_decoded(match), *match.span(1), Form.QUOTED, is_named)
+
+
+@lru_cache(maxsize=256)
+def _search_for(names: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern that finds these names, written in reverse, before their signs."""
+    ordered = sorted(names, key=len, reverse=True)
+    quoted = [re.escape(name) for name in ordered if name[0] in _QUOTES]
+    plain = [re.escape(name) + _WHOLE * (name[-1] != "\\") for name in ordered if name[0] not in _QUOTES]
+    return re.compile(f"{_SIGN_BACKWARDS}({'|'.join(quoted + plain)})(?=([?&#])?)")
 
 
 @lru_cache(maxsize=8192)  # the answers of a service have the same names again and again
-def _meaning(written: str, is_in_query: bool) -> tuple[str, _Name | None]:
-    """Return a name that is written in reverse, and the result of `_of_interest`."""
-    name = _forwards(written.strip("\"'") if written[0] in _QUOTES else written.lstrip("])"))
-    return name, _of_interest(name, written, Place.QUERY if is_in_query else Place.JSON)
-
-
-def _of_interest(name: str, written: str, place: Place) -> _Name | None:
-    """Return a name if it is the name of a credential or of the head of a pair."""
-    kind = credential_kind(name, place)
-    return _Name(name, kind, place, written[0] == '"') if kind is not None or name in _PAIR_HEADS else None
-
-
-def _forwards(backwards: str) -> str:
-    """Return a name that was read backwards, without the rest of an escape before it."""
-    name = backwards[::-1]
+def _name_of(written: str) -> str:
+    """Return a name that is written in reverse, without quotes and the rest of an escape before it."""
+    name = (written.strip("\"'") if written[0] in _QUOTES else written.lstrip("])"))[::-1]
     escape = compiled(_ESCAPED_BREAK).match(name)
     return (name[escape.end() :] if escape is not None else name).strip("\\")
 
@@ -279,11 +249,3 @@ def _decoded(match: re.Match[str]) -> str:
                 pass
         written = compiled(_ESCAPE).sub(lambda escape: _BREAKS.get(escape[1], escape[1]), written)
     return html.unescape(written) if "&" in written else written
-
-
-def _without_overlaps(fields: list[NamedValue]) -> list[NamedValue]:
-    result: list[NamedValue] = []
-    for field in sorted(fields, key=lambda field: (field.start, -field.end)):
-        if not result or field.start >= result[-1].end:
-            result.append(field)
-    return result

@@ -1,36 +1,48 @@
-"""Find what a message names as a credential, and replace it where it stands.
-
-`learning` notes strong values, which are replaced everywhere in the rest of the recording; `in_place` and `answers`
-replace values that are too weak for that, in requests and in answers.
-"""
+"""Find what a message names as a credential, and replace it where it stands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import html
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote_plus, unquote, urlsplit
 
 from toolkit.core.patterns import compiled
-from toolkit.core.secret import Secret
-from toolkit.scrubbing.finding.answers import AnsweredCredentials
-from toolkit.scrubbing.finding.in_place import ListedCredentials, WeakCredentials
-from toolkit.scrubbing.finding.learning import learned
-from toolkit.scrubbing.finding.parts import replace_cookies
-from toolkit.scrubbing.finding.shapes import password_of_pair
+from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.scrubbing.finding.fields import Field, Fields, Form
+from toolkit.scrubbing.finding.pairs import cells_in, elements_in, pairs_in
+from toolkit.scrubbing.finding.shapes import credentials_in
+from toolkit.scrubbing.finding.walking import Walker, replace_cookies
+from toolkit.scrubbing.grading import Kind, Verdict, password_of_pair, verdict_on
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_value
+from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import (
     COOKIE,
     COOKIE_HEADERS,
     Place,
     credential_kind,
+    is_core_name,
+    is_ordinary_header,
     is_placeholder,
     needs_strong_value,
 )
 
 _LEAST_ERROR: Final = 400  # RFC 9110 section 15.5
 _TELLING: Final = 12  # characters; a shorter weak value that a request used may be a word
-_SCHEME: Final = r"(?i)(basic|bearer|token|dpop)[ ]+"
+_SCHEME: Final = r"(?i)(?:basic|bearer|token|dpop)[ ]+"
+_SCHEME_OF_HEADER: Final = r"[A-Za-z][\w-]{0,40}+ {1,20}+"
 _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and code
+_PROTOCOLS: Final = "sec-websocket-protocol"  # a browser cannot send another header with a credential
+_SHORTEST_FIELD: Final = 3  # characters
+_LINE_START: Final = r"\s{0,40}+(?:-|export|set)?\s{0,40}+[\w.\-\"']{1,80}+\s{0,20}+[:=]\s{0,20}+\Z"
+_LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
+_LONGEST_START: Final = 200  # characters of a line before a value
+_LEVELS: Final = 3  # of texts within texts, such as URLs in URLs
+_PERCENT_SIGNS: Final = ("%3D", "%3d", "%22", "%3A", "%3a", "%40")
+_QUOTES_OF_HTML: Final = (("&quot;", '"'), ("&#34;", '"'), ("&#x22;", '"'), ("&#39;", "'"), ("&amp;", "&"))
+_ESCAPED_LETTER: Final = r"\\u00(4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9Aa]|2[Dd]|3[0-9])"
 
 
 class Found(NamedTuple):
@@ -39,12 +51,14 @@ class Found(NamedTuple):
     Attributes:
         uri, headers, body: the message; the body is decompressed, and the same object if nothing changed.
         everywhere: kind and value of each credential to replace in the rest of the recording too.
+        used: short credentials of a request with their placeholders, to replace where they are a whole value.
     """
 
     uri: str
     headers: HeaderList
     body: bytes
     everywhere: list[tuple[str, Secret]]
+    used: dict[str, str]
 
 
 def find(
@@ -53,6 +67,7 @@ def find(
     *,
     placeholder: Callable[[str, str], str],
     has_rule: Callable[[str], bool],
+    whole: Mapping[str, str],
     request: RecordedRequest | None = None,
 ) -> Found:
     """Return a message with what it names as a credential replaced.
@@ -62,71 +77,277 @@ def find(
         body: its body, decompressed.
         placeholder: returns the placeholder of a value, by its kind and text.
         has_rule: tells whether the user's rules name a field, which then decide what is written instead.
+        whole: short credentials that requests of the recording used, with their placeholders.
         request: the request of a response.
-
-    Raises:
-        SecretLeak: if there are too many credentials to look for.
     """
-    new = learned(message, body, request=request)
-    everywhere = list(new.secrets)
-    strong = {secret.reveal() for _, secret in everywhere}
-    weak = WeakCredentials(placeholder, has_rule)
     content_type = header_value(message.headers, "content-type")
-    is_error = isinstance(message, RecordedResponse) and message.status >= _LEAST_ERROR
-    answered = AnsweredCredentials(placeholder, has_rule, is_error=is_error)
+    request = message if isinstance(message, RecordedRequest) else request
+    path = unquote(urlsplit(request.uri).path) if request is not None else ""
+    if isinstance(message, RecordedRequest):
+        kind = Kind.REQUEST
+    else:
+        kind = Kind.ERROR if message.status >= _LEAST_ERROR else Kind.ANSWER
+    finder = Finder(kind, placeholder, has_rule, whole, others=path.split("/"))
     uri = ""
     if isinstance(message, RecordedRequest):
-        uri = weak.uri(message.uri)
-        body = weak.body(content_type, body) if body else body
-    elif body:
-        listed = ListedCredentials(placeholder, has_rule, new.in_body)
-        body = _answered_body(body, content_type, listed if new.in_body else None, answered)
+        finder.note_shapes(unquote(message.uri))
+        uri = finder.uri(message.uri)
+    finder.is_page = any(word in content_type.lower() for word in _NOT_DATA)
+    changed = finder.body(content_type, body) if body else body
+    headers = tuple([(name, finder.header(name, value)) for name, value in message.headers])
+    return Found(uri, headers, changed, *finder.result())
 
-    def cookie(_: str, value: str) -> str:
-        if is_placeholder(value):
-            return value
-        return placeholder(COOKIE, unquote(value)) if unquote(value) in strong else f"<{COOKIE}>"
 
-    headers = []
-    for name, value in message.headers:
+class Finder(Walker):
+    """A walk over a message that replaces and notes its credentials.
+
+    Args:
+        message: what the message is.
+        placeholder, has_rule, whole: as for `find`.
+        others: texts that the message uses for something else, such as the parts of its path.
+
+    Attributes:
+        is_page: True while weak values stay, since pages and code are full of names.
+    """
+
+    def __init__(
+        self,
+        message: Kind,
+        placeholder: Callable[[str, str], str],
+        has_rule: Callable[[str], bool],
+        whole: Mapping[str, str],
+        *,
+        others: Iterable[str] = (),
+    ) -> None:
+        self.is_page = False
+        self._message = message
+        self._placeholder = placeholder
+        self._has_rule = has_rule
+        self._whole = whole
+        self._others = set(others)
+        self._has_code = False
+        self._strong: dict[str, str] = {}  # text and kind of what is replaced everywhere, unless it is an other text
+        self._shaped: dict[str, str] = {}  # likewise, whatever it is
+        self._used: dict[str, str] = {}
+
+    def result(self) -> tuple[list[tuple[str, Secret]], dict[str, str]]:
+        """Return what is to be replaced everywhere, by kind and text, and where it is a whole value."""
+        texts = {text: kind for text, kind in self._strong.items() if text not in self._others} | self._shaped
+        texts |= {text: kind for text, kind in self._used.items() if len(text) >= _TELLING and text not in texts}
+        short = {
+            text: self._placeholder(kind, text)
+            for text, kind in self._used.items()
+            if len(text) < _TELLING and not text.isdecimal()
+        }
+        return [(kind, Secret(text)) for text, kind in texts.items()], short
+
+    def form(self, text: str, place: Place, *, plus: Callable[[str], str] = quote_plus) -> str:
+        """Return a form or query with credentials replaced; a token request has an authorization code."""
+        before, self._has_code = self._has_code, self._has_code or "grant_type=" in text
+        changed = super().form(text, place, plus=plus)
+        self._has_code = before
+        return changed
+
+    def named(self, name: str, place: Place, value: str) -> str | None:
+        """Return a placeholder for a credential beside its name."""
+        if value in self._whole:
+            return self._whole[value]
+        if self._has_rule(name):
+            return None
+        if self._has_code and name == "code" and not is_placeholder(value):
+            is_random = grade(value) is Strength.STRONG
+            return self._replaced(Verdict("CODE", is_everywhere=is_random, is_weak=False), value)
+        verdict = verdict_on(name, value, place, self._message)
+        return None if verdict is None else self._replaced(verdict, value)
+
+    def header(self, name: str, value: str) -> str:
+        """Return the value of a header with credentials replaced."""
         lower = name.lower()
         if lower in COOKIE_HEADERS:
-            headers.append((name, replace_cookies(lower, value, cookie)))
-        elif isinstance(message, RecordedRequest):
-            headers.append((name, _in_header(name, value, weak, has_rule)))
-        else:
-            headers.append((name, answered.header(lower, value)))
-    if isinstance(message, RecordedRequest):
-        used = {text: kind for text, kind in weak.used.items() if len(text) >= _TELLING and text not in strong}
-        everywhere += [(kind, Secret(text)) for text, kind in used.items()]
-    return Found(uri, tuple(headers), body, everywhere)
+            return replace_cookies(lower, value, self._cookie)
+        kind = credential_kind(name, Place.HEADER)
+        if kind is not None and not self._has_rule(name):
+            return self._credential_header(name, kind, value)
+        self.note_shapes(value)
+        if self._message is not Kind.REQUEST:
+            self._has_code = lower == "location"
+            changed = self.uri(value) if self._has_code else self.text(value)
+            self._has_code = False
+            return changed
+        if lower == _PROTOCOLS:
+            return compiled(r"[^\s,]+").sub(lambda part: self._random("TOKEN", part[0]), value)
+        if is_ordinary_header(name) or self._has_rule(name) or is_placeholder(value):
+            return self.text(value)
+        return self._whole.get(value) or (
+            self._placeholder("HEADER", value) if grade(value) is Strength.STRONG else self.text(value)
+        )
+
+    def text(self, text: str) -> str:
+        """Return a text with placeholders for its credentials; note those in texts that it has in it with escapes."""
+        if len(text) < _SHORTEST_FIELD:
+            return text
+        is_markup = text.lstrip("\ufeff \t\r\n")[:1] == "<"
+        spans = []
+        for field in self._fields_of(text):
+            changed = self._field(text, field)
+            if changed is not None:
+                written = field.written
+                is_escaped = is_markup or written.form is Form.ELEMENT
+                changed = html.escape(changed) if is_escaped else changed
+                spans.append((written.start, written.end, f'"{changed}"' if written.form is Form.NUMBER else changed))
+        self.note_shapes(text)
+        spans += self._whole_values(text)
+        for level in _levels_below(text):
+            for field in self._fields_of(level):
+                verdict = self._verdict(field)
+                if verdict is not None and verdict.is_everywhere:
+                    self._replaced(verdict, field.written.value)
+        return _spliced(text, spans)
+
+    def note_shapes(self, text: str) -> None:
+        """Note the credentials that are recognized by their shape."""
+        for credential in credentials_in(text):
+            if len(credential.value) >= SHORTEST_SECRET and not is_placeholder(credential.value):
+                self._shaped.setdefault(credential.value, credential.kind)
+
+    def _fields_of(self, text: str) -> Iterator[Field]:
+        if not any(map(text.__contains__, "=:<")):
+            return
+        fields = Fields(text)
+        yield from fields
+        self._others |= fields.keys
+        yield from pairs_in(text)
+        yield from elements_in(text)
+
+    def _field(self, text: str, field: Field) -> str | None:
+        """Return what to write instead of the value of a field."""
+        verdict = self._verdict(field)
+        if verdict is None or (verdict.is_weak and not self._is_plainly_a_value(text, field)):
+            return None
+        return self._replaced(verdict, field.written.value)
+
+    def _verdict(self, field: Field) -> Verdict | None:
+        if self._has_rule(field.name):
+            return None
+        verdict = verdict_on(field.name, field.written.value, field.place, self._message)
+        return None if verdict is not None and verdict.is_weak and not field.written.is_named else verdict
+
+    def _is_plainly_a_value(self, text: str, field: Field) -> bool:
+        """Check whether a weak value is one of data or a line of settings, rather than a part of a sentence."""
+        written = field.written
+        if self.is_page or (self._message is Kind.ERROR and written.form in (Form.NUMBER, Form.BARE)):
+            return False
+        if written.form is Form.NUMBER:
+            return is_core_name(field.name, field.place)
+        if written.form is Form.ELEMENT or field.place is Place.QUERY:
+            return True
+        if text[written.start - 1] == '"':
+            return True
+        first = max(0, written.start - _LONGEST_START)
+        start = text.rfind("\n", first, written.start) + 1 or first
+        if compiled(_LINE_END).match(text, written.end) is None or text.lstrip()[:1] in ("{", "["):
+            return False
+        return compiled(_LINE_START).match(text[start : written.start].rstrip("\"'")) is not None
+
+    def _whole_values(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield what to write instead of texts of JSON and XML that are a short credential as a whole."""
+        for value, placeholder in self._whole.items():
+            if value in text:
+                written, element = _whole_text(value)
+                for match in written.finditer(text):
+                    yield match.start() + 1, match.end() - 1, placeholder
+                for match in element.finditer(text):
+                    yield match.start() + 1, match.end() - 2, html.escape(placeholder)
+        for name, value in cells_in(text):
+            if self._has_rule(name):
+                continue
+            verdict = verdict_on(name, value, Place.JSON, self._message)
+            if verdict is not None:
+                changed = self._replaced(verdict, value)
+                for match in _whole_text(value)[0].finditer(text):
+                    yield match.start() + 1, match.end() - 1, changed
+
+    def _cookie(self, name: str, value: str) -> str:
+        text = unquote(value)
+        verdict = None if is_placeholder(value) else verdict_on(name, text, Place.COOKIE, self._message)
+        if verdict is None:
+            return value
+        return self._replaced(verdict, text) if verdict.is_everywhere else f"<{COOKIE}>"
+
+    def _credential_header(self, name: str, kind: str, value: str) -> str:
+        """Return the placeholder for the value of a header with the name of a credential."""
+        if not value or is_placeholder(value):
+            return value
+        self.note_shapes(f"{name}: {value}")
+        scheme = compiled(_SCHEME_OF_HEADER).match(value)
+        text = value[scheme.end() :] if scheme else value
+        password = password_of_pair(text) if scheme and scheme[0].lower().rstrip() == "basic" else ""
+        verdict = verdict_on(name, text, Place.HEADER, self._message)
+        if self._message is not Kind.REQUEST:
+            return value if verdict is None else self._replaced(verdict, value)
+        if password:
+            self._used.setdefault(password, "PASSWORD")
+        elif verdict is not None and verdict.is_everywhere:
+            self._replaced(verdict, text)
+        elif not needs_strong_value(name, Place.HEADER):
+            self._used.setdefault(text, kind)
+        return f"<{kind}>"
+
+    def _random(self, kind: str, text: str) -> str:
+        """Return a placeholder for a text, or for the last of its parts, if that is as random as a secret."""
+        head, dot, last = text.rpartition(".")
+        if grade(last) is not Strength.STRONG:
+            return text
+        self._shaped.setdefault(last, kind)
+        return head + dot + self._placeholder(kind, last)
+
+    def _replaced(self, verdict: Verdict, value: str) -> str:
+        scheme = compiled(_SCHEME).match(value)
+        before, text = (scheme[0], value[scheme.end() :]) if scheme else ("", value)
+        if verdict.is_everywhere:
+            self._strong.setdefault(text, verdict.kind)
+        elif verdict.is_weak and self._message is Kind.REQUEST:
+            self._used.setdefault(text, verdict.kind)
+        return before + self._placeholder(verdict.kind, text)
 
 
-def _answered_body(
-    body: bytes, content_type: str, listed: ListedCredentials | None, answered: AnsweredCredentials
-) -> bytes:
-    """Return the body of an answer with its credentials replaced; of pages and code, those that were listed."""
-    if listed is not None:
-        body = listed.body(content_type, body)
-    is_page = any(word in content_type.lower() for word in _NOT_DATA)
-    return body if is_page else answered.body(content_type, body)
+def _whole_text(value: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns that find a value as a whole text of JSON, but not a key, and as the text of an element."""
+    return (
+        re.compile(re.escape(json.dumps(value)) + r"(?!\s{0,40}:)"),
+        re.compile(f">{re.escape(html.escape(value))}</"),
+    )
 
 
-def _in_header(name: str, value: str, weak: WeakCredentials, has_rule: Callable[[str], bool]) -> str:
-    """Return the value of a header of a request, and note in `weak` what it used as a credential."""
-    kind = credential_kind(name, Place.HEADER)
-    if kind is None or has_rule(name):
-        return weak.header(name, value)
-    if is_placeholder(value):
-        return value
-    if not needs_strong_value(name, Place.HEADER):
-        weak.used.update(_used(kind, value))
-    return f"<{kind}>"
+def _spliced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
+    pieces, done = [], 0
+    for start, end, written in sorted(spans):
+        if start >= done:
+            pieces += [text[done:start], written]
+            done = end
+    return "".join((*pieces, text[done:])) if pieces else text
 
 
-def _used(kind: str, value: str) -> dict[str, str]:
-    """Return what the header of a credential holds: the value without its scheme, or the password of Basic."""
-    scheme = compiled(_SCHEME).match(value)
-    text = value[scheme.end() :] if scheme else value
-    password = password_of_pair(text) if scheme and scheme[1].lower() == "basic" else ""
-    return {password or text: "PASSWORD" if password else kind}
+def _levels_below(text: str) -> Iterator[str]:
+    """Yield a text with escapes of letters, entities of quotes and percent escapes undone, one after the other."""
+    if "\\u00" in text and compiled(_ESCAPED_LETTER).search(text):
+        text = compiled(_ESCAPED_LETTER).sub(lambda escape: chr(int(escape[1], 16)), text)
+        yield text
+    if any(entity in text for entity, _ in _QUOTES_OF_HTML[:-1]):
+        text = without_entities(text)
+        yield text
+    for _ in range(_LEVELS):
+        if "%" not in text or not (any(map(text.__contains__, _PERCENT_SIGNS)) or "%25" in text):
+            return
+        plainer = unquote(text)
+        if plainer == text:
+            return
+        yield plainer
+        text = plainer
+
+
+def without_entities(text: str) -> str:
+    """Return a text with quotes and ampersands in the place of their HTML entities."""
+    for entity, sign in _QUOTES_OF_HTML:
+        text = text.replace(entity, sign)
+    return text

@@ -1,29 +1,51 @@
 """A walk over the places of a message: URI, headers, cookies, forms, multipart parts and text.
 
-Three walkers follow it: one learns credentials, one replaces weak credentials in requests, and one follows the user's
-rules. What a walker leaves alone stays as it was written, byte for byte.
+One walker replaces what a message names as a credential, and one follows the user's rules. What a walker leaves alone
+stays as it was written, byte for byte.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 from toolkit.core.patterns import compiled
-from toolkit.scrubbing.finding.parts import parts_of
 from toolkit.scrubbing.vocabulary import Place
 
 _FORM: Final = r"[\w.\[\]%+-]{1,200}+=[^\s<>{\"]*+\Z"
 _MOST_FIELDS: Final = 10_000  # of a form; a body with more is read as text
+_LOOKED_AT: Final = 1024  # bytes that tell whether a body is text
+_NOT_OF_TEXT: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_ATTRIBUTES: Final = frozenset(
+    {"expires", "max-age", "domain", "path", "secure", "httponly", "samesite", "partitioned", "priority", "version"}
+)
+_SEPARATOR: Final = r"(;\s*+|,\s*+(?=[!#$%&'*+.^_`|~0-9A-Za-z-]++=))"
+_BOUNDARY: Final = r"(?i)boundary\s{0,8}+=\s{0,8}+(?:\"([^\"]{1,200}+)\"|([^\s;,]{1,200}+))"
+_FIRST_LINE: Final = rb"\A\s*+--([^\r\n]{1,200}+)\r?\n"
+_NAME: Final = (
+    rb"(?i)(?<![\w-])name(?:\*\s{0,8}+=\s{0,8}+[\w-]{0,40}+'[\w-]{0,40}+'|\s{0,8}+=\s{0,8}+)"
+    rb"(?:\"([^\"\r\n]{0,1000}+)\"|([^\s;\"]{1,1000}+))"
+)
+_LINE_END_BEFORE: Final = re.compile(rb"(?:\r?\n)?\Z")
+_END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
+
+
+class Decoded(NamedTuple):
+    """The text of a body, and a function that encodes another text as this one was."""
+
+    text: str
+    encode: Callable[[str], bytes]
 
 
 class Walker:
-    """A walk over messages that leaves everything as it is. A subclass says what is replaced.
-
-    Text is walked only if it is UTF-8, since nothing else can be rewritten.
-    """
+    """A walk over messages that leaves everything as it is. A subclass says what is replaced."""
 
     def named(self, name: str, place: Place, value: str) -> str | None:
         """Return what to write instead of a value beside a name, or None if the name is of no interest."""
@@ -32,13 +54,6 @@ class Walker:
     def text(self, text: str) -> str:
         """Return what to write instead of a text of any format without a name."""
         raise NotImplementedError
-
-    def read(self, body: bytes, head: bytes = b"") -> str | None:  # noqa: ARG002 - for subclasses
-        """Return the text of a body, or of the part of one that begins with `head`; None if it is not text."""
-        try:
-            return body.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
 
     def uri(self, uri: str) -> str:
         """Return a URI with values replaced in its query, and in a fragment that looks like a query."""
@@ -60,11 +75,12 @@ class Walker:
         media_type = content_type.partition(";")[0].strip().lower()
         if media_type.startswith("multipart/"):
             return self._multipart(content_type, body)
-        text = self.read(body)
-        if text is None:
+        decoded = text_of(body)
+        if decoded is None:
             return body
+        text = decoded.text
         changed = self.form(text, Place.FORM) if _is_form(media_type, text) else self.text(text)
-        return body if changed == text else changed.encode("utf-8")
+        return body if changed == text else decoded.encode(changed)
 
     def form(self, text: str, place: Place, *, plus: Callable[[str], str] = quote_plus) -> str:
         """Return a form or query with values replaced.
@@ -95,19 +111,108 @@ class Walker:
         pieces: list[bytes] = []
         done = 0
         for part in islice(parts_of(content_type, body), _MOST_FIELDS):
-            text = self.read(body[part.start : part.end], part.head)
-            if text is None:
+            decoded = text_of(body[part.start : part.end], part.head)
+            if decoded is None:
                 continue
-            changed = self.named(part.name, Place.FORM, text) if part.name else None
+            changed = self.named(part.name, Place.FORM, decoded.text) if part.name else None
             if changed is None:
-                changed = self.text(text)
-            if changed != text:
-                pieces += [body[done : part.start], changed.encode("utf-8")]
+                changed = self.text(decoded.text)
+            if changed != decoded.text:
+                pieces += [body[done : part.start], decoded.encode(changed)]
                 done = part.end
         return b"".join((*pieces, body[done:])) if pieces else body
+
+
+def text_of(body: bytes, head: bytes = b"") -> Decoded | None:
+    """Return the text of a body, or of the part of one that begins with `head`; None if it is not text."""
+    if b"base64" in head.lower():
+        with suppress(binascii.Error, UnicodeDecodeError):
+            return Decoded(base64.b64decode(body).decode("utf-8"), lambda text: base64.b64encode(text.encode()))
+    codec = "utf-8"
+    if body[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in body[:4]:
+        codec = json.detect_encoding(body[:4])
+    elif _NOT_OF_TEXT.search(body, 0, _LOOKED_AT):
+        return None
+    with suppress(UnicodeDecodeError):
+        return Decoded(body.decode(codec), lambda text: text.encode(codec))
+    return Decoded(body.decode("latin-1"), lambda text: text.encode("latin-1")) if codec == "utf-8" else None
 
 
 def _is_form(media_type: str, text: str) -> bool:
     if media_type.endswith("x-www-form-urlencoded"):
         return True
     return not media_type and compiled(_FORM).match(text) is not None
+
+
+def replace_cookies(header: str, value: str, stand_in: Callable[[str, str], str]) -> str:
+    """Return a header's value with a stand-in for each cookie's value; names, quotes and attributes stay.
+
+    Args:
+        header: the name of the header in lower case.
+        value: the value of the header.
+        stand_in: takes the name of a cookie and its value, and returns what to write instead of the value.
+    """
+    is_setting = header.startswith("set-")
+    parts = compiled(_SEPARATOR).split(value)
+    is_first = True
+    for number in range(0, len(parts), 2):
+        if number:
+            is_first = parts[number - 1].startswith(",")
+        written = parts[number].rstrip()
+        end = parts[number][len(written) :]
+        name, sign, cookie = written.partition("=")
+        if is_setting and not is_first and name.strip().lower() in _ATTRIBUTES:
+            continue
+        if not sign:
+            name, cookie = "", name
+            if not is_first and is_setting:
+                continue
+        quote = '"' if len(cookie) > 1 and cookie[0] == cookie[-1] == '"' else ""
+        inner = cookie[1:-1] if quote else cookie
+        if inner:
+            parts[number] = f"{name}{sign}{quote}{stand_in(name.strip(), inner)}{quote}{end}"
+    return "".join(parts)
+
+
+class Part(NamedTuple):
+    """A part of a multipart body.
+
+    Attributes:
+        name: the name of the field, or "".
+        head: the header lines.
+        start: position in the body where the content starts.
+        end: position in the body where the content ends.
+    """
+
+    name: str
+    head: bytes
+    start: int
+    end: int
+
+
+def parts_of(content_type: str, body: bytes) -> Iterator[Part]:
+    """Yield the parts of a multipart body; nothing if it does not contain the boundary."""
+    declared = compiled(_BOUNDARY).search(content_type)
+    boundary = (declared[1] or declared[2]).encode("utf-8", "replace") if declared else b""
+    if not boundary or b"--" + boundary not in body:
+        first = compiled(_FIRST_LINE).match(body)
+        if first is None:
+            return
+        boundary = first[1].rstrip(b" \t")
+    delimiter = b"--" + boundary
+    position = body.find(delimiter)
+    while position >= 0:
+        start = position + len(delimiter)
+        position = body.find(delimiter, start)
+        end = position if position >= 0 else len(body)
+        head_start = start + 2 if body[start : start + 2] == b"\r\n" else start + 1
+        # A part without headers begins with the empty line.
+        gap = _END_OF_HEAD.search(body, start, end)
+        if gap is None:
+            continue
+        # The line break before a delimiter belongs to the delimiter.
+        end -= len(_LINE_END_BEFORE.search(body, max(gap.end(), end - 2), end)[0])  # type: ignore[index]
+        head = body[head_start : gap.start()]
+        name = compiled(_NAME).search(head)
+        text = (name[1] or name[2] or b"").decode("utf-8", "replace") if name else ""
+        yield Part(text, head, gap.end(), end)

@@ -10,7 +10,7 @@ from toolkit.core.register import REGISTER
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scanning.file_text import FileText
 from toolkit.scrubbing.scanning.findings import fingerprint_of
-from toolkit.scrubbing.unknown_secrets import secrets_in_text
+from toolkit.scrubbing.scanning.unknown_secrets import secrets_in_text
 
 
 class Sighting(NamedTuple):

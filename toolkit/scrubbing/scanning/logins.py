@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from toolkit.core.patterns import compiled, matches_in
-from toolkit.scrubbing.finding.shaped import ShapedCredential
+from toolkit.scrubbing.finding.shapes import ShapedCredential
 from toolkit.scrubbing.strength import Strength, grade
 
 _LONGEST: Final = 2_048  # characters of a match that begins at the end of a slice

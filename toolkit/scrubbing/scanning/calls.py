@@ -10,7 +10,7 @@ from itertools import chain, islice, pairwise
 from typing import Final
 
 from toolkit.core.patterns import compiled, matches_in
-from toolkit.scrubbing.finding.shaped import ShapedCredential
+from toolkit.scrubbing.finding.shapes import ShapedCredential
 from toolkit.scrubbing.strength import Strength, grade
 
 _WHAT: Final = "credentials in a call"

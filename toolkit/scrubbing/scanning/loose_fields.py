@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from toolkit.core.patterns import compiled, matches_in
-from toolkit.scrubbing.finding.shaped import ShapedCredential
+from toolkit.scrubbing.finding.shapes import ShapedCredential
 from toolkit.scrubbing.grading import secret_kind
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import Place

@@ -14,13 +14,18 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from toolkit.core.patterns import compiled, matches_in
-from toolkit.scrubbing.finding.fields import Fields, NamedValue
-from toolkit.scrubbing.finding.learning import without_entities
-from toolkit.scrubbing.finding.parts import replace_cookies
-from toolkit.scrubbing.finding.shaped import ShapedCredential, shadow_of
-from toolkit.scrubbing.finding.shapes import PROVIDER_KEY, credentials_in, is_weak_pair, password_of_pair
-from toolkit.scrubbing.grading import secret_kind
-from toolkit.scrubbing.vocabulary import Place, is_placeholder
+from toolkit.scrubbing.finding.fields import Fields
+from toolkit.scrubbing.finding.find import without_entities
+from toolkit.scrubbing.finding.pairs import elements_in, pairs_in
+from toolkit.scrubbing.finding.shapes import PROVIDER_KEY, ShapedCredential, credentials_in
+from toolkit.scrubbing.finding.walking import replace_cookies
+from toolkit.scrubbing.grading import is_weak_pair, password_of_pair, secret_kind
+from toolkit.scrubbing.scanning.calls import arguments_of_calls
+from toolkit.scrubbing.scanning.columns import columns_in
+from toolkit.scrubbing.scanning.command_lines import arguments_in
+from toolkit.scrubbing.scanning.logins import logins_in
+from toolkit.scrubbing.scanning.loose_fields import loose_fields
+from toolkit.scrubbing.vocabulary import Place, credential_kind, is_placeholder
 
 _LONGEST: Final = 1 << 13  # characters of a match that begins at the end of a slice
 # The first line, and the beginning of what is in the key: examples in prose have dots there.
@@ -134,7 +139,16 @@ def _hits_in(text: str) -> list[_Hit]:
 
 
 def _shaped(text: str) -> Iterator[_Hit]:
-    for number, credential in enumerate(credentials_in(text), start=1):
+    shadow = _shadow_of(text)
+    credentials = chain(
+        credentials_in(text),
+        arguments_in(text),
+        logins_in(text),
+        arguments_of_calls(text, shadow),
+        loose_fields(text, shadow),
+        columns_in(text, shadow),
+    )
+    for number, credential in enumerate(credentials, start=1):
         if not is_placeholder(credential.value) and not _is_dummy_key(credential):
             start, end = credential.start, credential.end
             rank = 0 if credential.what.startswith(PROVIDER_KEY) else number
@@ -154,15 +168,22 @@ def _cut_private_keys(text: str) -> Iterator[_Hit]:
 
 
 def _fields(text: str) -> Iterator[_Hit]:
-    def accepts(field: NamedValue) -> bool:
-        if field.kind.endswith("AUTHORIZATION") and _is_plain_pair(field.value):
-            return False
-        place = field.place if _name_before(text, field.start) == field.start else Place.HEADER
-        return secret_kind(field.name, field.value, place) is not None
+    for field in chain(Fields(text), pairs_in(text), elements_in(text)):
+        value, start, end = field.written[:3]
+        kind = credential_kind(field.name, field.place) or ""
+        if kind.endswith("AUTHORIZATION") and _is_plain_pair(value):
+            continue
+        place = field.place if _name_before(text, start) == start else Place.HEADER
+        if secret_kind(field.name, value, place) is not None:
+            yield _Hit(start, _FIELD, end, "secret field", value, _name_before(text, start))
 
-    for field in Fields(text).accepted(accepts):
-        start = field.start
-        yield _Hit(start, _FIELD, field.end, "secret field", field.value, _name_before(text, start))
+
+def _shadow_of(text: str) -> bytes:
+    """Return a text in small letters with one byte for each character, where names are searched for quickly.
+
+    A pattern that begins with a literal text is searched for many times faster than one that takes both cases.
+    """
+    return text.encode("ascii", "replace").lower()
 
 
 def _is_plain_pair(value: str) -> bool:
@@ -182,7 +203,7 @@ def _name_before(text: str, position: int) -> int:
 def _cookies(text: str) -> Iterator[_Hit]:
     """Yield the cookies in headers, each header by itself or with a list of values."""
     position = 0
-    shadow = shadow_of(text)
+    shadow = _shadow_of(text)
     for match in matches_in(_COOKIES, shadow, longest=_LONGEST):
         if match.start() < position:  # within a value
             continue
