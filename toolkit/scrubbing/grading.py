@@ -38,7 +38,8 @@ _NO_VALUES: Final = frozenset(
     " no boolean integer number object array text password hidden jwt".split()
 )
 _SENTENCE: Final = re.compile(r"\S+(?:\s+\S+){2}")
-_WORDS: Final = re.compile(r"[^0-9]*|.*[^\x00-\x7f].*", re.DOTALL)
+# Words, also with numbers as in examples, and texts in other scripts.
+_WORDS: Final = re.compile(r"[^0-9]*|.*[^\x00-\x7f].*|(?:password|passwd|secret|token|key|test)[0-9]{1,4}", re.DOTALL)
 _STATE_OF_COOKIE: Final = re.compile(r"[A-Za-z]{0,12}|[0-9]{1,4}|[a-z]{2}[-_][A-Z]{2}")
 
 

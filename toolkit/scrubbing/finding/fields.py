@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
 
 from toolkit.core.patterns import SLICE, compiled
-from toolkit.scrubbing.vocabulary import Place, credential_kind
+from toolkit.scrubbing.vocabulary import Place, credential_kind, needs_strong_value
 
 _OVERLAP: Final = 420  # characters before a slice, which hold the name that belongs to a sign at its start
 _SIGN_BACKWARDS: Final = r"[:=]\s{0,200}+(?:\](?=[\"']))?"
@@ -36,6 +36,7 @@ _NEXT_LINE: Final = r":[ \t]{0,40}+\r?\n[ \t]{0,40}+(?:(?<=[ \t])|- {1,8}+)"  # 
 _QUOTED: Final = r"(?s)\"([^\"\\]*+(?:\\.[^\"\\]*+)*+)\""
 _ESCAPED_QUOTED: Final = r"\\{1,15}+\"((?:[^\"\\]++|\\++(?!\"))*+)\\{1,15}+\""
 _ESCAPED_SINGLE: Final = r"\\{1,15}+'((?:[^'\\\n]++|\\++(?!'))*+)\\{1,15}+'"
+_TRIPLE_QUOTE: Final = r"(?:\"{3}|'{3})(?:\\?\s){0,40}+"
 _BACKTICKED: Final = r"(?s)`([^`\\]*+(?:\\.[^`\\]*+)*+)`"
 _SINGLE_QUOTED: Final = r"'([^'\n\\]*+(?:\\.[^'\n\\]*+)*+)'"
 _QUOTE_PATTERNS: Final = {'"': _QUOTED, "'": _SINGLE_QUOTED, "`": _BACKTICKED, "\\": _ESCAPED_QUOTED}
@@ -112,7 +113,8 @@ class Fields:
                     yield Field(name, place, written)
                     if written.form is Form.BARE and written.end - written.start > _LONGEST_BARE:
                         done = written.end
-                yield from self._members(name, place, position, is_quoted=is_quoted)
+                if not needs_strong_value(name, place):
+                    yield from self._members(name, place, position, is_quoted=is_quoted)
 
     def _names(self, start: int) -> list[tuple[str, Place, bool, int]]:
         """Return the names of credentials in a slice: their place, whether in quotes, and where the value begins."""
@@ -165,27 +167,27 @@ def values_at(text: str, position: int, *, is_quoted: bool) -> list[Written]:
         is_quoted: True if the name is in double quotes, as in JSON, so that a bare value is a number or no text.
     """
     after_sign, position = position, compiled(_BEFORE_VALUE).match(text, position).end()  # type: ignore[union-attr]
-    if text.startswith(("'''", '"""'), position):  # the first line counts
-        return _bare_at(text, after_sign, position + 3)
+    triple = compiled(_TRIPLE_QUOTE).match(text, position)
+    if triple is not None:  # the first word counts, since a credential has no spaces
+        return _bare_at(text, triple.end())
     match = _quoted_at(text, position)
     if match is not None:
         return [Written(_decoded(match), *match.span(1), Form.QUOTED)]
     if is_quoted:
         number = compiled(_DIGITS).match(text, position)
         return [Written(number[0], *number.span(), Form.NUMBER)] if number is not None else []
-    return _bare_at(text, after_sign, position)
+    # In the next line, only YAML has a value, and a name has a colon after it.
+    before = text[after_sign - 1 : position]
+    is_beside = "\n" not in before or compiled(_NEXT_LINE).fullmatch(before) is not None
+    return [each for each in _bare_at(text, position) if is_beside and not ("\n" in before and each.value[-1] == ":")]
 
 
-def _bare_at(text: str, after_sign: int, position: int) -> list[Written]:
-    """Return the text without quotes at a position, given where the sign before it ends."""
+def _bare_at(text: str, position: int) -> list[Written]:
+    """Return the text without quotes at a position."""
     match = compiled(_BARE).match(text, position)
     if match is None:
         return []
-    value, before = match[1], text[after_sign - 1 : match.start(1)]
-    # In the next line, only YAML has a value, and a name has a colon after it.
-    if "\n" in before and (value.endswith(":") or not compiled(_NEXT_LINE).fullmatch(before)):
-        return []
-    return [Written(unquote_plus(value) if "%" in value else value, *match.span(1), Form.BARE)]
+    return [Written(unquote_plus(match[1]) if "%" in match[1] else match[1], *match.span(1), Form.BARE)]
 
 
 def _texts_within(text: str, position: int) -> Iterator[Written]:

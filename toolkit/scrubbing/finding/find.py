@@ -241,8 +241,8 @@ class Finder(Walker):
             return is_core_name(field.name, field.place)
         if written.form is Form.ELEMENT or field.place is Place.QUERY:
             return True
-        if text[written.start - 1] == '"':
-            return True
+        if text[written.start - 1] == '"':  # in an error, what is quoted in a text is an example
+            return self._message is not Kind.ERROR or text[written.start - 2] != "\\"
         first = max(0, written.start - _LONGEST_START)
         start = text.rfind("\n", first, written.start) + 1 or first
         if compiled(_LINE_END).match(text, written.end) is None or text.lstrip()[:1] in ("{", "["):

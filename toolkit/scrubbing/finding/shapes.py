@@ -50,11 +50,13 @@ _PATH: Final = (
     r"|hooks/catch/([0-9]{5,12}+/[a-z0-9]{5,20}+)"
     r"|with/key/([A-Za-z0-9_-]{20,60}+))"
 )
-# Where many services put a token of their own.
-_AFTER_WORD: Final = (
-    r"(?i)(?:token|reset|password|passwords|verify|verification|confirm|confirmation|activate|activation|invite"
-    r"|invitation|magic|magic-link|unsubscribe|apikey|api-key|key|secret|session|login|edit)s?/([\w.~=-]{16,2000}+)"
+_SEGMENT: Final = r"/(?<=[A-Za-z]/)([\w.~=-]{16,2000}+)"
+# The segment before, after which many services put a token of their own.
+_WORD_BEFORE: Final = (
+    r"(?i)(?:token|reset|password|verify|verification|confirm|confirmation|activate|activation|invite|invitation"
+    r"|magic|magic-link|unsubscribe|apikey|api-key|key|secret|session|login)s?/\Z"
 )
+_LONGEST_WORD: Final = 20  # characters
 _USER_INFO: Final = r":(?:\\{0,8}+/){2}([^\s/?#@:\"'<>\\]{0,400}+)(?::([^\s/?#@\"'<>\\]{1,400}+))?@"
 
 
@@ -159,8 +161,9 @@ def _parts_of_paths(text: str) -> Iterator[ShapedCredential]:
 
 
 def _segments_after_words(text: str) -> Iterator[ShapedCredential]:
-    for match in matches_in(_AFTER_WORD, text, longest=_LONGEST):
-        if grade(match[1]) is Strength.STRONG:
+    for match in matches_in(_SEGMENT, text, longest=_LONGEST):
+        before = text[max(0, match.start() - _LONGEST_WORD) : match.start(1)]
+        if compiled(_WORD_BEFORE).search(before) and grade(match[1]) is Strength.STRONG:
             yield ShapedCredential(*match.span(1), "TOKEN", "token in a path", match[1])
 
 
