@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.scrubbing.finding.fields import Fields, Form
+from toolkit.scrubbing.finding.fields import Fields, Notation
 from toolkit.scrubbing.finding.find import find
 from toolkit.scrubbing.finding.pairs import elements_in, pairs_in
 from toolkit.scrubbing.known import KnownSecrets
@@ -315,7 +315,7 @@ def test_headers_of_unknown_names():
 def test_fields(text, expected):
     """Values are decoded, and what is not a field is not one."""
     fields = sorted([*Fields(text), *pairs_in(text), *elements_in(text)], key=lambda field: field.written.start)
-    assert [field.written.value for field in fields if field.written.form is not Form.NUMBER] == expected
+    assert [field.written.value for field in fields if field.written.form is not Notation.NUMBER] == expected
 
 
 def test_fields_across_slices():

@@ -43,7 +43,7 @@ _WORDS: Final = re.compile(r"[^0-9]*|.*[^\x00-\x7f].*|(?:password|passwd|secret|
 _STATE_OF_COOKIE: Final = re.compile(r"[A-Za-z]{0,12}|[0-9]{1,4}|[a-z]{2}[-_][A-Z]{2}")
 
 
-class Kind(Enum):
+class MessageKind(Enum):
     """What a message is: a request, an answer, or an answer with a status of 400 or more, which talks about errors."""
 
     REQUEST = "request"
@@ -51,7 +51,7 @@ class Kind(Enum):
     ERROR = "error"
 
 
-class Verdict(NamedTuple):
+class Decision(NamedTuple):
     """What a value is.
 
     Attributes:
@@ -89,7 +89,7 @@ def secret_kind(name: str, value: str, place: Place) -> str | None:
     return None
 
 
-def verdict_on(name: str, value: str, place: Place, message: Kind) -> Verdict | None:
+def decision_on(name: str, value: str, place: Place, message: MessageKind) -> Decision | None:
     """Return what a value beside a name is in a message, or None if it is not a credential."""
     kind = credential_kind(name, place)
     if kind is None or not value.strip() or is_placeholder(value):
@@ -97,29 +97,29 @@ def verdict_on(name: str, value: str, place: Place, message: Kind) -> Verdict | 
     if secret_kind(name, value, place) is not None:
         is_certain = place is Place.COOKIE or is_core_name(name, place)
         is_everywhere = is_certain and grade(value) is Strength.STRONG
-        return Verdict(kind, is_everywhere, is_weak=False)
+        return Decision(kind, is_everywhere, is_weak=False)
     if place is Place.COOKIE:
         is_state = credential_kind(name, Place.JSON) is None and _STATE_OF_COOKIE.fullmatch(value)
-        return None if is_state else Verdict(COOKIE, is_everywhere=False, is_weak=False)
-    return Verdict(kind, is_everywhere=False, is_weak=True) if _counts(name, kind, value, place, message) else None
+        return None if is_state else Decision(COOKIE, is_everywhere=False, is_weak=False)
+    return Decision(kind, is_everywhere=False, is_weak=True) if _counts(name, kind, value, place, message) else None
 
 
-def _counts(name: str, kind: str, value: str, place: Place, message: Kind) -> bool:
+def _counts(name: str, kind: str, value: str, place: Place, message: MessageKind) -> bool:
     """Check whether a weak value counts, because its name can only be that of a credential."""
     is_core = is_core_name(name, place)
-    if needs_strong_value(name, place) or not (is_core or message is Kind.REQUEST):
+    if needs_strong_value(name, place) or not (is_core or message is MessageKind.REQUEST):
         return False
     if value.strip().lower() in _NO_VALUES:
         return False
     if _NUMBER.fullmatch(value) and not is_core and kind not in _DIGITS_COUNT:
         return False
-    if message is Kind.REQUEST:
+    if message is MessageKind.REQUEST:
         # A token may also be a currency or a word.
         return not (name.lower() == "tokens" or (name.lower() == "token" and len(value) < SHORTEST_SECRET))
     if _SENTENCE.match(value.strip()):
         return False
     is_word = len(value) < SHORTEST_SECRET or is_dummy(value) or _WORDS.fullmatch(value) is not None
-    return not (message is Kind.ERROR and is_word)
+    return not (message is MessageKind.ERROR and is_word)
 
 
 def is_weak_pair(value: str) -> bool:

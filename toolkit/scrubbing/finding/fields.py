@@ -57,7 +57,7 @@ _DEEPEST_WALK: Final = 8  # objects and lists under names of credentials within 
 _MEMBERS: Final = frozenset("value raw text data content string token secret key".split())
 
 
-class Form(Enum):
+class Notation(Enum):
     """How a value is written: in quotes, as a number of JSON, without quotes, or as the text of an element."""
 
     QUOTED = "quoted"
@@ -80,11 +80,11 @@ class Written(NamedTuple):
     value: str
     start: int
     end: int
-    form: Form
+    form: Notation
     is_named: bool = True
 
 
-class Field(NamedTuple):
+class CredentialField(NamedTuple):
     """A value beside the name of a credential: the name, the kind of place, and the value as it is written."""
 
     name: str
@@ -105,13 +105,13 @@ class Fields:
         self._count = 0  # of distinct names
         self._walks: list[int] = []  # ends of the objects and lists that are being read
 
-    def __iter__(self) -> Iterator[Field]:
+    def __iter__(self) -> Iterator[CredentialField]:
         done = 0
         for start in range(0, len(self._text), SLICE):
             for name, place, is_quoted, position in self._names(start):
                 for written in values_at(self._text, position, is_quoted=is_quoted) if position >= done else ():
-                    yield Field(name, place, written)
-                    if written.form is Form.BARE and written.end - written.start > _LONGEST_BARE:
+                    yield CredentialField(name, place, written)
+                    if written.form is Notation.BARE and written.end - written.start > _LONGEST_BARE:
                         done = written.end
                 if not needs_strong_value(name, place):
                     yield from self._members(name, place, position, is_quoted=is_quoted)
@@ -142,7 +142,7 @@ class Fields:
                 found.append((*meaning, match[1][0] == '"', position))
         return found[::-1]
 
-    def _members(self, name: str, place: Place, position: int, *, is_quoted: bool) -> Iterator[Field]:
+    def _members(self, name: str, place: Place, position: int, *, is_quoted: bool) -> Iterator[CredentialField]:
         """Yield the texts in an object or a list under a name."""
         first = compiled(_BEFORE_VALUE).match(self._text, position).end()  # type: ignore[union-attr]
         if self._text[first : first + 1] not in ("{", "["):
@@ -153,8 +153,8 @@ class Fields:
         end = first
         for written in _texts_within(self._text, first):
             end = written.end
-            if written.form is Form.QUOTED or not is_quoted:
-                yield Field(name, place, written)
+            if written.form is Notation.QUOTED or not is_quoted:
+                yield CredentialField(name, place, written)
         self._walks.append(end)
 
 
@@ -172,10 +172,10 @@ def values_at(text: str, position: int, *, is_quoted: bool) -> list[Written]:
         return _bare_at(text, triple.end())
     match = _quoted_at(text, position)
     if match is not None:
-        return [Written(_decoded(match), *match.span(1), Form.QUOTED)]
+        return [Written(_decoded(match), *match.span(1), Notation.QUOTED)]
     if is_quoted:
         number = compiled(_DIGITS).match(text, position)
-        return [Written(number[0], *number.span(), Form.NUMBER)] if number is not None else []
+        return [Written(number[0], *number.span(), Notation.NUMBER)] if number is not None else []
     # In the next line, only YAML has a value, and a name has a colon after it.
     before = text[after_sign - 1 : position]
     is_beside = "\n" not in before or compiled(_NEXT_LINE).fullmatch(before) is not None
@@ -187,7 +187,7 @@ def _bare_at(text: str, position: int) -> list[Written]:
     match = compiled(_BARE).match(text, position)
     if match is None:
         return []
-    return [Written(unquote_plus(match[1]) if "%" in match[1] else match[1], *match.span(1), Form.BARE)]
+    return [Written(unquote_plus(match[1]) if "%" in match[1] else match[1], *match.span(1), Notation.BARE)]
 
 
 def _texts_within(text: str, position: int) -> Iterator[Written]:
@@ -212,9 +212,9 @@ def _texts_within(text: str, position: int) -> Iterator[Written]:
         elif not is_list and not awaits_value:
             member = token[0].strip("\\\"'")
         elif written is None:
-            yield Written(token[0], *token.span(), Form.BARE, False)
+            yield Written(token[0], *token.span(), Notation.BARE, False)
         elif (match := _quoted_at(text, token.start())) is not None:
-            yield Written(_decoded(match), *match.span(1), Form.QUOTED, is_named)
+            yield Written(_decoded(match), *match.span(1), Notation.QUOTED, is_named)
 
 
 @lru_cache(maxsize=256)

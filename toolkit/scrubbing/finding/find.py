@@ -11,11 +11,11 @@ from urllib.parse import quote_plus, unquote, urlsplit
 
 from toolkit.core.patterns import compiled
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.scrubbing.finding.fields import Field, Fields, Form
+from toolkit.scrubbing.finding.fields import CredentialField, Fields, Notation
 from toolkit.scrubbing.finding.pairs import cells_in, elements_in, pairs_in
 from toolkit.scrubbing.finding.shapes import credentials_in
 from toolkit.scrubbing.finding.walking import Walker, replace_cookies
-from toolkit.scrubbing.grading import Kind, Verdict, password_of_pair, verdict_on
+from toolkit.scrubbing.grading import Decision, MessageKind, decision_on, password_of_pair
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_value
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import (
@@ -84,9 +84,9 @@ def find(
     request = message if isinstance(message, RecordedRequest) else request
     path = unquote(urlsplit(request.uri).path) if request is not None else ""
     if isinstance(message, RecordedRequest):
-        kind = Kind.REQUEST
+        kind = MessageKind.REQUEST
     else:
-        kind = Kind.ERROR if message.status >= _LEAST_ERROR else Kind.ANSWER
+        kind = MessageKind.ERROR if message.status >= _LEAST_ERROR else MessageKind.ANSWER
     finder = Finder(kind, placeholder, has_rule, whole, others=path.split("/"))
     uri = ""
     if isinstance(message, RecordedRequest):
@@ -112,7 +112,7 @@ class Finder(Walker):
 
     def __init__(
         self,
-        message: Kind,
+        message: MessageKind,
         placeholder: Callable[[str, str], str],
         has_rule: Callable[[str], bool],
         whole: Mapping[str, str],
@@ -156,9 +156,9 @@ class Finder(Walker):
             return None
         if self._has_code and name == "code" and not is_placeholder(value):
             is_random = grade(value) is Strength.STRONG
-            return self._replaced(Verdict("CODE", is_everywhere=is_random, is_weak=False), value)
-        verdict = verdict_on(name, value, place, self._message)
-        return None if verdict is None else self._replaced(verdict, value)
+            return self._replaced(Decision("CODE", is_everywhere=is_random, is_weak=False), value)
+        decision = decision_on(name, value, place, self._message)
+        return None if decision is None else self._replaced(decision, value)
 
     def header(self, name: str, value: str) -> str:
         """Return the value of a header with credentials replaced."""
@@ -169,7 +169,7 @@ class Finder(Walker):
         if kind is not None and not self._has_rule(name):
             return self._credential_header(name, kind, value)
         self.note_shapes(value)
-        if self._message is not Kind.REQUEST:
+        if self._message is not MessageKind.REQUEST:
             self._has_code = lower == "location"
             changed = self.uri(value) if self._has_code else self.text(value)
             self._has_code = False
@@ -190,18 +190,18 @@ class Finder(Walker):
         spans = []
         for field in self._fields_of(text):
             changed = self._field(text, field)
-            if changed is not None:
-                written = field.written
-                is_escaped = is_markup or written.form is Form.ELEMENT
-                changed = html.escape(changed) if is_escaped else changed
-                spans.append((written.start, written.end, f'"{changed}"' if written.form is Form.NUMBER else changed))
+            if changed is None:
+                continue
+            _, start, end, form, _ = field.written
+            changed = html.escape(changed) if is_markup or form is Notation.ELEMENT else changed
+            spans.append((start, end, f'"{changed}"' if form is Notation.NUMBER else changed))
         self.note_shapes(text)
         spans += self._whole_values(text)
         for level in _levels_below(text):
             for field in self._fields_of(level):
-                verdict = self._verdict(field)
-                if verdict is not None and verdict.is_everywhere:
-                    self._replaced(verdict, field.written.value)
+                decision = self._decision(field)
+                if decision is not None and decision.is_everywhere:
+                    self._replaced(decision, field.written.value)
         return _spliced(text, spans)
 
     def note_shapes(self, text: str) -> None:
@@ -210,7 +210,7 @@ class Finder(Walker):
             if len(credential.value) >= SHORTEST_SECRET and not is_placeholder(credential.value):
                 self._shaped.setdefault(credential.value, credential.kind)
 
-    def _fields_of(self, text: str) -> Iterator[Field]:
+    def _fields_of(self, text: str) -> Iterator[CredentialField]:
         if not any(map(text.__contains__, "=:<")):
             return
         fields = Fields(text)
@@ -219,30 +219,30 @@ class Finder(Walker):
         yield from pairs_in(text)
         yield from elements_in(text)
 
-    def _field(self, text: str, field: Field) -> str | None:
+    def _field(self, text: str, field: CredentialField) -> str | None:
         """Return what to write instead of the value of a field."""
-        verdict = self._verdict(field)
-        if verdict is None or (verdict.is_weak and not self._is_plainly_a_value(text, field)):
+        decision = self._decision(field)
+        if decision is None or (decision.is_weak and not self._is_plainly_a_value(text, field)):
             return None
-        return self._replaced(verdict, field.written.value)
+        return self._replaced(decision, field.written.value)
 
-    def _verdict(self, field: Field) -> Verdict | None:
+    def _decision(self, field: CredentialField) -> Decision | None:
         if self._has_rule(field.name):
             return None
-        verdict = verdict_on(field.name, field.written.value, field.place, self._message)
-        return None if verdict is not None and verdict.is_weak and not field.written.is_named else verdict
+        decision = decision_on(field.name, field.written.value, field.place, self._message)
+        return None if decision is not None and decision.is_weak and not field.written.is_named else decision
 
-    def _is_plainly_a_value(self, text: str, field: Field) -> bool:
+    def _is_plainly_a_value(self, text: str, field: CredentialField) -> bool:
         """Check whether a weak value is one of data or a line of settings, rather than a part of a sentence."""
         written = field.written
-        if self.is_page or (self._message is Kind.ERROR and written.form in (Form.NUMBER, Form.BARE)):
+        if self.is_page or (self._message is MessageKind.ERROR and written.form in (Notation.NUMBER, Notation.BARE)):
             return False
-        if written.form is Form.NUMBER:
+        if written.form is Notation.NUMBER:
             return is_core_name(field.name, field.place)
-        if written.form is Form.ELEMENT or field.place is Place.QUERY:
+        if written.form is Notation.ELEMENT or field.place is Place.QUERY:
             return True
         if text[written.start - 1] == '"':  # in an error, what is quoted in a text is an example
-            return self._message is not Kind.ERROR or text[written.start - 2] != "\\"
+            return self._message is not MessageKind.ERROR or text[written.start - 2] != "\\"
         first = max(0, written.start - _LONGEST_START)
         start = text.rfind("\n", first, written.start) + 1 or first
         if compiled(_LINE_END).match(text, written.end) is None or text.lstrip()[:1] in ("{", "["):
@@ -261,18 +261,18 @@ class Finder(Walker):
         for name, value in cells_in(text):
             if self._has_rule(name):
                 continue
-            verdict = verdict_on(name, value, Place.JSON, self._message)
-            if verdict is not None:
-                changed = self._replaced(verdict, value)
+            decision = decision_on(name, value, Place.JSON, self._message)
+            if decision is not None:
+                changed = self._replaced(decision, value)
                 for match in _whole_text(value)[0].finditer(text):
                     yield match.start() + 1, match.end() - 1, changed
 
     def _cookie(self, name: str, value: str) -> str:
         text = unquote(value)
-        verdict = None if is_placeholder(value) else verdict_on(name, text, Place.COOKIE, self._message)
-        if verdict is None:
+        decision = None if is_placeholder(value) else decision_on(name, text, Place.COOKIE, self._message)
+        if decision is None:
             return value
-        return self._replaced(verdict, text) if verdict.is_everywhere else f"<{COOKIE}>"
+        return self._replaced(decision, text) if decision.is_everywhere else f"<{COOKIE}>"
 
     def _credential_header(self, name: str, kind: str, value: str) -> str:
         """Return the placeholder for the value of a header with the name of a credential."""
@@ -282,13 +282,13 @@ class Finder(Walker):
         scheme = compiled(_SCHEME_OF_HEADER).match(value)
         text = value[scheme.end() :] if scheme else value
         password = password_of_pair(text) if scheme and scheme[0].lower().rstrip() == "basic" else ""
-        verdict = verdict_on(name, text, Place.HEADER, self._message)
-        if self._message is not Kind.REQUEST:
-            return value if verdict is None else self._replaced(verdict, value)
+        decision = decision_on(name, text, Place.HEADER, self._message)
+        if self._message is not MessageKind.REQUEST:
+            return value if decision is None else self._replaced(decision, value)
         if password:
             self._used.setdefault(password, "PASSWORD")
-        elif verdict is not None and verdict.is_everywhere:
-            self._replaced(verdict, text)
+        elif decision is not None and decision.is_everywhere:
+            self._replaced(decision, text)
         elif not needs_strong_value(name, Place.HEADER):
             self._used.setdefault(text, kind)
         return f"<{kind}>"
@@ -301,14 +301,14 @@ class Finder(Walker):
         self._shaped.setdefault(last, kind)
         return head + dot + self._placeholder(kind, last)
 
-    def _replaced(self, verdict: Verdict, value: str) -> str:
+    def _replaced(self, decision: Decision, value: str) -> str:
         scheme = compiled(_SCHEME).match(value)
         before, text = (scheme[0], value[scheme.end() :]) if scheme else ("", value)
-        if verdict.is_everywhere:
-            self._strong.setdefault(text, verdict.kind)
-        elif verdict.is_weak and self._message is Kind.REQUEST:
-            self._used.setdefault(text, verdict.kind)
-        return before + self._placeholder(verdict.kind, text)
+        if decision.is_everywhere:
+            self._strong.setdefault(text, decision.kind)
+        elif decision.is_weak and self._message is MessageKind.REQUEST:
+            self._used.setdefault(text, decision.kind)
+        return before + self._placeholder(decision.kind, text)
 
 
 def _whole_text(value: str) -> tuple[re.Pattern[str], re.Pattern[str]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from toolkit.core.patterns import compiled, matches_in
-from toolkit.scrubbing.finding.fields import Field, Form, Written, values_at
+from toolkit.scrubbing.finding.fields import CredentialField, Notation, Written, values_at
 from toolkit.scrubbing.vocabulary import Place, credential_kind
 
 _ELEMENT_NAME: Final = r"<([\w.:\-]{1,80}+)[\s>]"
@@ -34,7 +34,7 @@ _COLUMNS: Final = (
 _NAME_IN_LIST: Final = r"\"([^\"\\]{1,80}+)\"\s{0,40}+(?=[,}\]]|\Z)"
 
 
-def elements_in(text: str) -> Iterator[Field]:
+def elements_in(text: str) -> Iterator[CredentialField]:
     """Yield the contents of XML elements with the names of credentials, and of those beside such a name."""
     if "</" not in text:
         return
@@ -47,15 +47,15 @@ def elements_in(text: str) -> Iterator[Field]:
         name = local[match[1]]
         content = _content_at(text, match.end())
         if credential_kind(name, Place.JSON) is not None and content is not None:
-            yield Field(name, Place.JSON, content)
+            yield CredentialField(name, Place.JSON, content)
         if name in _PAIR_ELEMENTS and content is not None and credential_kind(content.value, Place.JSON):
             beside = compiled(_NEXT_ELEMENT).match(text, content.end)
             value = _content_at(text, beside.end()) if beside is not None else None
             if value is not None:
-                yield Field(content.value, Place.JSON, value)
+                yield CredentialField(content.value, Place.JSON, value)
 
 
-def pairs_in(text: str) -> Iterator[Field]:
+def pairs_in(text: str) -> Iterator[CredentialField]:
     """Yield the values of pairs whose name is that of a credential."""
     if not any(map(text.__contains__, ("value", "Value", "content", "<"))):
         return
@@ -70,11 +70,11 @@ def pairs_in(text: str) -> Iterator[Field]:
             value = compiled(_VALUE).search(text, start, match.start())
         if value is not None:
             for written in values_at(text, value.end(), is_quoted=False):
-                yield Field(match[1], Place.JSON, written)
+                yield CredentialField(match[1], Place.JSON, written)
         elif end is not None and end[0] == ">":
             content = _content_at(text, end.end())
             if content is not None:
-                yield Field(match[1], Place.JSON, content)
+                yield CredentialField(match[1], Place.JSON, content)
 
 
 def cells_in(text: str) -> Iterator[tuple[str, str]]:
@@ -112,4 +112,4 @@ def _objects(document: Any) -> Iterator[dict[str, Any]]:
 
 def _content_at(text: str, position: int) -> Written | None:
     match = compiled(_CONTENT).match(text, position)
-    return Written(html.unescape(match[1]).strip(), *match.span(1), Form.ELEMENT) if match is not None else None
+    return Written(html.unescape(match[1]).strip(), *match.span(1), Notation.ELEMENT) if match is not None else None
