@@ -86,8 +86,8 @@ FIELDS: Final = {
     "ACCESS_TOKEN": "access_token auth_token bearer_token subject_token actor_token registration_access_token token"
     " oauth_token user_token app_token api_token bot_token personal_access_token page_access_token"
     " authentication_token access_jwt accessJwt gitlab_token github_token slack_token service_token"
-    " installation_token storefrontAccessToken device_token pushToken webhook_token jeton jeton_acces токен 令牌"
-    " 访问令牌 トークン 토큰",
+    " installation_token client_token tokenValue storefrontAccessToken device_token pushToken webhook_token"
+    " jeton jeton_acces токен 令牌 访问令牌 トークン 토큰",
     "TOKEN": "registration_token invite_token reset_token confirmation_token upload_token share_token wrapping_token"
     " root_token sas_token verification_token unsubscribe_token recovery_token activation_token password_reset_token"
     " email_token signup_token magic_token deploy_token project_token workspace_token admin_token",
@@ -105,7 +105,7 @@ FIELDS: Final = {
     "CLIENT_ASSERTION": "client_assertion",
     "ASSERTION": "assertion SAMLResponse SAMLRequest SAMLart wresult g-recaptcha-response h-captcha-response"
     " cf-turnstile-response",
-    "PASSWORD": "password passwd passphrase new_password old_password current_password password_confirmation"
+    "PASSWORD": "password passwd passphrase secretText new_password old_password current_password password_confirmation"
     " user_password db_password login_password root_password admin_password secretPassword master_password passcode"
     " plaintext_password passwordConfirm pwd userPassword smtp_password proxy_password dbpass userpass ftppass"
     " mailpass smtppass j_password requirepass masterauth bindpw rootpw"
@@ -133,7 +133,8 @@ DOUBTFUL_FIELDS: Final = {
     "SECRET": "connectionString connection_string primaryConnectionString secondaryConnectionString dsn database_url"
     " plaintext psk pre_shared_key snmp_community connection_uri ticket tgt otpauth webhook_url webhookUrl"
     " incoming_webhook_url seed mnemonic seed_phrase recovery_phrase recovery_code recovery_codes backup_code"
-    " backup_codes secret_id SecretId magic_link kubeconfig otpauth_url primaryConnectionKey sas_url sasUrl",
+    " backup_codes secret_id SecretId keys_base64 magic_link kubeconfig otpauth_url primaryConnectionKey sas_url"
+    " sasUrl",
     "PRIVATE_KEY": "d pem",
 }
 # Ordinary things whose names hold a word of a credential, and that the words of `name_words` do not tell apart.

@@ -233,6 +233,12 @@ def needs_strong_value(name: str, place: Place) -> bool:
     return place is not Place.COOKIE and not _is_exact(name, place) and _CERTAIN.isdisjoint(words_of(name))
 
 
+def may_hold_several(name: str) -> bool:
+    """Check whether a list or an object under a name that needs strong values may hold credentials."""
+    last = normal_name(last_name(name))
+    return last in _DOUBTFUL_FIELDS or last == "token"
+
+
 def _is_exact(name: str, place: Place) -> bool:
     if normal_name(name) not in _EXACT[place]:
         name = _without_number(name) or name

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
 
 from toolkit.core.patterns import SLICE, compiled
-from toolkit.scrubbing.vocabulary import Place, credential_kind, needs_strong_value
+from toolkit.scrubbing.vocabulary import Place, credential_kind, may_hold_several, needs_strong_value
 
 _OVERLAP: Final = 420  # characters before a slice, which hold the name that belongs to a sign at its start
 _SIGN_BACKWARDS: Final = r"[:=]\s{0,200}+(?:\](?=[\"']))?"
@@ -113,8 +113,7 @@ class Fields:
                     yield CredentialField(name, place, written)
                     if written.form is Notation.BARE and written.end - written.start > _LONGEST_BARE:
                         done = written.end
-                if not needs_strong_value(name, place):
-                    yield from self._members(name, place, position, is_quoted=is_quoted)
+                yield from self._members(name, place, position, is_quoted=is_quoted)
 
     def _names(self, start: int) -> list[tuple[str, Place, bool, int]]:
         """Return the names of credentials in a slice: their place, whether in quotes, and where the value begins."""
@@ -145,7 +144,8 @@ class Fields:
     def _members(self, name: str, place: Place, position: int, *, is_quoted: bool) -> Iterator[CredentialField]:
         """Yield the texts in an object or a list under a name."""
         first = compiled(_BEFORE_VALUE).match(self._text, position).end()  # type: ignore[union-attr]
-        if self._text[first : first + 1] not in ("{", "["):
+        is_certain = not needs_strong_value(name, place)
+        if self._text[first : first + 1] not in ("{", "[") or not (is_certain or may_hold_several(name)):
             return
         self._walks = [end for end in self._walks if end > first]
         if len(self._walks) >= _DEEPEST_WALK:
@@ -153,7 +153,7 @@ class Fields:
         end = first
         for written in _texts_within(self._text, first):
             end = written.end
-            if written.form is Notation.QUOTED or not is_quoted:
+            if (written.form is Notation.QUOTED or not is_quoted) and (is_certain or written.is_named):
                 yield CredentialField(name, place, written)
         self._walks.append(end)
 

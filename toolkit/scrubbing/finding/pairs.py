@@ -22,7 +22,7 @@ _CONTENT: Final = r"\s{0,40}+(?:<!\[CDATA\[)?((?:[^<\]]|\](?!\]>)){1,65536}+)(?=
 _NEXT_ELEMENT: Final = rf"</[\w.:\-]{{1,80}}+>(?:\s{{0,40}}+{_TAG}){{1,2}}+"
 _PAIR_ELEMENTS: Final = frozenset("name key id th td dt Name Key".split())
 _HEAD: Final = (
-    r"(?<![\w.\-])(?:name|key|id|type|header|parameter|field|variable|Name|Key)\\{0,8}+[\"']?\s{0,20}+[:=]"
+    r"(?<![\w.\-])(?:name|key|keyName|id|type|header|parameter|field|variable|Name|Key)\\{0,8}+[\"']?\s{0,20}+[:=]"
     r"\s{0,20}+\\{0,8}+[\"']([^\"'\\<>\n]{1,80}+)\\{0,8}+[\"']"
 )
 _VALUE: Final = r"(?i)(?<![\w.\-])(?:value|content)\\{0,8}+[\"']?\s{0,20}+[:=]"
