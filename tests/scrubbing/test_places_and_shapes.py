@@ -48,11 +48,11 @@ def record(path: Path, calls: list[tuple[httpx.Request, httpx.Response]]) -> byt
     def answer(_: httpx.Request) -> httpx.Response:
         return next(answers)
 
-    with tk.Cassette(path, "all") as cassette:
-        with httpx.Client(transport=cassette.transport(httpx.MockTransport(answer))) as client:
-            for request, response in calls:
-                answers = iter([response])
-                client.send(request)
+    cassette = tk.Cassette(path, "all")
+    with cassette, httpx.Client(transport=cassette.transport(httpx.MockTransport(answer))) as client:
+        for request, response in calls:
+            answers = iter([response])
+            client.send(request)
     return path.read_bytes()
 
 

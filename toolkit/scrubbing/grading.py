@@ -40,7 +40,7 @@ _NO_VALUES: Final = frozenset(
 _SENTENCE: Final = re.compile(r"\S+(?:\s+\S+){2}")
 # Words, also with numbers as in examples, and texts in other scripts.
 _WORDS: Final = re.compile(r"[^0-9]*|.*[^\x00-\x7f].*|(?:password|passwd|secret|token|key|test)[0-9]{1,4}", re.DOTALL)
-_STATE_OF_COOKIE: Final = re.compile(r"[A-Za-z]{0,12}|[0-9]{1,4}|[a-z]{2}[-_][A-Z]{2}")
+_STATE_OF_COOKIE: Final = re.compile(r"(?:[A-Za-z]{1,12}[_-]?){0,3}|[0-9]{1,4}|[a-z]{2}[-_][A-Z]{2}")
 
 
 class MessageKind(Enum):

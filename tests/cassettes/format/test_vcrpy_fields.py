@@ -232,9 +232,7 @@ def test_content(answer, body):
 
 
 NO_CONTENT = [
-    {},
     {"String": "x"},
-    {"encoding": "utf-8"},
     None,
     "text",
     [],

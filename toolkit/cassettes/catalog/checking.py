@@ -13,7 +13,7 @@ from typing import Final
 from toolkit.cassettes.catalog.reading import read_bytes
 from toolkit.cassettes.catalog.rescrubbing import ADDRESS, OTHER, PERSONAL, Rescrubbed, rescrubbed, todays_scrubber
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents
+from toolkit.cassettes.format.contents import Contents, ReadableContents
 from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cassettes.staleness import staleness_text
@@ -89,9 +89,10 @@ def check_files(
                 own.append(Problem(path, CORRUPT, what, "Delete it, or record it again."))
                 continue
             content = contents.read(data, source=str(path))
-            for number in range(len(content)):  # or one unreadable interaction would end the check of all files
-                content.interaction(number)
-            opened[path] = data, content
+            readable = ReadableContents(content)
+            for number, error in readable.errors.items():
+                own.append(Problem(path, CORRUPT, error.what, error.next_step, content.line(number), number + 1))
+            opened[path] = data, readable if readable.errors else content
         except CassetteError as error:
             own.append(Problem(path, CORRUPT, error.what, error.next_step))
     for finding in scan_files([path for path in paths if path.is_file()], settings=settings).findings:
@@ -153,7 +154,7 @@ def _unclean(path: Path, opened: Contents, result: Rescrubbed | CassetteError) -
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
             what = f"Recorded today, this would be replaced: {kinds}."
             next_step = _SCRUB if counts.keys() <= {ADDRESS, PERSONAL, OTHER} else _TO_SCRUB
-            yield Problem(path, RULES, what, next_step, opened.line(number), number + 1)
+            yield Problem(path, RULES, what, next_step, opened.line(number), opened.position(number) + 1)
 
 
 def _facts(
@@ -168,11 +169,11 @@ def _facts(
     if stale is not None:
         yield Problem(path, STALE, stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')
     for number in range(len(opened)):
-        if played is not None and number not in played:
+        if played is not None and opened.position(number) not in played:
             head = opened.head(number)
             what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
             next_step = "Drop what nothing plays: toolkit cassettes prune, with the same notebooks or log."
-            yield Problem(path, UNPLAYED, what, next_step, opened.line(number), number + 1)
+            yield Problem(path, UNPLAYED, what, next_step, opened.line(number), opened.position(number) + 1)
 
 
 def _tokens(path: Path, opened: Contents) -> Iterator[Problem]:
@@ -184,7 +185,12 @@ def _tokens(path: Path, opened: Contents) -> Iterator[Problem]:
             obtained.add(caller)
             what = f"The request for token {caller.token} is not recorded: an earlier session obtained the token."
             yield Problem(
-                path, TOKEN, what, "Nothing needs to be done: calls replay without it.", opened.line(number), number + 1
+                path,
+                TOKEN,
+                what,
+                "Nothing needs to be done: calls replay without it.",
+                opened.line(number),
+                opened.position(number) + 1,
             )
 
 

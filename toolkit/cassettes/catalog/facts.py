@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Final
 from toolkit.cassettes.catalog.reading import read_bytes
 from toolkit.cassettes.format import contents, layout
 from toolkit.cassettes.recording.recorder import part_of
-from toolkit.core.errors import CassetteError, ConfigurationError
+from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError
 from toolkit.core.ledger import EPOCH
 from toolkit.local.files import expanded, read_file
 from toolkit.local.private_files import UnfitFile
@@ -89,8 +90,9 @@ def _instants(opened: contents.Contents) -> Iterator[datetime]:
     """Yield when the first and the last interaction were recorded."""
     if opened.recorded_at is not None:
         yield opened.recorded_at
-    if len(opened) and (last := opened.interaction(len(opened) - 1).recorded_at) is not None:
-        yield last
+    with suppress(CassetteCorrupt):
+        if len(opened) and (last := opened.interaction(len(opened) - 1).recorded_at) is not None:
+            yield last
 
 
 def name_of(path: Path, settings: Settings) -> str:
@@ -124,7 +126,7 @@ def cassettes_in(folder: Path) -> list[Path]:
     for where, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")
         paths = (Path(where, name) for name in names if not name.startswith("."))
-        files += [path for path in paths if path.suffix in SUFFIXES and _may_be_cassette(path)]
+        files += [path for path in paths if path.suffix in ("", *SUFFIXES) and _may_be_cassette(path)]
     return sorted(files)
 
 
@@ -139,7 +141,9 @@ def cassettes_at(place: str | Path | None, settings: Settings | None = None) -> 
     if place is None:
         return cassettes_in(as_settings(settings).cassettes_folder)
     folder = expanded(place, about="cassettes")
-    return cassettes_in(folder) if folder.is_dir() else [find_cassette(place, settings)]
+    if folder.is_dir():
+        return cassettes_in(folder)
+    return [folder] if folder.is_file() and not folder.suffix else [find_cassette(place, settings)]
 
 
 def _may_be_cassette(path: Path) -> bool:
@@ -151,4 +155,5 @@ def _may_be_cassette(path: Path) -> bool:
         return False
     except OSError:
         return True  # whoever reads it says why not
-    return not data.strip() or layout.is_ours(data) or _SIGN.search(data) is not None
+    is_empty = path.suffix != "" and not data.strip()
+    return is_empty or layout.is_ours(data) or _SIGN.search(data) is not None

@@ -15,7 +15,7 @@ from toolkit.cassettes.format.contents import Contents, Unparsed
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.cassettes.recording.repair import scrub
 from toolkit.core.document import SYMBOLIC_ENDING
-from toolkit.core.errors import SecretLeak
+from toolkit.core.errors import CassetteCorrupt, SecretLeak
 from toolkit.local.settings import Settings
 from toolkit.scrubbing import gate
 from toolkit.scrubbing.content_encodings import decompress_body
@@ -23,6 +23,7 @@ from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import header_bytes
 from toolkit.scrubbing.rules.model import Rules, project_rules
 from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.scrubbing.strength import is_dummy
 
 ADDRESS, PERSONAL, OTHER = "address", "personal data", "other"
 # A placeholder as it is, and as URLs and JSON write it.
@@ -80,7 +81,7 @@ def scrubber_to_show(settings: Settings, *recordings: Contents) -> Scrubber:
     scrubber = todays_scrubber(settings)
     for opened in recordings:
         for number in range(len(opened)) if opened.is_foreign else ():
-            with suppress(SecretLeak):
+            with suppress(SecretLeak, CassetteCorrupt):
                 scrub(opened.interaction(number), scrubber)
     return scrubber
 
@@ -106,11 +107,12 @@ def rescrubbed(data: bytes, opened: Contents, scrubber: Scrubber, *, source: Pat
         if len(scrubber.known) == known_count:  # otherwise earlier ones may hold what a later one named
             break
     changed = [number for number, pair in enumerate(zip(recorded, safe, strict=True)) if _differ(*pair)]
+    telling = [number for number in changed if not _are_dummies(recorded[number], safe[number])]
     result = _written(data, opened, safe, changed)
     gate.check(result, scrubber.known, where=f"{source}, scrubbed again,")
     return Rescrubbed(
         result,
-        [Replacement(number, replacement_counts(recorded[number], safe[number], scrubber)) for number in changed],
+        [Replacement(number, replacement_counts(recorded[number], safe[number], scrubber)) for number in telling],
     )
 
 
@@ -159,6 +161,18 @@ def _written(data: bytes, opened: Contents, safe: list[Interaction], changed: li
 def _differ(before: Interaction, after: Interaction) -> bool:
     """Check whether something was replaced. The rules alone, which a new recording notes, do not count."""
     return before != after._replace(pseudonyms=before.pseudonyms)
+
+
+def _are_dummies(before: Interaction, after: Interaction) -> bool:
+    """Check whether only stand-ins such as `REDACTED` were replaced, about which there is nothing to say."""
+    for old, new in zip(_parts(before), _parts(after), strict=False):
+        if old != new:
+            around = _PLACEHOLDER.split(new)[::2]
+            match = re.fullmatch(b"(.{0,200}?)".join(map(re.escape, around)), old, re.DOTALL)
+            values = [value.decode("utf-8", "replace") for value in match.groups()] if match else []
+            if not values or not all(map(is_dummy, values)):
+                return False
+    return True
 
 
 def replacement_counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict[str, int]:

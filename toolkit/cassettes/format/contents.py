@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from toolkit.cassettes.format import fast_items, interactions, layout, vcrpy_layout
-from toolkit.cassettes.format.interactions import Interaction, is_uri
+from toolkit.cassettes.format.interactions import Interaction, UnreadableInteraction, is_uri
+from toolkit.core.errors import CassetteCorrupt
 from toolkit.core.escaping import printable
 from toolkit.scrubbing.messages import RecordedRequest
 
@@ -54,6 +55,10 @@ class Contents(ABC):
         """Return the line on which an interaction begins, from 1, or None if it is not known."""
         return None
 
+    def position(self, number: int) -> int:
+        """Return the number of an interaction in the file, from 0."""
+        return number
+
     def table(self) -> pd.DataFrame:
         """Return one row per interaction; `Cassette.table` documents the columns."""
         import pandas as pd
@@ -77,21 +82,74 @@ class Contents(ABC):
 class Parsed(Contents):
     """Interactions that were parsed when the file was opened, because it has an unusual layout."""
 
-    def __init__(self, recorded: Sequence[Interaction], *, is_foreign: bool) -> None:
-        self._interactions = recorded
+    def __init__(self, interactions: Sequence[Interaction | UnreadableInteraction], *, is_foreign: bool) -> None:
+        self._interactions = interactions
         self.is_foreign = is_foreign
+        recorded = [interaction for interaction in interactions if isinstance(interaction, Interaction)]
         self.recorded_at = next((interaction.recorded_at for interaction in recorded), None)
         callers = [interaction.authorized_by for interaction in recorded if interaction.authorized_by]
         self.environments = list(dict.fromkeys(str(caller.environment) for caller in callers))
         obtained = [interaction.token_obtained for interaction in recorded if interaction.token_obtained]
         self.last_token_number = max((caller.token or 0 for caller in (*callers, *obtained)), default=0)
-        self.token_requests = [number for number, interaction in enumerate(recorded) if interaction.token_obtained]
+        self.token_requests = [
+            number
+            for number, interaction in enumerate(interactions)
+            if isinstance(interaction, Interaction) and interaction.token_obtained
+        ]
 
     def __len__(self) -> int:
         return len(self._interactions)
 
     def interaction(self, number: int) -> Interaction:
-        return self._interactions[number]
+        interaction = self._interactions[number]
+        if isinstance(interaction, UnreadableInteraction):
+            raise interaction.error.with_traceback(None)
+        return interaction
+
+    def head(self, number: int) -> RecordedRequest:
+        interaction = self._interactions[number]
+        is_known = isinstance(interaction, UnreadableInteraction) and interaction.head is not None
+        return interaction.head if is_known else super().head(number)  # type: ignore[return-value,union-attr]
+
+    def line(self, number: int) -> int | None:
+        interaction = self._interactions[number]
+        return interaction.line if isinstance(interaction, UnreadableInteraction) else None
+
+
+class ReadableContents(Contents):
+    """The interactions of a file that can be read, with the errors of the others.
+
+    Args:
+        contents: the interactions of a file.
+
+    Attributes:
+        errors: why the others cannot be read, by their numbers.
+    """
+
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
+        self.errors: dict[int, CassetteCorrupt] = {}
+        for number in range(len(contents)):
+            try:
+                contents.interaction(number)
+            except CassetteCorrupt as error:
+                self.errors[number] = error
+        self._numbers = [number for number in range(len(contents)) if number not in self.errors]
+        self.is_foreign, self.is_torn, self.recorded_at = contents.is_foreign, contents.is_torn, contents.recorded_at
+        self.environments, self.last_token_number = contents.environments, contents.last_token_number
+        self.token_requests = [at for at, number in enumerate(self._numbers) if number in contents.token_requests]
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def interaction(self, number: int) -> Interaction:
+        return self._contents.interaction(self._numbers[number])
+
+    def line(self, number: int) -> int | None:
+        return self._contents.line(self._numbers[number])
+
+    def position(self, number: int) -> int:
+        return self._numbers[number]
 
 
 class _Lazy(Contents):
@@ -156,7 +214,15 @@ class UnparsedForeign(_Lazy):
         self.environments = []
         self.last_token_number = 0
         self.token_requests = []
-        self.recorded_at = self.interaction(0).recorded_at
+        first = next((number for number in range(len(self)) if self._can_read(number)), 0)
+        self.recorded_at = self.interaction(first).recorded_at
+
+    def _can_read(self, number: int) -> bool:
+        try:
+            self.interaction(number)
+        except CassetteCorrupt:
+            return False
+        return True
 
     def _parse(self, number: int, item: bytes, line: int) -> Interaction:
         from toolkit.cassettes.format import vcrpy_files

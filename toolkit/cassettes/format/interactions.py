@@ -89,6 +89,20 @@ class Interaction(NamedTuple):
     pseudonyms: tuple[str, ...] = ()
 
 
+class UnreadableInteraction(NamedTuple):
+    """An interaction that cannot be read, though the file can.
+
+    Attributes:
+        error: says why, and where.
+        line: the line on which it begins, from 1, or None if it is not known.
+        head: its method and URI, or None.
+    """
+
+    error: CassetteCorrupt
+    line: int | None
+    head: RecordedRequest | None
+
+
 def encode(interaction: Interaction) -> bytes:
     """Return an interaction as a complete block item, ready to be appended to a cassette.
 

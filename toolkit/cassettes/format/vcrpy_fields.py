@@ -28,7 +28,6 @@ from toolkit.scrubbing.messages import (
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _SCALARS: Final = (str, int, float, bool, type(None))
-_MAY_LACK_CONTENT: Final = frozenset({204, 205, 304})  # and redirects, whose bodies aiohttp does not read
 _NOT_TEXT: Final = "is not text"
 
 
@@ -43,7 +42,7 @@ def interaction(fields: Mapping[str, Any]) -> Interaction:
         Unusable, KeyError, ValueError, TypeError, AttributeError: if they are not those of an interaction.
     """
     request = _request(fields["request"])
-    response = _response(fields["response"], request.method)
+    response = _response(fields["response"])
     return Interaction(request, response, recorded_at=_date(response.headers))
 
 
@@ -116,17 +115,16 @@ def _json_text(value: Any) -> str:
     raise TypeError
 
 
-def _response(fields: Mapping[str, Any], method: str) -> RecordedResponse:
+def _response(fields: Mapping[str, Any]) -> RecordedResponse:
     is_flat = "status_code" in fields  # what vcrpy wrote for httpx before version 6
     status = checked_status(fields["status_code"] if is_flat else fields["status"]["code"])
     reason = "" if is_flat else str(fields["status"].get("message") or "")
     headers = tuple((name, value) for name, values in _grouped(fields["headers"]) for value in values)
-    may_be_empty = status in _MAY_LACK_CONTENT or status // 100 in (1, 3) or method.upper() == "HEAD"
-    body = _content(fields, may_be_empty=may_be_empty)
+    body = _content(fields)
     return RecordedResponse(status, reason, _corrected(headers, body), body)
 
 
-def _content(fields: Mapping[str, Any], *, may_be_empty: bool) -> bytes:
+def _content(fields: Mapping[str, Any]) -> bytes:
     """Return the content of a response, from the place where vcrpy or a tool around it put it."""
     what = "the response's content"
     body = fields.get("body")
@@ -135,7 +133,7 @@ def _content(fields: Mapping[str, Any], *, may_be_empty: bool) -> bytes:
             return _bytes(body["string"], what)
         if "base64_string" in body:
             return _decoded(body["base64_string"], what)
-        if not body and may_be_empty:  # vcrpy writes this if aiohttp had closed the connection before the body
+        if not body.keys() - {"encoding"}:  # there was none, or aiohttp had closed the connection before it
             return b""
         raise Unusable("the response has no content, because 'string' is missing under 'body'")
     if "content" in fields:

@@ -14,26 +14,38 @@ from typing import Any
 import yaml
 
 from toolkit.cassettes.format import fast_items, other_programs, vcrpy_fields, vcrpy_layout, yaml_text
-from toolkit.cassettes.format.interactions import Interaction, corrupt
+from toolkit.cassettes.format.interactions import Interaction, UnreadableInteraction, corrupt, is_uri
+from toolkit.scrubbing.messages import RecordedRequest
 
 
-def load(data: bytes, *, source: str) -> list[Interaction]:
-    """Return all interactions of a vcrpy cassette, YAML or JSON.
+def load(data: bytes, *, source: str) -> list[Interaction | UnreadableInteraction]:
+    """Return all interactions of a vcrpy cassette, YAML or JSON, with the error in place of one that cannot be read.
 
     Raises:
-        CassetteCorrupt: if it is not a cassette; names the file and, if a parser knows it, the line.
+        CassetteCorrupt: if it is not a cassette, or no interaction can be read; names the file and, if a parser knows
+            it, the line.
     """
     with _as_corrupt(data, source=source, line=1):
         items = _items(data)
         other_programs.check_items(items)
-    recorded = []
+    recorded: list[Interaction | UnreadableInteraction] = []
     for number, fields in enumerate(items):
         try:
             recorded.append(_interaction(fields))
         except ValueError as error:
             line = yaml_text.line_of_item(data, number)
-            raise corrupt(source, f"in interaction {number + 1}, {error}", line=line) from None
+            why = corrupt(source, f"in interaction {number + 1}, {error}", line=line)
+            recorded.append(UnreadableInteraction(why, line, _head(fields)))
+    if recorded and all(isinstance(each, UnreadableInteraction) for each in recorded):
+        raise recorded[0].error  # type: ignore[union-attr]
     return recorded
+
+
+def _head(fields: Any) -> RecordedRequest | None:
+    """Return method and URI of an interaction that cannot be read, or None if they are not there."""
+    request = fields.get("request") if isinstance(fields, dict) else None
+    method, uri = (request.get("method"), request.get("uri")) if isinstance(request, dict) else (None, None)
+    return RecordedRequest(method, uri) if isinstance(method, str) and isinstance(uri, str) and is_uri(uri) else None
 
 
 def load_item(item: bytes, *, source: str, line: int, number: int = 0) -> Interaction:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Final
 
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.decompression import NotEncoded, TooLarge, check_decompression
-from toolkit.cassettes.format.interactions import Interaction
+from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay import misses
 from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Index, Matcher, Takes
 from toolkit.cassettes.replay.play_log import PlayLog
@@ -16,6 +17,8 @@ from toolkit.core.ledger import Authorization
 from toolkit.core.register import REGISTER
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.scrubber import Scrubber
+
+_UNREADABLE: Final = RecordedRequest("", "")  # the head of an interaction whose head cannot be read; nothing matches it
 
 
 class Player:
@@ -116,8 +119,8 @@ class Player:
             self._matcher,
             identity,
             request,
-            [(number, self._head(number)) for number in calls],
-            self._as_matched,
+            [(number, head) for number in calls if (head := self._head(number)) is not _UNREADABLE],
+            self._comparable,
             environments=self._contents.environments,
             is_empty=not len(self._contents),
         )
@@ -171,7 +174,17 @@ class Player:
         return self._index
 
     def _head(self, number: int) -> RecordedRequest:
-        return self._scrubbed_head(number) if self._contents.is_foreign else self._contents.head(number)
+        try:
+            return self._scrubbed_head(number) if self._contents.is_foreign else self._contents.head(number)
+        except CassetteCorrupt:
+            return _UNREADABLE
+
+    def _comparable(self, number: int) -> Interaction:
+        """Return an interaction to compare with requests, with the head alone if it cannot be read."""
+        try:
+            return self._as_matched(number)
+        except CassetteCorrupt:
+            return Interaction(self._head(number), NO_ANSWER)
 
     def _scrubbed_head(self, number: int) -> RecordedRequest:
         head = self._contents.head(number)
@@ -198,7 +211,7 @@ class Player:
         if not self._contents.is_foreign or self._index is None or self._indexed_with == len(REGISTER):
             return False
         self._indexed_with = len(REGISTER)
-        requests = [self._as_matched(number).request for number in range(len(self._contents))]
+        requests = [self._comparable(number).request for number in range(len(self._contents))]
         self._index.rebuild(requests, self._play_counts)
         return True
 
