@@ -6,6 +6,7 @@ import base64
 import json
 import random
 import string
+from pathlib import Path
 
 import pytest
 
@@ -258,3 +259,33 @@ def test_samples_of_documentation():
 def test_ordinary_code(text):
     """Code and documentation about credentials have no findings."""
     assert kinds(text) == []
+
+
+def test_passwords_that_people_make():
+    """Passwords that people make up are found in source and settings, under names that can only be a credential's."""
+    lines = (Path(__file__).parent / "data" / "made_by_people.txt").read_text("utf-8").splitlines()
+    missed = [line for line in lines if kinds(line.replace("\\n", "\n") + "\n") != ["secret field"]]
+    assert len(missed) <= len(lines) / 12, missed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'password = "test1234"',
+        'password="my-password-1"',
+        "password = user123",
+        "password: str = field1",
+        'token = "USDC-2026"',
+        'client_secret = "client-secret-of-app"',
+        'api_key = "${API_KEY_2}"',
+        'password = f"{user}2026"',
+        'password: "changeme123"',
+        "password=os.environ['PW2']",
+        'secret_key="dev-secret-key-1"',
+        'password_hint = "Rex!Hund2019"',
+        'passphrase = "abc123xyz"',
+    ],
+)
+def test_words_in_code(text):
+    """Variables, samples and templates under such names are no findings."""
+    assert kinds(text + "\n") == []

@@ -14,18 +14,20 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from toolkit.core.patterns import compiled, matches_in
-from toolkit.scrubbing.finding.fields import Fields
+from toolkit.scrubbing.finding.fields import CredentialField, Fields, Notation
 from toolkit.scrubbing.finding.find import without_entities
 from toolkit.scrubbing.finding.pairs import elements_in, pairs_in
 from toolkit.scrubbing.finding.shapes import PROVIDER_KEY, ShapedCredential, credentials_in
 from toolkit.scrubbing.finding.walking import replace_cookies
+from toolkit.scrubbing.formats.samples import SAMPLES
 from toolkit.scrubbing.grading import is_weak_pair, password_of_pair, secret_kind
 from toolkit.scrubbing.scanning.calls import arguments_of_calls
 from toolkit.scrubbing.scanning.columns import columns_in
 from toolkit.scrubbing.scanning.command_lines import arguments_in
 from toolkit.scrubbing.scanning.logins import logins_in
 from toolkit.scrubbing.scanning.loose_fields import loose_fields
-from toolkit.scrubbing.vocabulary import Place, credential_kind, is_placeholder
+from toolkit.scrubbing.strength import is_dummy
+from toolkit.scrubbing.vocabulary import Place, credential_kind, is_core_name, is_placeholder, needs_strong_value
 
 _LONGEST: Final = 1 << 13  # characters of a match that begins at the end of a slice
 # The first line, and the beginning of what is in the key: examples in prose have dots there.
@@ -50,6 +52,18 @@ _ITEM: Final = (
 )
 _BARE_ITEM: Final = r"[ \t]{0,40}+(?:\r?\n?[ \t]{0,40}+- {1,8}+)?([^\s\"'\[\]{}][^\r\n\"']{0,8191}+)"
 _MOST_ITEMS: Final = 100
+# What people make up: letters with a digit, or three words and more.
+_MADE_UP: Final = (
+    r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[^\s\"'`<>{}()\[\]|\\/=]{8,64}"
+    r"|(?=[a-z-]{20,64}\Z)[a-z]{3,12}(?:-[a-z]{3,12}){2,6}"
+)
+_SETTING: Final = r"[^\s\"'<>,;]{8,64}+(?=[ \t\r]{0,8}+(?:\n|\Z))"
+_MARK: Final = r"[!#$%&*?@-]"
+_SAMPLE: Final = (
+    r"(?i:passw(?:or)?d|secret|token|key|test|example|sample|fake|dummy|mock|demo|user|client|foo|bar|baz|value|invalid"
+    r"|none|string|change|insert|your|my-|redacted|xxx|abc|1234|localhost)|::|\.(?:py|js|json|com|org|net|io)\b|%[sd(]"
+    r"|\$[A-Z{(]|^[A-Za-z_]+[0-9]{0,3}$|^[A-Z0-9_]+$|^[a-z]+(?:[_.-][a-z]+)*[_.-]?[0-9]{1,2}$|^v?[0-9.]+|^[0-9a-f-]{16,}$"
+)
 _NEW_LINE: Final = r"(?i)%0([AD])"
 _ESCAPED_LETTER: Final = r"\\{1,4}+u00(4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9Aa]|2[2Dd]|3[0-9])"
 _ENTITY: Final = r"&(?:quot|#34|#x22|#39|amp);"
@@ -174,8 +188,23 @@ def _fields(text: str) -> Iterator[_Hit]:
         if kind.endswith("AUTHORIZATION") and _is_plain_pair(value):
             continue
         place = field.place if _name_before(text, start) == start else Place.HEADER
-        if secret_kind(field.name, value, place) is not None:
+        if secret_kind(field.name, value, place) is not None or _is_made_by_a_person(text, field):
             yield _Hit(start, _FIELD, end, "secret field", value, _name_before(text, start))
+
+
+def _is_made_by_a_person(text: str, field: CredentialField) -> bool:
+    """Check whether a value that no machine made is a password all the same, rather than a word, a name or a sample."""
+    value, start, _, form, is_named = field.written
+    if not is_named or not is_core_name(field.name, Place.JSON) or needs_strong_value(field.name, Place.JSON):
+        return False
+    if form is Notation.BARE:  # in code, it is a variable
+        before, whole = text[max(0, start - 2) : start], compiled(_SETTING).match(text, start)
+        is_setting = (before[-1:] == "=" and before[:1] not in (" ", "=", ":")) or before == ": "
+        if whole is None or not is_setting or not compiled(_MARK).search(whole[0]):
+            return False
+        value = whole[0]
+    is_made_up = compiled(_MADE_UP).fullmatch(value) is not None and compiled(_SAMPLE).search(value) is None
+    return is_made_up and value not in SAMPLES and not is_dummy(value)
 
 
 def _shadow_of(text: str) -> bytes:
