@@ -22,7 +22,8 @@ FEW_NAMES = 60
 
 def load(name: str) -> list[dict[str, Any]]:
     """Return the cases of a data file."""
-    return json.loads((DATA / name).read_text(encoding="utf-8"))
+    cases: list[dict[str, Any]] = json.loads((DATA / name).read_text(encoding="utf-8"))
+    return cases
 
 
 def secret_of(case: dict[str, Any], number: int) -> str:
