@@ -38,6 +38,7 @@ _NO_VALUES: Final = frozenset(
     " no boolean integer number object array text password hidden jwt".split()
 )
 _SENTENCE: Final = re.compile(r"\S+(?:\s+\S+){2}")
+_LABEL: Final = re.compile(r"\D+\s\D+|[*x•.]+|(?i:redacted|masked|filtered|removed|scrubbed)")
 # Words, also with numbers as in examples, and texts in other scripts.
 _WORDS: Final = re.compile(r"[^0-9]*|.*[^\x00-\x7f].*|(?:password|passwd|secret|token|key|test)[0-9]{1,4}", re.DOTALL)
 _STATE_OF_COOKIE: Final = re.compile(r"(?:[A-Za-z]{1,12}[_-]?){0,3}|[0-9]{1,4}|[a-z]{2}[-_][A-Z]{2}")
@@ -116,7 +117,7 @@ def _counts(name: str, kind: str, value: str, place: Place, message: MessageKind
     if message is MessageKind.REQUEST:
         # A token may also be a currency or a word.
         return not (name.lower() == "tokens" or (name.lower() == "token" and len(value) < SHORTEST_SECRET))
-    if _SENTENCE.match(value.strip()):
+    if _SENTENCE.match(value.strip()) or _LABEL.fullmatch(value.strip()):
         return False
     is_word = len(value) < SHORTEST_SECRET or is_dummy(value) or _WORDS.fullmatch(value) is not None
     return not (message is MessageKind.ERROR and is_word)

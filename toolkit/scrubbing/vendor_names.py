@@ -133,7 +133,8 @@ DOUBTFUL_FIELDS: Final = {
     "SECRET": "connectionString connection_string primaryConnectionString secondaryConnectionString dsn database_url"
     " plaintext psk pre_shared_key snmp_community connection_uri ticket tgt otpauth webhook_url webhookUrl"
     " incoming_webhook_url seed mnemonic seed_phrase recovery_phrase recovery_code recovery_codes backup_code"
-    " backup_codes secret_id SecretId keys_base64 magic_link kubeconfig otpauth_url primaryConnectionKey sas_url"
+    " backup_codes secret_id SecretId keys_base64 unseal_keys unseal_keys_b64 magic_link kubeconfig"
+    " otpauth_url primaryConnectionKey sas_url"
     " sasUrl",
     "PRIVATE_KEY": "d pem",
 }

@@ -236,7 +236,7 @@ def needs_strong_value(name: str, place: Place) -> bool:
 def may_hold_several(name: str) -> bool:
     """Check whether a list or an object under a name that needs strong values may hold credentials."""
     last = normal_name(last_name(name))
-    return last in _DOUBTFUL_FIELDS or last == "token"
+    return last in _DOUBTFUL_FIELDS or last.removesuffix("s") in _EXACT[Place.JSON]
 
 
 def _is_exact(name: str, place: Place) -> bool:

@@ -30,9 +30,15 @@ _ENDING: Final = r"(?i)(?:token|secret|password|passwd|passphrase|api_?key|signa
 _ESCAPED_BREAK: Final = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}"
 _WHOLE: Final = r"(?![\w.\-$\\])"
 _QUOTES: Final = "\"'"
-# Also the dash of a list in YAML, and the letters before quotes in Python.
-_BEFORE_VALUE: Final = r"[=>]?\s{0,200}+(?:- {1,8}+)?(?:[bBfFrRuU]{1,2}+(?=[\"']))?"
-_NEXT_LINE: Final = r":[ \t]{0,40}+\r?\n[ \t]{0,40}+(?:(?<=[ \t])|- {1,8}+)"  # in YAML, a value without quotes
+# Also a comment, a block or the dash of a list in YAML, and the letters before quotes in Python.
+_BEFORE_VALUE: Final = (
+    r"[=>]?\s{0,200}+(?:/\*[^*]{0,200}+\*/\s{0,40}+)?(?:[|>][-+0-9]{0,2}+\s{1,40}+|- {1,8}+)?"
+    r"(?:[bBfFrRuU]{1,2}+(?=[\"']))?"
+)
+# In YAML, a value without quotes.
+_NEXT_LINE: Final = (
+    r":[ \t]{0,40}+(?:[|>][-+0-9]{0,2}+[ \t]{0,40}+)?\r?\n[ \t]{0,40}+(?:(?<=[ \t])|- {1,8}+)"
+)
 _QUOTED: Final = r"(?s)\"([^\"\\]*+(?:\\.[^\"\\]*+)*+)\""
 _ESCAPED_QUOTED: Final = r"\\{1,15}+\"((?:[^\"\\]++|\\++(?!\"))*+)\\{1,15}+\""
 _ESCAPED_SINGLE: Final = r"\\{1,15}+'((?:[^'\\\n]++|\\++(?!'))*+)\\{1,15}+'"

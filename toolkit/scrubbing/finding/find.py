@@ -12,7 +12,7 @@ from urllib.parse import quote_plus, unquote, urlsplit
 from toolkit.core.patterns import compiled
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.scrubbing.finding.fields import CredentialField, Fields, Notation
-from toolkit.scrubbing.finding.pairs import cells_in, elements_in, pairs_in
+from toolkit.scrubbing.finding.pairs import cells_in, columns_in, elements_in, pairs_in, two_texts_in
 from toolkit.scrubbing.finding.shapes import credentials_in
 from toolkit.scrubbing.finding.walking import Walker, replace_cookies
 from toolkit.scrubbing.grading import Decision, MessageKind, decision_on, password_of_pair
@@ -42,7 +42,7 @@ _LONGEST_START: Final = 200  # characters of a line before a value
 _LEVELS: Final = 3  # of texts within texts, such as URLs in URLs
 _PERCENT_SIGNS: Final = ("%3D", "%3d", "%22", "%3A", "%3a", "%40")
 _QUOTES_OF_HTML: Final = (("&quot;", '"'), ("&#34;", '"'), ("&#x22;", '"'), ("&#39;", "'"), ("&amp;", "&"))
-_ESCAPED_LETTER: Final = r"\\u00(4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9Aa]|2[Dd]|3[0-9])"
+_ESCAPED_LETTER: Final = r"\\u00(4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9Aa]|2[Dd]|3[0-9]|[C-Fc-f][0-9A-Fa-f])"
 
 
 class Found(NamedTuple):
@@ -92,7 +92,8 @@ def find(
     if isinstance(message, RecordedRequest):
         finder.note_shapes(unquote(message.uri))
         uri = finder.uri(message.uri)
-    finder.is_page = any(word in content_type.lower() for word in _NOT_DATA)
+    is_data = body.lstrip()[:1] in (b"{", b"[")
+    finder.is_page = not is_data and any(word in content_type.lower() for word in _NOT_DATA)
     changed = finder.body(content_type, body) if body else body
     headers = tuple([(name, finder.header(name, value)) for name, value in message.headers])
     return Found(uri, headers, changed, *finder.result())
@@ -169,13 +170,13 @@ class Finder(Walker):
         if kind is not None and not self._has_rule(name):
             return self._credential_header(name, kind, value)
         self.note_shapes(value)
+        if lower == _PROTOCOLS:
+            return compiled(r"[^\s,]+").sub(lambda part: self._random("TOKEN", part[0]), value)
         if self._message is not MessageKind.REQUEST:
             self._has_code = lower == "location"
             changed = self.uri(value) if self._has_code else self.text(value)
             self._has_code = False
             return changed
-        if lower == _PROTOCOLS:
-            return compiled(r"[^\s,]+").sub(lambda part: self._random("TOKEN", part[0]), value)
         if is_ordinary_header(name) or self._has_rule(name) or is_placeholder(value):
             return self.text(value)
         return self._whole.get(value) or (
@@ -211,13 +212,15 @@ class Finder(Walker):
                 self._shaped.setdefault(credential.value, credential.kind)
 
     def _fields_of(self, text: str) -> Iterator[CredentialField]:
-        if not any(map(text.__contains__, "=:<")):
+        yield from columns_in(text)
+        if not any(map(text.__contains__, '=:<"')):
             return
         fields = Fields(text)
         yield from fields
         self._others |= fields.keys
         yield from pairs_in(text)
         yield from elements_in(text)
+        yield from two_texts_in(text)
 
     def _field(self, text: str, field: CredentialField) -> str | None:
         """Return what to write instead of the value of a field."""
@@ -235,7 +238,9 @@ class Finder(Walker):
     def _is_plainly_a_value(self, text: str, field: CredentialField) -> bool:
         """Check whether a weak value is one of data or a line of settings, rather than a part of a sentence."""
         written = field.written
-        if self.is_page or (self._message is MessageKind.ERROR and written.form in (Notation.NUMBER, Notation.BARE)):
+        if (self.is_page and not _is_input(text, written.start)) or (
+            self._message is MessageKind.ERROR and written.form in (Notation.NUMBER, Notation.BARE)
+        ):
             return False
         if written.form is Notation.NUMBER:
             return is_core_name(field.name, field.place)
@@ -317,6 +322,11 @@ def _whole_text(value: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
         re.compile(re.escape(json.dumps(value)) + r"(?!\s{0,40}:)"),
         re.compile(f">{re.escape(html.escape(value))}</"),
     )
+
+
+def _is_input(text: str, position: int) -> bool:
+    """Check whether a position is in an input field of a page, which has the value of its name."""
+    return text.startswith("<input", max(0, text.rfind("<", max(0, position - _LONGEST_START), position)))
 
 
 def _spliced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:

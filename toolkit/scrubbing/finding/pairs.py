@@ -22,11 +22,18 @@ _CONTENT: Final = r"\s{0,40}+(?:<!\[CDATA\[)?((?:[^<\]]|\](?!\]>)){1,65536}+)(?=
 _NEXT_ELEMENT: Final = rf"</[\w.:\-]{{1,80}}+>(?:\s{{0,40}}+{_TAG}){{1,2}}+"
 _PAIR_ELEMENTS: Final = frozenset("name key id th td dt Name Key".split())
 _HEAD: Final = (
-    r"(?<![\w.\-])(?:name|key|keyName|id|type|header|parameter|field|variable|Name|Key)\\{0,8}+[\"']?\s{0,20}+[:=]"
+    r"(?<![\w.\-])(?:name|key|keyName|label|id|type|header|parameter|field|variable|Name|Key)\\{0,8}+[\"']?\s{0,20}+[:=]"
     r"\s{0,20}+\\{0,8}+[\"']([^\"'\\<>\n]{1,80}+)\\{0,8}+[\"']"
 )
-_VALUE: Final = r"(?i)(?<![\w.\-])(?:value|content)\\{0,8}+[\"']?\s{0,20}+[:=]"
+_VALUE: Final = r"(?i)(?<![\w.\-])(?:value|content|text)\\{0,8}+[\"']?\s{0,20}+[:=]"
 _END: Final = r"[}>]"
+# A list or the arguments of a call: ["Authorization", "..."], setItem("access_token", "...").
+_TWO_TEXTS: Final = (
+    r"[\[(]\s{0,40}+(?:\"([^\"\\\n]{1,80}+)\"\s{0,20}+,\s{0,20}+\"([^\"\\\n]{8,8192}+)\""
+    r"|'([^'\\\n]{1,80}+)'\s{0,20}+,\s{0,20}+'([^'\\\n]{8,8192}+)')\s{0,40}+[\])]"
+)
+_SEPARATOR: Final = r"[,;\t]"
+_AROUND: Final = "\"' \r"
 _LONGEST_PAIR: Final = 2_000  # characters of a pair on each side of its name
 _COLUMNS: Final = (
     r"\"(?:columns|column_names|fields|headers?|cols|names|keys)\"\s{0,40}+:\s{0,40}+\[([^\[\]]{3,4000}+)\]"
@@ -75,6 +82,36 @@ def pairs_in(text: str) -> Iterator[CredentialField]:
             content = _content_at(text, end.end())
             if content is not None:
                 yield CredentialField(match[1], Place.JSON, content)
+
+
+def two_texts_in(text: str) -> Iterator[CredentialField]:
+    """Yield the second of two texts in brackets whose first is the name of a credential; it counts if it is strong."""
+    for match in matches_in(_TWO_TEXTS, text, longest=10_000):
+        at = 1 if match[1] is not None else 3
+        if credential_kind(match[at], Place.JSON) is not None:
+            written = Written(match[at + 1], *match.span(at + 1), Notation.QUOTED, is_named=False)
+            yield CredentialField(match[at], Place.JSON, written)
+
+
+def columns_in(text: str) -> Iterator[CredentialField]:
+    """Yield the values in lines below the names of their columns, with commas, semicolons or tabs between them."""
+    first, _, _ = text[:_LONGEST_PAIR].partition("\n")
+    separator = compiled(_SEPARATOR).search(first)
+    if separator is None or first[:1] in "{[<" or len(first) == _LONGEST_PAIR:
+        return
+    names = [name.strip(_AROUND) for name in first.split(separator[0])]
+    wanted = [at for at, name in enumerate(names) if credential_kind(name, Place.JSON)]
+    start = len(first) + 1
+    while wanted and start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        cells = text[start:end].split(separator[0])
+        for at in wanted if len(cells) == len(names) else ():
+            cell = cells[at].strip(_AROUND)
+            position = text.find(cell, start + sum(len(each) + 1 for each in cells[:at]))
+            written = Written(cell, position, position + len(cell), Notation.QUOTED, is_named=False)
+            yield CredentialField(names[at], Place.JSON, written)
+        start = end + 1
 
 
 def cells_in(text: str) -> Iterator[tuple[str, str]]:
