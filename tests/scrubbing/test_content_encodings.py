@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import SecretLeak
-from toolkit.scrubbing.content_encodings import decompress_body
+from toolkit.scrubbing.compression import decompress_body
 
 
 def raw_deflate(data):

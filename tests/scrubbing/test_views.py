@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing import gate
-from toolkit.scrubbing.containers import DecodingBudget
+from toolkit.scrubbing.compression import DecodingBudget
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.normal_form import WIDTH, WindowIndex, normal_form, window_at
 from toolkit.scrubbing.views import views_of
@@ -83,8 +83,8 @@ def test_what_grows_out_of_proportion():
 
 def test_what_is_too_much(monkeypatch):
     """Past the budget the text is still searched, also where it is decompressed, and a warning says so."""
-    monkeypatch.setattr("toolkit.scrubbing.containers._ALLOWANCE", 1_000)
-    monkeypatch.setattr("toolkit.scrubbing.containers._MULTIPLE", 0)
+    monkeypatch.setattr("toolkit.scrubbing.compression._ALLOWANCE", 1_000)
+    monkeypatch.setattr("toolkit.scrubbing.compression._MULTIPLE", 0)
     data = gzip.compress(json.dumps([f"%3C{number}%3E" for number in range(10_000)]).encode())
     with pytest.warns(UserWarning, match="too much to search all of it"):
         gate.check(data, known(CANARY), where="The recording of GET")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.scrubbing import vendor_names, vocabulary
+from toolkit.scrubbing import names, vocabulary
 from toolkit.scrubbing.vocabulary import (
     Place,
     credential_kind,
@@ -110,7 +110,7 @@ def test_exceptions_are_needed(monkeypatch):
     """Each exception is a name that would mean a credential otherwise, at least in some spelling and place."""
     monkeypatch.setattr(vocabulary, "_ORDINARY", frozenset())
     decide = vocabulary.credential_kind.__wrapped__  # not remembered
-    for name in vendor_names.ORDINARY:
+    for name in names.ORDINARY:
         spellings = (name, f"a.{name}", name.replace("_", "-"), normal_name(name), normal_name(name).upper())
         assert any(decide(spelling, place) for spelling in spellings for place in (HEADER, QUERY, JSON)), name
 

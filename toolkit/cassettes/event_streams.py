@@ -14,7 +14,7 @@ from typing import Final
 import httpx
 
 from toolkit.core.errors import CassetteMiss, SecretLeak
-from toolkit.scrubbing.content_encodings import capped
+from toolkit.scrubbing.compression import capped
 from toolkit.scrubbing.messages import HeaderList
 from toolkit.scrubbing.normal_form import is_text
 

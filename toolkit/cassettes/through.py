@@ -28,7 +28,7 @@ from toolkit.core.errors import CassetteError, ToolkitError, UnsafeAddress
 from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Call, Ledger, source_of
 from toolkit.core.user_code import warn
-from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
+from toolkit.scrubbing.compression import AFTER_THE_CALL
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.transport.errors import origin
 from toolkit.transport.flow import Apart, Flow, Read, run, run_async

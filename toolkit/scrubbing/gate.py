@@ -12,8 +12,7 @@ from typing import Final
 
 from toolkit.core.errors import SecretLeak
 from toolkit.core.user_code import warn
-from toolkit.scrubbing.containers import DecodingBudget
-from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
+from toolkit.scrubbing.compression import AFTER_THE_CALL, DecodingBudget
 from toolkit.scrubbing.known import KnownSecrets
 
 _PIECE: Final = 1 << 22  # bytes of a file that are searched at once, which bounds the memory

@@ -16,7 +16,7 @@ from toolkit.core.patterns import compiled
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.user_code import warn
-from toolkit.scrubbing.containers import DecodingBudget
+from toolkit.scrubbing.compression import DecodingBudget
 from toolkit.scrubbing.searcher import Hit, Searcher
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.views import DEEPEST, View, views_of

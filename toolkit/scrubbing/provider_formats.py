@@ -8,8 +8,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from toolkit.core.patterns import SLICE, compiled
-from toolkit.scrubbing.formats import chat, clouds, code, keys, payments, services
-from toolkit.scrubbing.formats.form import Format, InnerFormat
+from toolkit.scrubbing.formats import FORMATS, INNER_FORMATS, Format, InnerFormat
 
 
 class Credential(NamedTuple):
@@ -28,20 +27,11 @@ class Credential(NamedTuple):
     end: int
 
 
-_FORMATS: Final[tuple[Format, ...]] = (
-    *clouds.FORMATS,
-    *code.FORMATS,
-    *chat.FORMATS,
-    *payments.FORMATS,
-    *services.FORMATS,
-    *keys.FORMATS,
-)
 # Starts that are not the beginning of a word, so that a search by words misses them.
 _STARTS_WITH_SIGNS: Final = sorted(
-    {form.start for form in _FORMATS if form.is_certain and not re.fullmatch(r"[A-Za-z0-9_+/-]{3,}", form.start)}
+    {form.start for form in FORMATS if form.is_certain and not re.fullmatch(r"[A-Za-z0-9_+/-]{3,}", form.start)}
     | {"dt0"}
 )
-_INNER_FORMATS: Final[tuple[InnerFormat, ...]] = clouds.INNER_FORMATS
 # Formats without a literal start: Mailchimp, Telegram, Discord, Twitter. They count as whole values only.
 _WHOLE: Final = (
     r"[0-9a-f]{32}-us[0-9]{1,2}|[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"
@@ -75,7 +65,7 @@ _DUMMY: Final = re.compile(r"example|x{6}|0123456|123456789|abcdefgh|(.)\1{7}", 
 def _starts() -> dict[str, list[tuple[Format, re.Pattern[str]]]]:
     """Return formats and their patterns by the first two characters."""
     starts: dict[str, list[tuple[Format, re.Pattern[str]]]] = {}
-    for form in _FORMATS:
+    for form in FORMATS:
         starts.setdefault(form.start[:2], []).append((form, re.compile(re.escape(form.start) + form.rest)))
     return starts
 
@@ -130,11 +120,11 @@ def _possible_starts(text: str) -> list[str]:
 
 @cache
 def _certain_starts() -> frozenset[bytes]:
-    return frozenset(form.start[:_START].encode() for form in _FORMATS if form.is_certain)
+    return frozenset(form.start[:_START].encode() for form in FORMATS if form.is_certain)
 
 
 def _inner_matches(text: str) -> Iterator[tuple[re.Match[str], InnerFormat]]:
-    for form in _INNER_FORMATS:
+    for form in INNER_FORMATS:
         at = text.find(form.sign)
         while at >= 0:
             start = at - form.before

@@ -15,7 +15,7 @@ from toolkit.core.document import DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import SecretLeak
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
-from toolkit.scrubbing.content_encodings import decompress_body
+from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.finding.find import Found, find
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
@@ -244,7 +244,7 @@ class Scrubber:
         headers, body = found.headers, found.body
         changed = (change if len(body) <= _LARGE else self._scrub)(body, False)
         if changed != body:
-            from toolkit.scrubbing.rules.rewriting import keep_json
+            from toolkit.scrubbing.rules.applying import keep_json
 
             body = keep_json(body, changed)
         if body == plain_body:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from toolkit.core.secret import SHORTEST_SECRET
-from toolkit.scrubbing.formats.samples import SAMPLES
+from toolkit.scrubbing.formats import SAMPLES
 from toolkit.scrubbing.provider_formats import has_provider_format
 
 

@@ -19,7 +19,7 @@ from functools import cached_property, partial
 from typing import Final, NamedTuple
 
 from toolkit.scrubbing import escapes
-from toolkit.scrubbing.containers import FORMATS, MAGICS, DecodingBudget, is_archive, members_of
+from toolkit.scrubbing.compression import FORMATS, MAGICS, DecodingBudget, is_archive, members_of
 from toolkit.scrubbing.normal_form import (
     CONTROLS,
     flags_of,

@@ -1,7 +1,7 @@
 """The names of credentials, and the kind that a placeholder names for each.
 
 A name is split into words, whatever its casing and separators (`X-Api-Key`, `apiKey`, `user[api_key]`, `apikey`). It
-means a credential if `vendor_names` lists it, or if one of its words does (`name_words`) and no exception applies. The
+means a credential if `names` lists it, or one of its words, and no exception applies. The
 recorder, the log filter and `tk.scan` share these tables.
 
 Deliberately absent: `client_id`, `state`, `nonce`, `user_code` and `request_uri`, which do not give access by
@@ -18,7 +18,7 @@ from functools import lru_cache, wraps
 from typing import Final, TypeVar
 
 from toolkit.core.document import Placeholder
-from toolkit.scrubbing import name_words, vendor_names
+from toolkit.scrubbing import names
 
 
 class Place(StrEnum):
@@ -37,9 +37,9 @@ COOKIE: Final = "COOKIE"
 _LONGEST_NAME: Final = 200  # characters; the end of a longer name is looked at
 _KEY_HEADERS: Final = (("apikeyid", "API_KEY_ID"), ("apisecretkey", "API_SECRET_KEY"))  # of the document, any prefix
 
-_CERTAIN: Final = name_words.WORDS.keys() - name_words.DOUBTFUL
-_COMPOUND: Final = re.compile(f"(?:{'|'.join(name_words.COMPOUNDS)})\\Z")
-_ENDINGS: Final = tuple(name_words.ENDINGS)
+_CERTAIN: Final = names.WORDS.keys() - names.DOUBTFUL
+_COMPOUND: Final = re.compile(f"(?:{'|'.join(names.COMPOUNDS)})\\Z")
+_ENDINGS: Final = tuple(names.ENDINGS)
 _CONSTANT_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NOT_JOINED: Final = re.compile(r"[\W_]+")
 _NUMBERED: Final = re.compile(r"[-_ .]?[0-9]{1,3}\]?\Z")  # session_id_2, X-Session-Id-1
@@ -65,13 +65,13 @@ def _table(names_of_kinds: Mapping[str, str]) -> dict[str, str]:
     return {normal_name(name): kind for kind, names in names_of_kinds.items() for name in names.split()}
 
 
-_HEADERS: Final = _table(vendor_names.HEADERS)
-_HEADERS_ONLY: Final = frozenset(map(normal_name, vendor_names.HEADERS_ONLY))
-_URL_FIELDS: Final = _table(vendor_names.URL_FIELDS)
-_FIELDS: Final = _table(vendor_names.FIELDS)
-_DOUBTFUL_FIELDS: Final = _table(vendor_names.DOUBTFUL_FIELDS)
-_ORDINARY_HEADER: Final = re.compile(vendor_names.ORDINARY_HEADER_PATTERN)
-_ORDINARY: Final = frozenset(map(normal_name, vendor_names.ORDINARY))
+_HEADERS: Final = _table(names.HEADERS)
+_HEADERS_ONLY: Final = frozenset(map(normal_name, names.HEADERS_ONLY))
+_URL_FIELDS: Final = _table(names.URL_FIELDS)
+_FIELDS: Final = _table(names.FIELDS)
+_DOUBTFUL_FIELDS: Final = _table(names.DOUBTFUL_FIELDS)
+_ORDINARY_HEADER: Final = re.compile(names.ORDINARY_HEADER_PATTERN)
+_ORDINARY: Final = frozenset(map(normal_name, names.ORDINARY))
 _EXACT: Final[Mapping[Place, Mapping[str, str]]] = {
     Place.HEADER: {**_FIELDS, **_HEADERS},
     Place.QUERY: {**_HEADERS, **_FIELDS, **_URL_FIELDS},
@@ -81,12 +81,8 @@ _EXACT: Final[Mapping[Place, Mapping[str, str]]] = {
 }
 # Placeholders have one of these names; other text in angle brackets may be a secret.
 _KINDS: Final = {
-    *(
-        kind
-        for table in (_HEADERS, _URL_FIELDS, _FIELDS, _DOUBTFUL_FIELDS, name_words.WORDS)
-        for kind in table.values()
-    ),
-    *(kind for _, kind in (*name_words.ENDINGS.items(), *_KEY_HEADERS)),
+    *(kind for table in (_HEADERS, _URL_FIELDS, _FIELDS, _DOUBTFUL_FIELDS, names.WORDS) for kind in table.values()),
+    *(kind for _, kind in (*names.ENDINGS.items(), *_KEY_HEADERS)),
     COOKIE,
     "CLIENT_ID",
     "HEADER",  # of an unknown name, whose value looks random
@@ -104,19 +100,14 @@ def words_of(name: str) -> tuple[str, ...]:
         name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     for word in _CONSTANT_PARTS.findall(name):
         lower = word.lower()
-        lower = name_words.PLURALS.get(lower, lower)
-        ending = None if lower in name_words.WORDS else _COMPOUND.search(lower)
-        if (
-            ending is None
-            and lower.endswith("key")
-            and len(lower) > len("key")
-            and lower not in name_words.KEYS_IN_WORDS
-        ):
+        lower = names.PLURALS.get(lower, lower)
+        ending = None if lower in names.WORDS else _COMPOUND.search(lower)
+        if ending is None and lower.endswith("key") and len(lower) > len("key") and lower not in names.KEYS_IN_WORDS:
             words += [lower[: -len("key")], "key"]
         elif ending is None:
             words.append(lower)
         else:
-            words += [lower[: ending.start()], *name_words.COMPOUNDS[ending[0]]]
+            words += [lower[: ending.start()], *names.COMPOUNDS[ending[0]]]
     return tuple(filter(None, words))
 
 
@@ -166,21 +157,21 @@ def _kind_of(name: str, place: Place) -> str | None:
 
 
 def _kind_by_words(words: tuple[str, ...], joined: str) -> str | None:
-    hints = [at for at, word in enumerate(words) if word in name_words.WORDS]
+    hints = [at for at, word in enumerate(words) if word in names.WORDS]
     if not hints:
         return None
     at, head = hints[-1], _head_of(words)
     before = words[at - 1] if at else ""
-    if head != words[at] and head in name_words.AROUND and not (head == "id" and words[-2] in name_words.SECRET_IDS):
+    if head != words[at] and head in names.AROUND and not (head == "id" and words[-2] in names.SECRET_IDS):
         return _kind_of_ending(joined) if joined.endswith(("apikeyid", "accesskeyid")) else None
-    if words[0] in name_words.CONDITIONS or not name_words.LIMITS.isdisjoint(words):
+    if words[0] in names.CONDITIONS or not names.LIMITS.isdisjoint(words):
         return None
     word = words[at]
-    if word == "token" and before in name_words.CURSORS:
+    if word == "token" and before in names.CURSORS:
         return None
-    if word == "key" and before in name_words.NOT_KEYS:
+    if word == "key" and before in names.NOT_KEYS:
         return None
-    return _kind_of_ending("".join(words[: at + 1])) or name_words.WORDS[word]
+    return _kind_of_ending("".join(words[: at + 1])) or names.WORDS[word]
 
 
 def _head_of(words: tuple[str, ...]) -> str:
@@ -191,14 +182,14 @@ def _head_of(words: tuple[str, ...]) -> str:
 def _kind_of_ending(joined: str) -> str | None:
     if not joined.endswith(_ENDINGS):
         return None
-    return next(kind for ending, kind in name_words.ENDINGS.items() if joined.endswith(ending))
+    return next(kind for ending, kind in names.ENDINGS.items() if joined.endswith(ending))
 
 
 @lru_cache(maxsize=1024)
 def is_ordinary_header(name: str) -> bool:
     """Check whether a header may have a random-looking value that is not a credential, such as an ETag."""
     lower = name.lower()
-    return lower in vendor_names.ORDINARY_HEADERS or bool(_ORDINARY_HEADER.fullmatch(lower))
+    return lower in names.ORDINARY_HEADERS or bool(_ORDINARY_HEADER.fullmatch(lower))
 
 
 @_cached
@@ -213,7 +204,7 @@ def is_core_name(name: str, place: Place) -> bool:
         return False
     if place is Place.COOKIE:
         return credential_kind(name, Place.JSON) is not None
-    if place is Place.HEADER and _head_of(words_of(name)) in name_words.WORDS:
+    if place is Place.HEADER and _head_of(words_of(name)) in names.WORDS:
         return True
     if place is not Place.JSON and _head_of(words_of(name)) in _CERTAIN:
         return True
@@ -228,7 +219,7 @@ def needs_strong_value(name: str, place: Place) -> bool:
     which are replaced in place.
     """
     last = normal_name(last_name(name))
-    if last in _DOUBTFUL_FIELDS or last in name_words.DOUBTFUL or (last == "token" and place is Place.JSON):
+    if last in _DOUBTFUL_FIELDS or last in names.DOUBTFUL or (last == "token" and place is Place.JSON):
         return True
     return place is not Place.COOKIE and not _is_exact(name, place) and _CERTAIN.isdisjoint(words_of(name))
 
@@ -243,7 +234,7 @@ def _is_exact(name: str, place: Place) -> bool:
     if normal_name(name) not in _EXACT[place]:
         name = _without_number(name) or name
     joined, exact = normal_name(name), _EXACT[place]
-    return joined in exact or normal_name(last_name(name)) in exact or joined.endswith(name_words.EXACT_ENDINGS)
+    return joined in exact or normal_name(last_name(name)) in exact or joined.endswith(names.EXACT_ENDINGS)
 
 
 def is_placeholder(value: str) -> bool:

@@ -27,7 +27,7 @@ from toolkit.core.errors import ConfigurationError, SecretLeak, TokenError, Toke
 from toolkit.core.ledger import Call
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
-from toolkit.scrubbing.content_encodings import decompress_body
+from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.transport.errors import origin, unreachable
 from toolkit.transport.flow import Flow, SendAndRead

@@ -16,7 +16,7 @@ from toolkit.cassettes.replay.bodies import canonical_body
 from toolkit.cassettes.replay.matching import OURS, Matcher
 from toolkit.core.errors import SecretLeak
 from toolkit.core.escaping import excerpt
-from toolkit.scrubbing.content_encodings import decompress_body
+from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.messages import RecordedResponse, header_value
 from toolkit.scrubbing.scrubber import Scrubber
 

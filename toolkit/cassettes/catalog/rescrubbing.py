@@ -18,7 +18,7 @@ from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteCorrupt, SecretLeak
 from toolkit.local.settings import Settings
 from toolkit.scrubbing import gate
-from toolkit.scrubbing.content_encodings import decompress_body
+from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import header_bytes
 from toolkit.scrubbing.rules.model import Rules, project_rules

@@ -14,7 +14,7 @@ from toolkit.core.errors import SecretLeak
 from toolkit.core.escaping import excerpt, masked, printable
 from toolkit.core.ledger import EPOCH, Authorization
 from toolkit.core.patterns import compiled
-from toolkit.scrubbing.content_encodings import decompress_body
+from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.messages import HeaderList, header_value
 from toolkit.scrubbing.scrubber import Scrubber
 

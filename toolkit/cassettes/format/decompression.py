@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from toolkit.scrubbing.content_encodings import DECOMPRESSORS, Broken, NotInstalled, inflated
+from toolkit.scrubbing.compression import DECOMPRESSORS, Broken, NotInstalled, inflated
 
 MOST_BYTES: Final = 64 << 20  # that may come out of all decoders of a body together
 _MOST_ENCODINGS: Final = 10  # of a body; honest ones have one

@@ -18,7 +18,7 @@ from toolkit.core.user_code import warn
 from toolkit.local.files import read_file, remove_partials, replace_file
 from toolkit.local.private_files import LinkInTheWay, refuse_link
 from toolkit.scrubbing import gate
-from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
+from toolkit.scrubbing.compression import AFTER_THE_CALL
 from toolkit.scrubbing.scrubber import Scrubber
 
 

@@ -19,8 +19,8 @@ from typing import Final
 
 from toolkit.core.errors import SecretLeak
 from toolkit.core.json_lines import Path, lines_of_values
-from toolkit.scrubbing import containers
-from toolkit.scrubbing.content_encodings import DECOMPRESSORS, Broken, NotInstalled, capped, inflated
+from toolkit.scrubbing import compression
+from toolkit.scrubbing.compression import DECOMPRESSORS, Broken, NotInstalled, capped, inflated
 from toolkit.scrubbing.scanning import archives
 from toolkit.scrubbing.scanning.budget import ATTEMPT, Budget, TooMuchError
 from toolkit.scrubbing.scanning.decompression import CountedStream, Decompress, Readable, decompressor_of, pieces_of
@@ -195,7 +195,7 @@ class Opener:
         if len(data) > _LARGEST_BINARY:
             return
         try:
-            for member in containers.members_of(data, containers.DecodingBudget(0)):
+            for member in compression.members_of(data, compression.DecodingBudget(0)):
                 content = member.data
                 self._budget.spend(len(content))
                 inner = place.inside(member.name, place.lines)

@@ -19,7 +19,7 @@ from toolkit.scrubbing.finding.find import without_entities
 from toolkit.scrubbing.finding.pairs import elements_in, pairs_in
 from toolkit.scrubbing.finding.shapes import PROVIDER_KEY, ShapedCredential, credentials_in
 from toolkit.scrubbing.finding.walking import replace_cookies
-from toolkit.scrubbing.formats.samples import SAMPLES
+from toolkit.scrubbing.formats import SAMPLES
 from toolkit.scrubbing.grading import is_weak_pair, password_of_pair, secret_kind
 from toolkit.scrubbing.scanning.calls import arguments_of_calls
 from toolkit.scrubbing.scanning.columns import columns_in

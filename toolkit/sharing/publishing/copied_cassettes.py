@@ -16,7 +16,7 @@ from toolkit.cassettes.recording.repair import scrub
 from toolkit.core.document import Environment, symbolic_address
 from toolkit.core.errors import PublishError, SecretLeak
 from toolkit.core.ledger import Authorization
-from toolkit.scrubbing.content_encodings import decompress_body
+from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.messages import HeaderList
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.sharing.publishing.replacements import Replacements

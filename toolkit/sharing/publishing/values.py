@@ -16,7 +16,7 @@ from typing import Any, Final
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.scrubbing.content_encodings import decompress_body
+from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.messages import HeaderList
 from toolkit.scrubbing.vocabulary import is_placeholder
 from toolkit.sharing.publishing.replacements import in_case_of, is_unspaced, normal_text, words_of

@@ -1,0 +1,364 @@
+"""Decompress bodies (RFC 9110 section 8.4) and what is in archives, within limits.
+
+Bodies come with content encodings. Compressed data within a text is found by its magic number; a `DecodingBudget`
+bounds how much is decompressed to search it.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from toolkit.core.errors import SecretLeak
+from toolkit.scrubbing.normal_form import is_text
+
+_LARGEST_BODY: Final = 64 << 20  # bytes
+_LARGEST_RATIO: Final = 250  # of decompressed to compressed size; text has 5 to 50
+_ALWAYS_ALLOWED: Final = 4 << 20  # bytes, whatever the ratio
+_STEP: Final = 1 << 20
+# The call was made and may have been an order, so no message advises to repeat it.
+AFTER_THE_CALL: Final = "The call was made; its answer, if any, is this error's `response`. For the next call:"
+_ADVICE: Final = f"{AFTER_THE_CALL} send the header Accept-Encoding: identity, so that it comes as plain bytes."
+_GZIP: Final = zlib.MAX_WBITS | 16
+
+
+class NotInstalled(Exception):
+    """The package that decompresses this content encoding is not installed."""
+
+
+class Broken(Exception):
+    """The data is malformed or cut short."""
+
+
+def decompress_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
+    """Return a body with its content encodings undone, or the same object if it has none.
+
+    An unknown content encoding on a body that is evidently text is ignored, as clients do: some servers name a
+    charset or an upload protocol there.
+
+    Raises:
+        SecretLeak: if the body cannot be decompressed to its end, or is too large when decompressed.
+    """
+    values = ",".join(value for name, value in headers if name.lower() == "content-encoding")
+    if not values or not body:
+        return body
+    for coding in reversed(values.lower().split(",")):
+        if coding.strip() not in ("", "identity"):
+            body = _decompressed(coding.strip(), body)
+    return body
+
+
+def _decompressed(coding: str, body: bytes) -> bytes:
+    decompress = DECOMPRESSORS.get(coding)
+    if decompress is None and is_text(body):
+        return body
+    if decompress is not None:
+        try:
+            return capped(decompress(body), len(body))
+        except NotInstalled:
+            pass
+        except (Broken, zlib.error):
+            raise SecretLeak(
+                "A body cannot be decompressed to check it for secrets; nothing was written.", _ADVICE
+            ) from None
+    raise SecretLeak(
+        "A body in an unknown content encoding cannot be checked for secrets; nothing was written.", _ADVICE
+    )
+
+
+def capped(chunks: Iterable[bytes], packed: int) -> bytes:
+    """Join the chunks, up to a limit.
+
+    Args:
+        chunks: the decompressed data.
+        packed: size of the compressed data in bytes, which decides the limit.
+
+    Raises:
+        SecretLeak: if they exceed the limit.
+    """
+    limit = min(_LARGEST_BODY, max(_ALWAYS_ALLOWED, packed * _LARGEST_RATIO))
+    parts, size = [], 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > limit:
+            raise SecretLeak(
+                f"A compressed body has more than {limit >> 20} MiB when decompressed, too much to check for secrets; "
+                "nothing was written.",
+                f"{AFTER_THE_CALL} ask for less at a time, or make it without a cassette.",
+            )
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def inflated(body: bytes | memoryview, window_bits: int, *, is_whole: bool = True) -> Iterator[bytes]:
+    """Decompress a body with zlib, in steps.
+
+    Args:
+        body: the compressed data.
+        window_bits: as `zlib.decompressobj` takes it.
+        is_whole: True if data after the end is an error; clients ignore it, but it would be written to disk.
+
+    Raises:
+        zlib.error: if the body is malformed or cut short.
+    """
+    inflater = zlib.decompressobj(window_bits)
+    data: bytes | memoryview = body
+    while not inflater.eof:
+        chunk = inflater.decompress(data, _STEP)
+        data = inflater.unconsumed_tail
+        if not chunk and not inflater.eof:
+            raise zlib.error
+        yield chunk
+    if is_whole and inflater.unused_data:
+        raise zlib.error
+
+
+def _deflated(body: bytes) -> Iterator[bytes]:
+    try:
+        zlib.decompressobj(zlib.MAX_WBITS).decompress(body, 1)
+    except zlib.error:  # many servers leave out the zlib header that RFC 9110 section 8.4.1.2 demands
+        return inflated(body, -zlib.MAX_WBITS)
+    return inflated(body, zlib.MAX_WBITS)
+
+
+def _brotli(body: bytes) -> Iterator[bytes]:
+    try:
+        import brotli  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError:
+        try:
+            import brotlicffi as brotli  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        except ImportError:
+            raise NotInstalled from None
+    decoder = brotli.Decompressor()
+    try:
+        yield from _brotli_steps(decoder, body)
+    except brotli.error:
+        raise Broken from None
+    if not decoder.is_finished():
+        raise Broken
+
+
+def _brotli_steps(decoder: Any, body: bytes) -> Iterator[bytes]:
+    if not hasattr(decoder, "can_accept_more_data"):  # before 2025: small steps grow the least
+        for start in range(0, len(body), 64):
+            yield decoder.process(body[start : start + 64])
+        return
+    yield decoder.process(body, output_buffer_limit=_STEP)
+    while not decoder.is_finished():
+        chunk = decoder.process(b"", output_buffer_limit=_STEP)
+        if not chunk:
+            return
+        yield chunk
+
+
+def zstd_decompressed(body: bytes | memoryview) -> Iterator[bytes]:
+    """Decompress a body of one or more Zstandard frames, in steps."""
+    try:
+        import zstandard  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        raise NotInstalled from None
+    while body:
+        decoder = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj(write_size=_STEP)
+        try:
+            for start in range(0, len(body), 1024):
+                yield decoder.decompress(body[start : start + 1024])
+                if decoder.eof:
+                    body = decoder.unused_data + bytes(body[start + 1024 :])
+                    break
+            else:
+                raise Broken
+        except zstandard.ZstdError:
+            raise Broken from None
+
+
+DECOMPRESSORS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
+    "gzip": lambda body: inflated(body, _GZIP),
+    "x-gzip": lambda body: inflated(body, _GZIP),
+    "deflate": _deflated,
+    "br": _brotli,
+    "zstd": zstd_decompressed,
+}
+
+
+_ALLOWANCE: Final = 16 << 20  # bytes
+_MULTIPLE: Final = 12  # of the text
+_FOR_FILES: Final = 64 << 20  # bytes
+_ATTEMPT: Final = 1 << 10  # bytes that each attempt to open something costs: about as long as it takes to begin one
+_FIRST: Final = 512  # bytes of input in the first piece, which most false beginnings do not survive
+_PIECE: Final = 1 << 12  # bytes of input in the following pieces; deflate makes at most a thousand times as much of it
+_SHORTEST: Final = 8  # bytes of output that can hold a secret
+_LONGEST_NAME: Final = 1024
+_ENTRY: Final = struct.Struct("<4x3H16x2H")  # the header of an entry of a zip archive
+_DEFLATED: Final = 8
+_ENCRYPTED: Final = 1
+_PIXELS: Final = b"IDAT"
+_TAR: Final = b"ustar"
+_TAR_AT: Final = 257
+
+
+class DecodingBudget:
+    """The bytes that a search may still decode, counted as they are made; formats of files have a budget of their own.
+
+    Args:
+        size: bytes of the text that is searched.
+
+    Attributes:
+        is_exceeded: True if something was not decoded.
+    """
+
+    __slots__ = ("_for_files", "_left", "is_exceeded")
+
+    def __init__(self, size: int) -> None:
+        self._left = _ALLOWANCE + _MULTIPLE * size
+        self._for_files = _FOR_FILES + _MULTIPLE * size
+        self.is_exceeded = False
+
+    def spend(self, size: int) -> bool:
+        """Take bytes of a decoded text; return False if there are not enough."""
+        self._left -= size
+        self.is_exceeded |= self._left < 0
+        return self._left >= 0
+
+    def spend_on_files(self, size: int) -> bool:
+        """Take bytes of what was compressed; return False if there are not enough."""
+        self._for_files -= size
+        self.is_exceeded |= self._for_files < 0
+        return self._for_files >= 0
+
+
+class Unpacked(NamedTuple):
+    """Something that was compressed.
+
+    Attributes:
+        name: its format.
+        start, end: where it stands.
+        data: the bytes that come out.
+    """
+
+    name: str
+    start: int
+    end: int
+    data: bytes
+
+
+def is_archive(data: bytes) -> bool:
+    """Check whether some data is an archive, whose members cannot change their size."""
+    return data.startswith(b"PK\x03\x04") or data.startswith(_TAR, _TAR_AT)
+
+
+def members_of(data: bytes, budget: DecodingBudget) -> Iterator[Unpacked]:
+    """Yield everything in some data that can be opened.
+
+    Raises:
+        SecretLeak: if something grows out of all proportion.
+    """
+    done = 0
+    before: Unpacked | None = None
+    for at in sorted(place for magic in _OPENERS for place in _places_of(magic, data)):
+        if at < done:
+            continue
+        if not budget.spend_on_files(_ATTEMPT):
+            break
+        name, open_at = next(opener for magic, opener in _OPENERS.items() if data.startswith(magic, at))
+        try:
+            output, end = open_at(data, at)
+        except NotInstalled:
+            budget.is_exceeded = True
+            continue
+        budget.spend_on_files(len(output))
+        if len(output) >= _SHORTEST:
+            done = max(done, end)
+            if before is not None and before.name == name == "gzip" and before.end == at:
+                before = before._replace(end=end, data=before.data + output)  # members of one file
+                continue
+            if before is not None:
+                yield before
+            before = Unpacked(name, at, max(end, at + 1), output)
+    if before is not None:
+        yield before
+
+
+def _places_of(magic: bytes, data: bytes) -> Iterator[int]:
+    at = data.find(magic)
+    while at >= 0:
+        yield at
+        at = data.find(magic, at + 1)
+
+
+def _inflated(data: bytes, at: int, window_bits: int) -> tuple[bytes, int]:
+    """Return what a stream holds, and where it ends, or 0 if it is broken."""
+    start = at
+    end = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal at, end
+        inflater = zlib.decompressobj(window_bits)
+        size = _FIRST
+        has_begun = False
+        while not inflater.eof and at < len(data):
+            try:
+                piece = inflater.decompress(data[at : at + size])
+            except zlib.error:
+                return
+            if not piece and not has_begun and size == _PIECE:  # such as a header with a name that does not end
+                return
+            has_begun = has_begun or bool(piece)
+            at += size
+            size = _PIECE
+            yield piece
+        if inflater.eof:
+            end = min(at, len(data)) - len(inflater.unused_data)
+
+    return capped(pieces(), len(data) - start), end
+
+
+def _gzip(data: bytes, at: int) -> tuple[bytes, int]:
+    """Open a gzip member (RFC 1952)."""
+    return _inflated(data, at, zlib.MAX_WBITS | 16)
+
+
+def _zlib(data: bytes, at: int) -> tuple[bytes, int]:
+    """Open a zlib stream (RFC 1950), unless it has the pixels of a PNG."""
+    if data.startswith(_PIXELS, max(0, at - len(_PIXELS))):
+        return b"", 0
+    # Three bits after the header tell whether a block can follow.
+    if len(data) < at + 3 or int.from_bytes(data[at : at + 2], "big") % 31 or (data[at + 2] >> 1) & 3 == 3:
+        return b"", 0
+    return _inflated(data, at, zlib.MAX_WBITS)
+
+
+def _zip(data: bytes, at: int) -> tuple[bytes, int]:
+    """Open an entry of a zip archive (APPNOTE.TXT section 4.3.7); one that is stored as it is stands there plainly."""
+    if len(data) < at + _ENTRY.size:
+        return b"", 0
+    version, flags, method, name, extra = _ENTRY.unpack_from(data, at)
+    if version & 0xFF > 63 or not 0 < name <= _LONGEST_NAME or flags & _ENCRYPTED or method != _DEFLATED:
+        return b"", 0
+    return _inflated(data, at + _ENTRY.size + name + extra, -zlib.MAX_WBITS)
+
+
+def _zstd(data: bytes, at: int) -> tuple[bytes, int]:
+    """Open the Zstandard frames (RFC 8878) that begin at a position."""
+    parts: list[bytes] = []
+
+    def pieces() -> Iterator[bytes]:
+        for piece in zstd_decompressed(memoryview(data)[at:]):
+            parts.append(piece)
+            yield piece
+
+    try:
+        return capped(pieces(), len(data) - at), len(data)
+    except Broken:  # something else follows
+        return b"".join(parts), 0
+
+
+_OPENERS: Final[dict[bytes, tuple[str, Callable[[bytes, int], tuple[bytes, int]]]]] = {
+    b"\x1f\x8b\x08": ("gzip", _gzip),
+    b"PK\x03\x04": ("zip", _zip),
+    b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
+    **dict.fromkeys((b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"), ("zlib", _zlib)),
+}
+MAGICS: Final = tuple(_OPENERS)
+FORMATS: Final = frozenset(name for name, _ in _OPENERS.values())
