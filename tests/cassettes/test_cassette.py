@@ -21,7 +21,7 @@ import yaml
 import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.catalog.checking import check_files
-from toolkit.cassettes.catalog.rescrubbing import rescrub, todays_scrubber
+from toolkit.cassettes.catalog.rewriting import rescrub, todays_scrubber
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.paths import MODES

@@ -6,7 +6,7 @@ What happens to a request, in this order (function `through`, for any httpx clie
 2. `Cassette.find` looks for a recording that matches: `replay.player` plays the next take. If none
    matches and the mode does not record, `replay.misses` describes the nearest recordings.
 3. Without a match the request is sent, and `streams` passes the body of the answer on and collects it. A stream that
-   has no end may be closed early: `event_streams` records what was read, and replays it event by event.
+   has no end may be closed early: `conversion` records what was read, and replays it event by event.
 4. `Cassette.record` hands the interaction to `recording.recorder`: scrubbed, checked for leaks, appended.
 
 `catalog` looks at recordings from outside: it lists, checks, compares, prunes and scrubs them; `staleness` says which

@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from toolkit.cassettes.catalog.rescrubbing import ADDRESS, OTHER, replacement_counts
+from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, replacement_counts
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.cassettes.recording.repair import holds_secret, scrub
 from toolkit.core.document import ACCESS, TOKEN_PATH, CredentialKind, Environment, Interface

@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 
 from toolkit.auth.credentials import as_environment
 from toolkit.cassettes import har
-from toolkit.cassettes.catalog.rescrubbing import todays_scrubber
-from toolkit.cassettes.catalog.rewriting import rewrite
+from toolkit.cassettes.catalog.rewriting import rewrite, todays_scrubber
 from toolkit.cassettes.format import contents, layout
 from toolkit.cassettes.har import Entry
 from toolkit.cassettes.imported_calls import Callers, EntryChoice, cleaned

@@ -9,8 +9,7 @@ from typing import Any, Final, Protocol
 
 import httpx
 
-from toolkit.cassettes.conversion import header_list
-from toolkit.cassettes.event_streams import has_no_end, part_that_was_read
+from toolkit.cassettes.conversion import has_no_end, header_list, part_that_was_read
 from toolkit.core.clock import Clock
 from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import Call

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from toolkit.cassettes.catalog.comparing import KINDS, RecordingChange, compare_recordings
 from toolkit.cassettes.catalog.reading import read_cassette
-from toolkit.cassettes.catalog.rescrubbing import scrubber_to_show
+from toolkit.cassettes.catalog.rewriting import scrubber_to_show
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from toolkit.cassettes.catalog.facts import facts_of
 from toolkit.cassettes.catalog.reading import Opened, read_cassette
-from toolkit.cassettes.catalog.rescrubbing import scrubber_to_show
+from toolkit.cassettes.catalog.rewriting import scrubber_to_show
 from toolkit.cassettes.catalog.selecting import parse_numbers
 from toolkit.cassettes.catalog.showing import EXCERPT, InteractionRow, Message, messages_of, row_of, rows_of
 from toolkit.cli import terminal

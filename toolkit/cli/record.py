@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.catalog.pruning import prune
+from toolkit.cassettes.catalog.rewriting import prune
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cli import terminal
 from toolkit.core.document import Environment, Interface

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.catalog.comparing import RecordingChange, compare_interactions
 from toolkit.cassettes.catalog.reading import read_cassette
-from toolkit.cassettes.catalog.rescrubbing import safe_to_show
+from toolkit.cassettes.catalog.rewriting import safe_to_show
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.core.errors import ConfigurationError, Unreachable
 from toolkit.core.escaping import as_html, excerpt

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 import toolkit as tk
 from toolkit.cassettes.catalog import frames
 from toolkit.cassettes.catalog.checking import check_files
-from toolkit.cassettes.catalog.pruning import without
-from toolkit.cassettes.catalog.rescrubbing import rescrubbed, todays_scrubber
+from toolkit.cassettes.catalog.rewriting import rescrubbed, todays_scrubber, without
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
 from toolkit.cassettes.recording.recorder import Recorder

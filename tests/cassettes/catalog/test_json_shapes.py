@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes.catalog.json_shapes import ShapeChange, shape_changes, shape_of
+from toolkit.cassettes.catalog.comparing import ShapeChange, shape_changes, shape_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.cassettes.catalog.reading import read_bytes
-from toolkit.cassettes.catalog.rescrubbing import ADDRESS, OTHER, PERSONAL, Rescrubbed, rescrubbed, todays_scrubber
+from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, PERSONAL, Rescrubbed, rescrubbed, todays_scrubber
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, ReadableContents
 from toolkit.cassettes.recording import writer_lock

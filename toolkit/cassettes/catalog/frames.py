@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING, Any, Final
 from toolkit.cassettes.catalog import checking
 from toolkit.cassettes.catalog.comparing import compare_recordings
 from toolkit.cassettes.catalog.facts import cassettes_at, cassettes_in, facts_of, name_of
-from toolkit.cassettes.catalog.pruning import prune, without
 from toolkit.cassettes.catalog.reading import read_cassette
-from toolkit.cassettes.catalog.rescrubbing import rescrub, rescrubbed, scrubber_to_show, todays_scrubber
-from toolkit.cassettes.catalog.rewriting import check_rewritable
+from toolkit.cassettes.catalog.rewriting import (
+    check_rewritable,
+    prune,
+    rescrub,
+    rescrubbed,
+    scrubber_to_show,
+    todays_scrubber,
+    without,
+)
 from toolkit.cassettes.catalog.selecting import selected
 from toolkit.cassettes.catalog.showing import rows_of
 from toolkit.cassettes.format.contents import Contents

@@ -1,16 +1,35 @@
-"""Rewrite a cassette in one step, and never while somebody records to it."""
+"""Rewrite recordings: scrub them again with the rules of today and the same gate, and drop interactions.
+
+A file is rewritten in one step, while nobody records to it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final, NamedTuple
 
 from toolkit.cassettes.catalog.reading import read_bytes
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.format.contents import Contents, Parsed, Unparsed
+from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.cassettes.recording.recorder import Recorder
-from toolkit.core.errors import CassetteBusy, CassetteError, ConfigurationError
+from toolkit.cassettes.recording.repair import repaired, scrub
+from toolkit.core.document import SYMBOLIC_ENDING
+from toolkit.core.errors import CassetteBusy, CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
+from toolkit.core.words import count_text
 from toolkit.local.files import write_atomically
+from toolkit.local.settings import Settings
+from toolkit.scrubbing import gate
+from toolkit.scrubbing.compression import decompress_body
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.messages import header_bytes
+from toolkit.scrubbing.rules.model import Rules, project_rules
 from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.scrubbing.strength import is_dummy
 
 
 def check_rewritable(path: Path) -> None:
@@ -69,3 +88,236 @@ def _claimed(path: Path, scrubber: Scrubber) -> Iterator[None]:
             yield
     finally:
         recorder.release()
+
+
+ADDRESS, PERSONAL, OTHER = "address", "personal data", "other"
+# A placeholder as it is, and as URLs and JSON write it.
+_PLACEHOLDER: Final = re.compile(rb"(?:<|%3[Cc]|\\u003c)([A-Z][A-Z0-9_]{0,60})(?:-[0-9]{1,9})?(?:>|%3[Ee]|\\u003e)")
+_SYMBOLIC: Final = SYMBOLIC_ENDING.encode()
+
+
+class Replacement(NamedTuple):
+    """The secrets and values of one interaction that scrubbing again replaces.
+
+    Attributes:
+        number: number of the interaction, from 0.
+        counts: how often each kind is replaced, such as ACCESS_TOKEN, ADDRESS or PERSONAL.
+    """
+
+    number: int
+    counts: dict[str, int]
+
+
+class Rescrubbed(NamedTuple):
+    """A recording under today's rules.
+
+    Attributes:
+        data: the bytes of the file. Interactions in which nothing is replaced keep theirs.
+        replacements: what is replaced, by interaction.
+    """
+
+    data: bytes
+    replacements: list[Replacement]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How often each kind is replaced in the whole file."""
+        return sum((Counter(replacement.counts) for replacement in self.replacements), Counter())
+
+
+def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:
+    """Return a scrubber as a session with these settings has it.
+
+    Args:
+        settings: the settings.
+        rules: further rules.
+    """
+    both = project_rules(settings)
+    return Scrubber(
+        KnownSecrets(),
+        addresses=settings.addresses,
+        header_prefix=settings.header_prefix,
+        rules=both | rules if rules else both,
+    )
+
+
+def scrubber_to_show(settings: Settings, *recordings: Contents) -> Scrubber:
+    """Return a scrubber that knows the secrets in recordings that nobody scrubbed, so that none of them is shown."""
+    scrubber = todays_scrubber(settings)
+    for opened in recordings:
+        for number in range(len(opened)) if opened.is_foreign else ():
+            with suppress(SecretLeak, CassetteCorrupt):
+                scrub(opened.interaction(number), scrubber)
+    return scrubber
+
+
+def rescrubbed(data: bytes, opened: Contents, scrubber: Scrubber, *, source: Path | str) -> Rescrubbed:
+    """Scrub all interactions of a file, and let the gate check the result.
+
+    Args:
+        data: the bytes of the file.
+        opened: its interactions.
+        scrubber: see `todays_scrubber`.
+        source: the file, for messages.
+
+    Raises:
+        SecretLeak: if an interaction cannot be checked, or holds a secret that cannot be removed.
+        CassetteCorrupt: if an interaction cannot be read.
+    """
+    scrubber.recall(data)
+    recorded = [opened.interaction(number) for number in range(len(opened))]
+    while True:
+        known_count = len(scrubber.known)
+        safe = [scrub(interaction, scrubber) for interaction in recorded]
+        if len(scrubber.known) == known_count:  # otherwise earlier ones may hold what a later one named
+            break
+    changed = [number for number, pair in enumerate(zip(recorded, safe, strict=True)) if _differ(*pair)]
+    telling = [number for number in changed if not _are_dummies(recorded[number], safe[number])]
+    result = _written(data, opened, safe, changed)
+    gate.check(result, scrubber.known, where=f"{source}, scrubbed again,")
+    return Rescrubbed(
+        result,
+        [Replacement(number, replacement_counts(recorded[number], safe[number], scrubber)) for number in telling],
+    )
+
+
+def rescrub(path: Path, scrubber: Scrubber) -> Rescrubbed:
+    """Scrub a file again, in one step.
+
+    Raises:
+        ConfigurationError: if it is JSON.
+        CassetteBusy: if somebody is recording to it.
+        SecretLeak: if it holds a secret that cannot be removed; nothing was changed.
+        CassetteError: if it cannot be read or written.
+    """
+    results: list[Rescrubbed] = []
+
+    def change(data: bytes) -> bytes:
+        results.append(rescrubbed(data, contents.read(data, source=str(path)), scrubber, source=path))
+        return results[-1].data
+
+    rewrite(path, scrubber, change)
+    return results[-1]
+
+
+def safe_to_show(interaction: Interaction, scrubber: Scrubber) -> Interaction:
+    """Return an interaction as it would be recorded today. A body that cannot be checked is left out."""
+    try:
+        return scrub(interaction, scrubber)
+    except SecretLeak:
+        request, response = interaction.request._replace(body=b""), interaction.response._replace(body=b"")
+        return scrub(interaction._replace(request=request, response=response), scrubber)
+
+
+def _written(data: bytes, opened: Contents, safe: list[Interaction], changed: list[int]) -> bytes:
+    if not isinstance(opened, Unparsed):
+        is_rewritten = safe and (opened.is_foreign or changed)
+        return HEADER + b"".join(map(encode, safe)) if is_rewritten else data
+    if not changed and not opened.is_torn:
+        return data
+    replaced, items = set(changed), opened.layout.items
+    pieces = [
+        encode(safe[number]) if number in replaced else opened.layout.data[item.start : item.end]
+        for number, item in enumerate(items)
+    ]
+    return HEADER + b"".join(piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces) if pieces else b""
+
+
+def _differ(before: Interaction, after: Interaction) -> bool:
+    """Check whether something was replaced. The rules alone, which a new recording notes, do not count."""
+    return before != after._replace(pseudonyms=before.pseudonyms)
+
+
+def _are_dummies(before: Interaction, after: Interaction) -> bool:
+    """Check whether only stand-ins such as `REDACTED` were replaced, about which there is nothing to say."""
+    for old, new in zip(_parts(before), _parts(after), strict=False):
+        if old != new:
+            around = _PLACEHOLDER.split(new)[::2]
+            match = re.fullmatch(b"(.{0,200}?)".join(map(re.escape, around)), old, re.DOTALL)
+            values = [value.decode("utf-8", "replace") for value in match.groups()] if match else []
+            if not values or not all(map(is_dummy, values)):
+                return False
+    return True
+
+
+def replacement_counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict[str, int]:
+    """Return how often scrubbing replaced something in an interaction, by the kind of what stood there."""
+    old, new = _texts(before), _texts(after)
+    kinds = placeholders_in(new)
+    kinds.subtract(placeholders_in(old))
+    kinds[ADDRESS] = new.count(_SYMBOLIC) - old.count(_SYMBOLIC)
+    kinds[PERSONAL] = len(_personal(before, scrubber) - _personal(after, scrubber))
+    counts = {kind: count for kind, count in kinds.items() if count > 0}
+    return counts or {OTHER: 1}
+
+
+def _personal(interaction: Interaction, scrubber: Scrubber) -> set[str]:
+    messages = (interaction.request, interaction.response)
+    return {value for message in messages for value in scrubber.stand_ins_in(message)}
+
+
+def placeholders_in(text: bytes) -> Counter[str]:
+    """Count the placeholders in a text by their kind."""
+    return Counter(kind.decode("ascii") for kind in _PLACEHOLDER.findall(text))
+
+
+def _texts(interaction: Interaction) -> bytes:
+    return b"\n".join(_parts(interaction))
+
+
+def _parts(interaction: Interaction) -> Iterator[bytes]:
+    request, response = interaction.request, interaction.response
+    yield request.uri.encode("utf-8", "surrogatepass")
+    for message in (request, response):
+        yield from (header_bytes(value) for _, value in message.headers)
+        try:
+            yield decompress_body(message.headers, message.body)
+        except SecretLeak:
+            yield message.body
+    yield response.reason.encode("utf-8", "surrogatepass")
+    if interaction.failure is not None:
+        yield interaction.failure.message.encode("utf-8", "surrogatepass")
+
+
+def prune(path: Path, dropped: Collection[int], scrubber: Scrubber) -> None:
+    """Drop interactions, by their numbers from 0. The others keep their bytes; a recording of vcrpy becomes ours.
+
+    Raises:
+        ConfigurationError: if nothing would be left, or the file is JSON.
+        CassetteBusy: if somebody is recording to the file.
+        SecretLeak: if what is left holds a secret that cannot be removed; nothing was changed.
+        CassetteError: if the file cannot be written.
+    """
+    rewrite(path, scrubber, lambda data: without(data, dropped, scrubber, source=str(path)))
+
+
+def without(data: bytes, dropped: Collection[int], scrubber: Scrubber, *, source: str) -> bytes:
+    """Return the bytes of a cassette without some interactions, checked as if they were recorded now.
+
+    Raises:
+        ConfigurationError: if nothing would be left.
+        SecretLeak: if what is left holds a secret that cannot be removed.
+    """
+    if not dropped:
+        return data
+    opened = contents.read(data, source=source)
+    kept = [number for number in range(len(opened)) if number not in dropped]
+    if not kept:
+        raise ConfigurationError(
+            f"This would drop all {count_text(len(opened), 'interaction')} of {source}.",
+            "To remove the whole recording, delete the file.",
+            about="numbers",
+        )
+    if opened.is_foreign:
+        left = Parsed([opened.interaction(number) for number in kept], is_foreign=True)
+        return rescrubbed(data, left, scrubber, source=source).data
+    scrubber.recall(data)
+    return repaired(b"".join((HEADER, *_pieces(opened, kept))), scrubber, source=source)
+
+
+def _pieces(opened: Contents, kept: list[int]) -> list[bytes]:
+    if not isinstance(opened, Unparsed):
+        return [encode(opened.interaction(number)) for number in kept]
+    items = (opened.layout.items[number] for number in kept)
+    pieces = (opened.layout.data[item.start : item.end] for item in items)
+    return [piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from toolkit.cassettes.catalog.rescrubbing import safe_to_show
+from toolkit.cassettes.catalog.rewriting import safe_to_show
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.core.errors import SecretLeak

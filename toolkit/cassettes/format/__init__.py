@@ -6,7 +6,6 @@ When an interaction is first needed, `fast_items` reads the usual shape; anythin
 `interactions.decode` for ours, `vcrpy_files` for vcrpy's. A file of any other layout is parsed as a whole.
 
 - `interactions`: what an interaction is, and the format of one item; start here
-- `grouped_headers`: headers as vcrpy stores them
 - `yaml_text`: safe and exact YAML
 - `layout`, `vcrpy_layout`, `fast_items`, `fast_dump`: measured optimizations; nothing else depends on their internals
 - `vcrpy_files`: vcrpy's own loader, imported late because it needs yaml and vcr
