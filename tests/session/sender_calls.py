@@ -12,8 +12,6 @@ from urllib.parse import parse_qs, quote
 import httpx
 
 import toolkit
-from toolkit.auth.authorizers import KeyPairAuthorizer, TokenAuthorizer
-from toolkit.auth.credentials import KeyPair
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.replay.matching import Identity
@@ -26,7 +24,6 @@ from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.session.scope import Scope
 from toolkit.session.sending import InterfaceTransport, Sender
-from toolkit.session.token_requests import TokenExchange
 from toolkit.transport.pacing import Pace
 from toolkit.transport.retry import Retry
 
@@ -45,7 +42,6 @@ class Way:
         self.known = cassette.scrubber.known if cassette else KnownSecrets()
         for kind, secret in credentials.secrets():
             self.known.add(kind, secret)
-        self.store = store or MemoryTokenStore()
         self.scope = Scope(
             Interface.BROKER,
             own=Address.parse(ADDRESS, setting="broker"),
@@ -53,32 +49,21 @@ class Way:
             header_prefix="SVC",
         )
         self.sender = Sender(
-            clock=self.clock,
-            cassette=cassette,
+            environment=credentials.environment,
+            credentials=credentials,
             identity=Identity(credentials.environment, credentials.name),
+            cassette=cassette,
+            settings=Settings({"broker_sandbox": ADDRESS, "auth_sandbox": str(AUTH)}),
             known=self.known,
-            make_authorizer=lambda _sender: self.authorizer(),
-            settings=Settings(),
+            store=store or MemoryTokenStore(),
+            clock=self.clock,
             retry=Retry(),
             pace=Pace(),
             jitter=lambda: 1.0,
         )
 
-    def authorizer(self):
-        if isinstance(self.credentials, KeyPair):
-            return KeyPairAuthorizer(self.credentials, header_prefix="SVC")
-        exchange = TokenExchange(self.sender, self.credentials, "auth_sandbox")
-        return TokenAuthorizer(
-            self.credentials,
-            auth_address=AUTH,
-            clock=self.clock,
-            store=self.store,
-            exchange=exchange,
-            number=exchange.number,
-        )
-
-    def flow(self, request=None):
-        return self.sender.send(self.scope, request or httpx.Request("GET", URL))
+    def flow(self, request):
+        return self.sender.send(self.scope, request)
 
     def transport(self):
         return InterfaceTransport(self.scope, self.sender, self.service)

@@ -14,6 +14,7 @@ from session_calls import BOTH, finished
 import toolkit as tk
 from toolkit.local import progress
 from toolkit.practice_service import practice
+from toolkit.session.pages import Pages
 
 PATH = "/v1/accounts"
 
@@ -499,12 +500,10 @@ def test_progress(service, monkeypatch):
 
 
 def test_headers_of_the_first_request(service):
-    """A walk repeats the headers of its first request, except for those that belong to one request."""
-    from toolkit.session.pages import Walk
-
+    """The later pages repeat the headers of a first request, except for those that belong to one request."""
     client = plain(service)
     first = client.build_request("GET", PATH, headers={"Accept": "text/csv", "X-Desk": "7", "Host": "api.example.com"})
-    walk = Walk(client, first)
+    walk = Pages(client, first).begin()
     walk.go_on(httpx.Response(200, headers={"Link": "<?p=1>; rel=next"}, request=first))
     assert walk.request is not None
     assert (walk.request.headers["accept"], walk.request.headers["x-desk"]) == ("text/csv", "7")

@@ -14,81 +14,7 @@ from sender_calls import ADDRESS, START, URL, Way, secrets_in
 from session_calls import BOTH, bearer
 
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.core.errors import AccessError, CredentialsMismatch, TokenRefused, UnsafeAddress
-from toolkit.transport.flow import Discard, WhichLoop
-
-
-def end_of(flow, outcome):
-    with pytest.raises(StopIteration) as caught:
-        flow.send(outcome)
-    return caught.value.value
-
-
-# The flow, driven by hand
-
-
-@pytest.mark.parametrize("scheme", ["headers", "basic"])
-def test_key_pair_by_hand(make_credentials, service, scheme):
-    """With a key pair, a copy with the credentials is sent; the caller's own request stays without."""
-    way = Way(make_credentials("paper", scheme), service)
-    request = httpx.Request("GET", URL)
-    flow = way.flow(request)
-    sent = next(flow)
-    assert sent is not request
-    assert ("SVC-API-KEY-ID" in sent.headers, "Authorization" in sent.headers) == (
-        scheme == "headers",
-        scheme == "basic",
-    )
-    response = service.reply({})
-    assert end_of(flow, response) is response
-    assert request.headers == httpx.Request("GET", URL).headers
-
-
-def test_token_by_hand(way, service):
-    """Without a token the token request is sent first and its reply read; the reply to the call is not read."""
-    flow = way.flow()
-    assert isinstance(next(flow), WhichLoop)
-    assert str(next(flow).request.url) == "https://auth.example.com/v1/oauth2/token"
-    call = flow.send((service.token_reply(), _last_token_reply(service)))
-    assert bearer(call) == service.issued[0]
-    response = service.reply({"id": "1"})
-    assert not end_of(flow, response).is_stream_consumed
-
-
-def test_refused_by_hand(way):
-    """A request that may not be sent is refused before the first effect, and before credentials are needed."""
-    way.sender._make_authorizer = lambda: pytest.fail("credentials were asked for")
-    requests = {
-        "https://elsewhere.example.com/": {},
-        "https://user:name@broker.example.com/": {},
-        URL: {"headers": {"Authorization": "Bearer x"}},
-    }
-    for url, request in requests.items():
-        with pytest.raises(AccessError):
-            next(way.flow(httpx.Request("GET", url, **request)))
-    assert way.sender.ledger.calls() == []
-
-
-def test_retry_by_hand(way, service):
-    """After a 401 the reply is dropped, a new token obtained, and the request sent once more."""
-    flow = way.flow()
-    assert isinstance(next(flow), WhichLoop)
-    next(flow)
-    call = flow.send((service.token_reply(), _last_token_reply(service)))
-    refused = service.reply({}, 401)
-    assert flow.send(refused) == Discard(refused)
-    assert isinstance(next(flow), WhichLoop)
-    assert next(flow).request.method == "POST"
-    again = flow.send((service.token_reply(), _last_token_reply(service)))
-    assert (again.url, again.method) == (call.url, call.method)
-    assert bearer(again) == service.issued[1] != bearer(call)
-    response = service.reply({})
-    assert end_of(flow, response) is response
-
-
-def _last_token_reply(service):
-    return json.dumps({"access_token": service.issued[-1], "expires_in": 890, "token_type": "Bearer"}).encode()
-
+from toolkit.core.errors import CredentialsMismatch, TokenRefused, UnsafeAddress
 
 # Tokens
 
@@ -338,7 +264,7 @@ def test_streaming_with_a_token_that_needs_renewal(way, service):
 
 
 @BOTH
-def test_streamed_upload(way, service, is_async):
+def test_streamed_upload(make_credentials, service, is_async):
     """A streamed request body is not collected before it is sent."""
     taken = []
 
@@ -352,10 +278,7 @@ def test_streamed_upload(way, service, is_async):
             yield piece
 
     request = httpx.Request("POST", URL, content=awaited() if is_async else pieces())
-    flow = way.flow(request)
-    assert isinstance(next(flow), WhichLoop)
-    next(flow)
-    sent = flow.send((service.token_reply(), _last_token_reply(service)))
+    sent = next(Way(make_credentials("paper"), service).flow(request))
     assert taken == []
     assert sent.stream is request.stream
 

@@ -16,6 +16,7 @@ from toolkit.core.errors import (
     UnsafeAddress,
 )
 from toolkit.core.ledger import TRAFFIC
+from toolkit.session import sending
 
 
 def test_recording(make_credentials, service, tmp_path):
@@ -34,7 +35,7 @@ def test_recording(make_credentials, service, tmp_path):
 
 
 @BOTH
-def test_replay(make_credentials, service, tmp_path, is_async):
+def test_replay(make_credentials, service, tmp_path, monkeypatch, is_async):
     """A replay sends nothing, makes no authorizer, and has the same ledger."""
     path = tmp_path / "one.yaml"
     live = taped(make_credentials, service, path, "once")
@@ -44,7 +45,7 @@ def test_replay(make_credentials, service, tmp_path, is_async):
         live.send(url=f"{URL}?page={page}")
     sent = len(service.requests)
     again = taped(make_credentials, service, path, "none")
-    again.sender._make_authorizer = lambda: pytest.fail("a replay made an authorizer")
+    monkeypatch.setattr(sending, "make_authorizer", lambda _: pytest.fail("a replay made an authorizer"))
     for page in (2, 1):
         response = again.send(url=f"{URL}?page={page}", is_async=is_async)
         assert (response.status_code, response.json()) == (201, {"page": str(page)})

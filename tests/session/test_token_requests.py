@@ -154,40 +154,6 @@ def test_timeout(open_session, service, timeout, seconds):
     assert service.token_requests[0].extensions["timeout"]["read"] == seconds
 
 
-class Dripping(httpx.SyncByteStream):
-    """A body that takes 10 seconds, a byte every now and then, unless it is closed."""
-
-    def __init__(self):
-        self.closed = threading.Event()
-
-    def __iter__(self):
-        for _ in range(2000):
-            if not self.closed.wait(0.005):
-                yield b" "
-
-    def close(self):
-        self.closed.set()
-
-
-@pytest.mark.parametrize("late", ["header", "body", "awaited"])
-def test_a_reply_that_does_not_end(open_session, service, late):
-    """The timeout limits a token request in all, whatever part of the reply comes in drips; the reply is closed."""
-    body = Dripping()
-    answers = {
-        "header": lambda request: body.closed.wait(10),
-        "body": lambda request: httpx.Response(200, stream=body),
-        "awaited": lambda request: asyncio.sleep(10),
-    }
-    service.answer_token = answers[late]
-    with pytest.raises(tk.Unreachable, match="no complete response in time") as caught:
-        call(open_session(is_async=late == "awaited", timeout=0.05))
-    assert "longer timeout" in caught.value.next_step
-    assert len(service.token_requests) == 1
-    if late == "body":
-        assert body.closed.wait(30)
-    body.close()
-
-
 def test_tries_within_the_timeout(open_session, service):
     """The tries for a token end within the timeout as well."""
     clock = ManualClock()

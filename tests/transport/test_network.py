@@ -302,7 +302,7 @@ def test_timeout_in_seconds(seconds):
 
 @pytest.mark.parametrize(
     "timeout",
-    ["QXZ-secret", True, timedelta(5), 0, -1, float("nan"), 10**400, httpx.Timeout("5"), httpx.Timeout(5, read=-1)],
+    ["QXZ-secret", True, timedelta(5), 0, -1, float("nan"), 10**400],
     ids=lambda value: repr(value)[:30],
 )
 def test_malformed_timeout(timeout):

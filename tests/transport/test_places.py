@@ -107,28 +107,6 @@ def test_tasks(count, tasks, cancelled):
     assert [takes(places) for _ in range(count + 1)] == [True] * count + [False]
 
 
-def test_tasks_of_trio():
-    """Tasks of trio, which httpx allows, wait for their turn as those of asyncio do."""
-    trio, places, done = pytest.importorskip("trio"), Places(1), []
-
-    async def work():
-        await wait_async(places, 5)
-        await trio.lowlevel.checkpoint()
-        done.append(takes(places))
-        places.leave()
-
-    async def main():
-        async with trio.open_nursery() as nursery:
-            for _ in range(3):
-                nursery.start_soon(work)
-        assert takes(places)
-        with pytest.raises(httpx.PoolTimeout):
-            await wait_async(places, 0)
-
-    trio.run(main)
-    assert done == [False] * 3
-
-
 def test_cancelled_at_the_moment_of_its_turn():
     """A task that is cancelled when it has just been given a place passes it on."""
     places = Places(1)

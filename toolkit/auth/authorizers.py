@@ -41,14 +41,12 @@ class TokenRequest(NamedTuple):
         recorded_form: the form as a recording shows it.
         secrets: further secrets in this request besides the credentials, with the names of their placeholders.
         tries: how many requests for this token have been sent, this one included.
-        seconds: the time in all until the answer is complete.
     """
 
     request: httpx.Request
     recorded_form: bytes
     secrets: tuple[tuple[str, Secret], ...] = ()
     tries: int = 1
-    seconds: float = TOKEN_REQUEST_TIMEOUT
 
 
 # Sends a token request below the cassette, which records it beside the calls.
@@ -161,8 +159,7 @@ class TokenAuthorizer(BearerAuthorizer):
         number: returns the number of a token in its session.
         new_jti: returns a new identifier for an assertion.
         retry: how often and for how long a failed token request is repeated.
-        timeout: seconds for a token in all, tries and pauses included; of an httpx.Timeout that is the longest part.
-            None, also for a part, means 30 seconds.
+        timeout: of a token request; None means 30 seconds. The longest part limits the time in which tries begin.
     """
 
     _credentials: ClientSecret | ClientKey
@@ -205,14 +202,11 @@ class TokenAuthorizer(BearerAuthorizer):
         return self._source.reject(token)
 
     def _fetch(self, *, patiently: bool) -> Flow[Token]:
-        clock, end = self._clock, self._clock.monotonic() + self._seconds
         retry = self._retry if patiently else Retry(tries=1)
         retry = replace(retry, within=min(retry.within, self._seconds))
-        return with_retries(
-            lambda tries: self._exchange(self._token_request(tries, end - clock.monotonic())), clock, retry
-        )
+        return with_retries(lambda tries: self._exchange(self._token_request(tries)), self._clock, retry)
 
-    def _token_request(self, tries: int, seconds: float) -> TokenRequest:
+    def _token_request(self, tries: int) -> TokenRequest:
         """Return a token request with the credentials in its form and nowhere else (section 4.1)."""
         further = self._credentials.form_fields
         fields = {**further, "grant_type": GRANT_TYPE, "client_id": self._credentials.client_id}
@@ -233,7 +227,7 @@ class TokenAuthorizer(BearerAuthorizer):
             data=fields,
             extensions={"timeout": dict(self._timeout)},
         )
-        return TokenRequest(request, urlencode(shown, safe="<>").encode("ascii"), secrets, tries, seconds)
+        return TokenRequest(request, urlencode(shown, safe="<>").encode("ascii"), secrets, tries)
 
     def _assertion(self, credentials: ClientKey) -> Secret:
         audiences = {"token-endpoint": self._token_url, "issuer": self._issuer}

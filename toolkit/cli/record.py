@@ -18,11 +18,11 @@ from toolkit.cli import terminal
 from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import CassetteError, ConfigurationError, ServiceError, TabulationError, ToolkitError
 from toolkit.core.escaping import excerpt
+from toolkit.core.ledger import NO_TABLE, recording_note
 from toolkit.core.words import count_text
 from toolkit.local.variables import is_offline
 from toolkit.session.pages import Pages
 from toolkit.session.session import Session
-from toolkit.transport.error_statuses import NO_TABLE, recording_note
 from toolkit.transport.next_page import next_page
 
 EPILOG: Final = terminal.examples(

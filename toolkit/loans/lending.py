@@ -100,8 +100,8 @@ def lendable(session: Session | AsyncSession) -> Lendable:
             "Open one with tk.Session(environment, credentials).",
             about="session",
         )
-    sender, network, clock, timeout = session._sender, session._below, session._clock, session._timeout  # noqa: SLF001
-    credentials = session.credentials
+    sender, network = session._sender, session._below  # noqa: SLF001
+    credentials, clock = session.credentials, sender.clock
     if sender.cassette_in_use() is not None:
         raise ConfigurationError(
             "A session with a cassette cannot be lent: a cassette has one writer, and a replay has no tokens.",
@@ -147,5 +147,5 @@ def lendable(session: Session | AsyncSession) -> Lendable:
         addresses={name: set_addresses[name] for name in names if name in set_addresses},
         header_prefix=session.settings.header_prefix,
         pace=sender.pace,
-        options={"timeout": timeout, "verify": verify, "retry": session.retry},
+        options={"timeout": sender.timeout, "verify": verify, "retry": session.retry},
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from copy import copy
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 import httpx
 
@@ -12,11 +13,10 @@ from toolkit.auth.correcting import where_to_correct
 from toolkit.core.arguments import as_mapping, as_text
 from toolkit.core.document import Interface
 from toolkit.core.errors import CassetteMiss, ConfigurationError, ServiceError, TabulationError, ToolkitError
-from toolkit.core.ledger import source_of
+from toolkit.core.ledger import message_of, refuse_error_status, source_of
 from toolkit.core.user_code import warn
 from toolkit.local.progress import Loop
 from toolkit.session.sending import transport_of
-from toolkit.transport.error_statuses import message_of, refuse_error_status
 from toolkit.transport.errors import as_toolkit_error
 from toolkit.transport.httpx2 import as_httpx_error, classes
 from toolkit.transport.next_page import IS_FOLLOWED, Cursor, NextPage, check_origin, next_page
@@ -89,24 +89,38 @@ def pages(
 class Pages:
     """The pages of a list; see `pages`.
 
+    Code that sends by itself calls `begin`, sends `request` until it is None, and passes each answer to `is_page` and
+    then to `go_on`.
+
     Args:
-        client, path, params, cursor: as in `pages`.
+        client, params, cursor: as in `pages`.
+        path: as in `pages`, or the request for the first page, whose own headers are sent with the others, too.
         only_first: end after the first page, whatever it says.
+
+    Attributes:
+        request: the request for the next page, or None after the last one.
+        number: number of the page that `request` asks for, from 1.
+        more: what says that there is more after the last page, if that cannot be followed.
     """
+
+    request: httpx.Request | None
+    number: int
+    more: NextPage | None
 
     def __init__(
         self,
         client: httpx.Client | httpx.AsyncClient,
-        path: str | httpx.URL,
+        path: str | httpx.URL | httpx.Request,
         *,
         params: Mapping[str, Any] | None = None,
         cursor: Cursor | None = None,
         only_first: bool = False,
     ) -> None:
-        self._client = client
+        self._client: Any = client
         self._path = path
         self._params = params or None
-        self._cursor = cursor
+        self._cursor = None if isinstance(cursor, str) else cursor
+        self._counter = cursor if isinstance(cursor, str) else None
         self._only_first = only_first
 
     def __iter__(self) -> Iterator[httpx.Response]:
@@ -116,7 +130,7 @@ class Pages:
                 "Use `async for`; for a table: tk.tabulate([page async for page in tk.pages(client, path)]).",
                 about="client",
             )
-        return iter(Loop(self._each(cast("httpx.Client", self._client)), label="pages", at_least=2))
+        return iter(Loop(Pages._each(copy(self)), label="pages", at_least=2))
 
     def __aiter__(self) -> AsyncIterator[httpx.Response]:
         if not isinstance(self._client, classes("AsyncClient")):
@@ -125,85 +139,53 @@ class Pages:
                 "Use `for`, or an interface of a tk.AsyncSession.",
                 about="client",
             )
-        return aiter(Loop(self._each_async(cast("httpx.AsyncClient", self._client)), label="pages", at_least=2))
+        return aiter(Loop(Pages._each_async(copy(self)), label="pages", at_least=2))
 
     def __repr__(self) -> str:
         return "<Pages>"  # a path may hold a secret
 
-    def _each(self, client: httpx.Client) -> Iterator[httpx.Response]:
-        walk = self._walk()
-        while walk.request is not None:
-            try:
-                response = client.send(walk.request)
-            except classes("TransportError", "DecodingError") as error:
-                raise walk.failure(error) from None
-            if walk.is_page(response):
+    def _each(self) -> Iterator[httpx.Response]:
+        self.begin()
+        while self.request is not None:
+            with self._errors():
+                response = self._client.send(self.request)
+            if self.is_page(response):
                 yield response
-            walk.go_on(response)
-        walk.warn_of_more()
+            self.go_on(response)
+        self._warn_of_more()
 
-    async def _each_async(self, client: httpx.AsyncClient) -> AsyncIterator[httpx.Response]:
-        walk = self._walk()
-        while walk.request is not None:
-            try:
-                response = await client.send(walk.request)
-            except classes("TransportError", "DecodingError") as error:
-                raise walk.failure(error) from None
-            if walk.is_page(response):
+    async def _each_async(self) -> AsyncIterator[httpx.Response]:
+        self.begin()
+        while self.request is not None:
+            with self._errors():
+                response = await self._client.send(self.request)
+            if self.is_page(response):
                 yield response
-            walk.go_on(response)
-        walk.warn_of_more()
+            self.go_on(response)
+        self._warn_of_more()
 
-    def _walk(self) -> Walk:
+    def begin(self) -> Self:
+        """Set `request` to the one for the first page. Each loop does so for a copy."""
+        self.request = self._first_request()
+        self.number, self.more = 1, None
+        self._first = httpx.URL(str(self.request.url))
+        self._headers = [(name, value) for name, value in self.request.headers.raw if name.lower() not in _OWN_HEADERS]
+        self._asked = {str(self._first)}
+        self._count = self._rows = 0  # of pages or rows before the next page; of the last page
+        self._seen: set[int] = set()  # hashes of the rows of each page
+        return self
+
+    def _first_request(self) -> httpx.Request:
+        if isinstance(self._path, httpx.Request):
+            return self._path
         try:
-            first = self._client.build_request("GET", self._path, params=self._params)
+            return self._client.build_request("GET", self._path, params=self._params)  # type: ignore[no-any-return]
         except (ValueError, TypeError, *classes("InvalidURL")) as error:  # type: ignore[misc]
             raise ConfigurationError(  # without the error's text, which may quote a secret
                 f"The path and the parameters do not make a URL ({type(error).__name__}).",
                 'For example tk.pages(session.broker, "/v1/accounts", params={"limit": 100}).',
                 about="path",
             ) from None
-        return Walk(self._client, first, cursor=self._cursor, only_first=self._only_first)
-
-
-class Walk:
-    """One walk through the pages of a list: what to send next, and whether an answer is a page.
-
-    The caller sends `request` until it is None, and passes each answer to `is_page` and then to `go_on`.
-
-    Args:
-        client: builds the requests for the next pages.
-        first: the request for the first page. Its own headers are sent with the others, too.
-        cursor: as in `pages`.
-        only_first: as in `Pages`.
-
-    Attributes:
-        request: the request for the next page, or None after the last one.
-        number: number of the page that `request` asks for, from 1.
-        more: what says that there is more after the last page, if that cannot be followed.
-    """
-
-    def __init__(
-        self,
-        client: httpx.Client | httpx.AsyncClient,
-        first: httpx.Request,
-        *,
-        cursor: Cursor | None = None,
-        only_first: bool = False,
-    ) -> None:
-        self.request: httpx.Request | None = first
-        self.number = 1
-        self.more: NextPage | None = None
-        self._client = client
-        self._cursor = None if isinstance(cursor, str) else cursor
-        self._counter = cursor if isinstance(cursor, str) else None
-        self._only_first = only_first
-        self._first = httpx.URL(str(first.url))
-        self._headers = [(name, value) for name, value in first.headers.raw if name.lower() not in _OWN_HEADERS]
-        self._asked = {str(first.url)}
-        self._count = 0
-        self._rows = 0  # of the last page, while pages or rows are counted
-        self._seen: set[int] = set()  # hashes of the rows of each page
 
     def is_page(self, response: httpx.Response) -> bool:
         """Return True if an answer is a page, and False if it shows that the one before was the last.
@@ -275,12 +257,15 @@ class Walk:
         self._count += 1 if name == "page" else self._rows
         return NextPage(self._first.copy_set_param(name, self._count), "")
 
-    def failure(self, error: Any) -> ToolkitError:
-        """Return the error for a page that got no answer, or one that cannot be decoded."""
-        return self._about_page(as_toolkit_error(as_httpx_error(error), self._first))
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Raise the toolkit's error for a page that gets no answer, or one that cannot be decoded."""
+        try:
+            yield
+        except classes("TransportError", "DecodingError") as error:
+            raise self._about_page(as_toolkit_error(as_httpx_error(error), self._first)) from None
 
-    def warn_of_more(self) -> None:
-        """Warn if the last page says that there is more."""
+    def _warn_of_more(self) -> None:
         if self.more is not None:
             warn(f"More pages follow after page {self.number}: {self.more.words}. {self.more.advice}")
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,10 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from toolkit.auth.authorizers import Authorizer
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.grants import AuthorizedRequest, Grant
+from toolkit.auth.tokens.single_flight import MemoryTokenStore
+from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.replay.matching import Identity
@@ -31,11 +37,11 @@ from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
 from toolkit.session.card import session_source
 from toolkit.session.scope import Scope
-from toolkit.session.tries import send_with_tries
-from toolkit.transport.flow import Flow, run, run_async
+from toolkit.session.token_requests import make_authorizer
+from toolkit.transport.flow import Flow, Pause, ReadAndClose, run, run_async
 from toolkit.transport.network import Places
-from toolkit.transport.pacing import Pace
-from toolkit.transport.retry import Retry
+from toolkit.transport.pacing import Pace, nap
+from toolkit.transport.retry import Retry, may_be_repeated, retry_after_of
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -99,55 +105,27 @@ def transport_of(client: object) -> InterfaceTransport:
     return transport
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Sender:
-    """Sends the requests of one session and remembers them.
+    """Sends the requests of one session and remembers them in its ledger."""
 
-    Args:
-        clock: where time comes from.
-        cassette: the session's own cassette, or None.
-        identity: who calls, for matching recordings.
-        known: known secrets, with the placeholders of the session's own cassette if it has one.
-        make_authorizer: called with the sender when the first request goes out; a replay never needs it.
-        settings: passed on to the cassette of a running cell.
-        retry: limits for sending a failed call again.
-        pace: the schedule of all calls with these credentials.
-        jitter: returns a random number from 0 to 1, which pauses are multiplied with.
-        places: the places for calls that are under way at once; None if the transport limits them itself.
-        is_practice: True if a practice service answers.
-
-    Attributes:
-        ledger: the calls so far.
-        environment: the environment that is called.
-    """
-
-    def __init__(
-        self,
-        *,
-        clock: Clock,
-        cassette: Cassette | None,
-        identity: Identity,
-        known: KnownSecrets,
-        make_authorizer: Callable[[Sender], Authorizer],
-        settings: Settings,
-        retry: Retry,
-        pace: Pace,
-        jitter: Callable[[], float] = random.random,
-        places: Places | None = None,
-        is_practice: bool = False,
-    ) -> None:
-        self.ledger = Ledger()
-        self.clock = clock
-        self.cassette = cassette
-        self.identity = identity
-        self.environment = Environment(str(identity.environment))
-        self.known = known
-        self.retry, self.pace, self.jitter = retry, pace, jitter
-        self.places = places
-        self._is_practice = is_practice
-        self._make_authorizer = make_authorizer
-        self._settings = settings
-        self._authorizer: Authorizer | None = None
-        self._lock = threading.Lock()
+    environment: Environment
+    credentials: Credentials | None
+    identity: Identity  # who calls, for matching recordings
+    cassette: Cassette | None  # the session's own
+    settings: Settings
+    known: KnownSecrets  # with the placeholders of the session's own cassette if it has one
+    store: TokenStore | MemoryTokenStore
+    timeout: httpx.Timeout | None = None  # of token requests
+    clock: Clock
+    retry: Retry
+    pace: Pace  # of all calls with these credentials
+    jitter: Callable[[], float] = random.random  # multiplies pauses
+    places: Places | None = None  # None if the transport limits calls by itself
+    is_practice: bool = False
+    ledger: Ledger = field(default_factory=Ledger)
+    _authorizer: Authorizer | None = field(default=None, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     @property
     def _replays_only(self) -> bool:
@@ -191,7 +169,7 @@ class Sender:
         A replay reaches none, and a recording does not say whether a practice service was recorded.
         """
         sends = cassette is None or cassette.records
-        return account_words(is_real=sends and self.environment.rules.real_account, is_practice=self._is_practice)
+        return account_words(is_real=sends and self.environment.rules.real_account, is_practice=self.is_practice)
 
     def source(self) -> str:
         """Return in words where the answers come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""
@@ -206,8 +184,7 @@ class Sender:
             CassetteMiss: if it is not recorded, and the cassette does not record.
             TokenError, Unreachable: if no token is available for it.
         """
-        path, raw = scope.check(request)
-        return through(self.cassette_in_use(), SessionRequest(self, scope, request, path, raw))
+        return through(self.cassette_in_use(), SessionRequest(self, scope, request))
 
     def cassette_in_use(self) -> Cassette | None:
         """Return the session's own cassette, else that of the running cell, which learns its addresses."""
@@ -215,62 +192,120 @@ class Sender:
             return self.cassette
         cassette = cell_cassette.current()
         if cassette is not None:
-            cell_cassette.register_with(cassette, self._settings)
+            cell_cassette.register_with(cassette, self.settings)
         return cassette
 
     def authorizer(self) -> Authorizer:
-        """Return the authorizer of this session; the first request makes it.
+        """Return what grants the credentials of this session; the first request makes it, which a replay never does.
 
         Raises:
+            UnsafeAddress: if the settings would send the credentials elsewhere.
             ConfigurationError: if the session has no credentials, or the auth address is not set.
         """
         if self._authorizer is None:
             with self._lock:  # a second authorizer would start numbering tokens again
                 if self._authorizer is None:
-                    self._authorizer = self._make_authorizer(self)
+                    self._authorizer = make_authorizer(self)
         return self._authorizer
 
 
 class SessionRequest(Outgoing):
     """A request of a session's client: credentials are added below the cassette, and a ledger remembers it.
 
-    Args:
-        path: path below the interface's address, without the query.
-        raw: the request's raw headers.
+    Raises:
+        AccessError: if the request may not be sent.
     """
 
     __slots__ = ("_raw", "_scope", "_sender", "identity", "ledger")
 
-    def __init__(
-        self, sender: Sender, scope: Scope, request: httpx.Request, path: str, raw: list[tuple[bytes, bytes]]
-    ) -> None:
+    def __init__(self, sender: Sender, scope: Scope, request: httpx.Request) -> None:
+        self.path, self._raw = scope.check(request)
         self.request = request
         self.clock = sender.clock
         self.places = sender.places
         self.interface = scope.interface
-        self.path = path
         self.identity = sender.identity
         self.ledger = sender.ledger
         self._sender = sender
         self._scope = scope
-        self._raw = raw
 
     def uri(self) -> str:
         return self._scope.to_record(self.request)
 
-    def send(self, call: Call) -> Flow[httpx.Response]:
-        """Send a copy with credentials, again where that may help; see `toolkit.session.tries`."""
-        outgoing = self._scope.to_send(self.request)
-        return send_with_tries(
-            outgoing,
-            self._raw if outgoing is self.request else outgoing.headers.raw,
-            call,
-            authorizer=self._sender.authorizer(),
-            clock=self.clock,
-            retry=self._sender.retry,
-            pace=self._sender.pace,
-            jitter=self._sender.jitter,
-        )
-
     def placeholders(self) -> HeaderList:
         return self._sender.authorizer().recorded_headers
+
+    def send(self, call: Call) -> Flow[httpx.Response]:
+        """Send a copy with credentials, and again in two cases; return the last answer.
+
+        After a 401 to a token that should be good, it is sent once more with a new token (`auth.authorizers`); GET and
+        HEAD also after 429, 503 or a connection that broke before an answer began (`transport.retry`).
+        Each try is granted credentials anew: a token may have expired while the call waited.
+
+        Args:
+            call: has just been started; notes the last try and the number of tries.
+
+        Raises:
+            httpx.TransportError: the error of the last try.
+            TokenError, Unreachable: if no token is available for it.
+        """
+        authorizer, clock, pace = self._sender.authorizer(), self.clock, self._sender.pace
+        request = self._scope.to_send(self.request)
+        raw = self._raw if request is self.request else request.headers.raw
+        first_sent, is_renewed = 0.0, False
+        pause: float | None
+        call.tries = 0
+        while True:
+            grant = authorizer.grant_at(call.sent_at, call.since)
+            if grant is None or pace.is_limited:
+                grant = yield from _grant_in_turn(call, authorizer, clock, pace)
+            if call.tries == 0:
+                first_sent = call.since
+            call.tries += 1
+            call.authorized_by = grant.authorization
+            outcome = yield from _outcome(AuthorizedRequest(request, grant, raw))
+            answer = outcome if isinstance(outcome, httpx.Response) else None
+            if answer is not None and authorizer.note_answer(request, answer.status_code, grant) and not is_renewed:
+                is_renewed, pause = True, 0.0
+            elif may_be_repeated(request, outcome):
+                asked = None if answer is None else retry_after_of(answer.headers, clock.now())
+                elapsed = clock.monotonic() - first_sent
+                pause = self._sender.retry.pause(call.tries, elapsed, asked, jitter=self._sender.jitter())
+            else:
+                pause = None
+            if pause is None:
+                if answer is None:
+                    raise outcome
+                return answer
+            if answer is not None:
+                with suppress(httpx.TransportError):  # the connection broke, and is closed
+                    yield ReadAndClose(answer)
+            if pause:
+                yield Pause(pause, clock)
+            call.start(clock)
+
+
+def _outcome(request: AuthorizedRequest) -> Flow[Any]:
+    """Send a request; return the answer, or the error that there was instead."""
+    try:
+        return (yield request)
+    except httpx.TransportError as error:
+        return error
+
+
+def _grant_in_turn(call: Call, authorizer: Authorizer, clock: Clock, pace: Pace) -> Flow[Grant]:
+    """Return credentials that are good at the instant at which it is the call's turn; the call starts then.
+
+    The turn comes last: calls that wait for a token together must not be sent together.
+    """
+    turn = pace.turn(call.since)
+    while True:
+        grant = authorizer.grant_at(call.sent_at, call.since)
+        if grant is None:
+            grant = yield from authorizer.obtain()
+            call.start(clock)
+        pause = nap(pace, turn, clock)
+        if pause is None:
+            return grant
+        yield pause
+        call.start(clock)

@@ -31,7 +31,6 @@ from toolkit.session.opening import check_trust, resolve_credentials
 from toolkit.session.pages import AccountPages
 from toolkit.session.scope import scope_of, unknown_name
 from toolkit.session.sending import InterfaceTransport, Sender
-from toolkit.session.token_requests import make_authorizer
 from toolkit.transport.certificates import Verify
 from toolkit.transport.httpx2 import as_httpx_transport
 from toolkit.transport.network import Network, Places, ProxyTypes, as_timeout
@@ -106,8 +105,7 @@ class BaseSession(Generic[ClientType]):
                 (but in memory if a Signer keeps the private key); or a store of your own.
             timeout: seconds, an httpx.Timeout, or None for no limit. Seconds do not count while a call waits because a
                 hundred others of the session are under way; an httpx.Timeout limits that too, with its `pool`. For a
-                token it limits the time in all, tries and pauses included; there the longest part of an httpx.Timeout
-                counts, and None, also for a part, means 30 seconds.
+                token it also limits the time in which a failed request is sent again; None means 30 seconds there.
             verify: whose TLS certificates are trusted: "system" for those that this machine trusts, the path of a file
                 or folder with certificate authorities, or an ssl.SSLContext. True means what the settings say, or if
                 they say nothing what httpx trusts (which SSL_CERT_FILE and SSL_CERT_DIR replace). False is allowed
@@ -128,7 +126,8 @@ class BaseSession(Generic[ClientType]):
         """
         self.settings, self._timeout = as_settings(settings), as_timeout(timeout)
         self.retry, self.per_second = as_retry(retry), as_rate(per_second)
-        self._clock = as_clock(clock) or SystemClock()
+        store = as_token_store(token_store, clock=clock)
+        clock = as_clock(clock) or SystemClock()
         self.cassette = open_cassette(cassette, mode, settings=self.settings)
         self.replays_only = self.cassette is not None and not self.cassette.records
         self._owns_cassette = self.cassette is not None and isinstance(cassette, str | Path)
@@ -139,22 +138,22 @@ class BaseSession(Generic[ClientType]):
         known.add_all(self.credentials.secrets() if self.credentials else ())
         self.is_practice = is_practice(self.environment, self.credentials, None if self.replays_only else self.settings)
         log_filter.install()
-        self._store = as_token_store(token_store, clock=clock)
         if not self.replays_only:
             verify = check_trust(verify, self.settings, needs_proxy=proxy is None and transport is None)
         network = Network(is_async=self._is_async, verify=verify, proxy=proxy) if transport is None else None
         self._below = network or as_httpx_transport(transport, is_async=self._is_async)
-        pace = pace_of(self.credentials.fingerprint(), self._clock) if self.credentials else Pace()
+        pace = pace_of(self.credentials.fingerprint(), clock) if self.credentials else Pace()
         self._rate = None if self.per_second is None else pace.add(self.per_second)
         self._sender = Sender(
-            clock=self._clock,
-            cassette=self.cassette,
+            environment=self.environment,
+            credentials=self.credentials,
             identity=Identity(self.environment, profile),
-            known=known,
-            make_authorizer=lambda sender: make_authorizer(
-                self.credentials, settings=self.settings, sender=sender, store=self._store, timeout=self._timeout
-            ),
+            cassette=self.cassette,
             settings=self.settings,
+            known=known,
+            store=store,
+            timeout=self._timeout,
+            clock=clock,
             retry=self.retry,
             pace=pace,
             places=Places() if transport is None else None,

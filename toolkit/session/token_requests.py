@@ -17,8 +17,6 @@ from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPa
 from toolkit.auth.destination_memory import check_destinations
 from toolkit.auth.grants import authorization
 from toolkit.auth.tokens.response import read_token_response
-from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes.conversion import as_recorded_response, header_list
 from toolkit.cassettes.format.interactions import Interaction
@@ -26,11 +24,10 @@ from toolkit.core.document import TOKEN_PATH, Interface, symbolic_address
 from toolkit.core.errors import ConfigurationError, SecretLeak, TokenError, TokenResponseInvalid, Unreachable
 from toolkit.core.ledger import Call
 from toolkit.core.secret import Secret
-from toolkit.local.settings import Settings
 from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.transport.errors import origin, unreachable
-from toolkit.transport.flow import Flow, SendAndRead
+from toolkit.transport.flow import Flow, ReadAndClose
 
 if TYPE_CHECKING:
     from toolkit.session.sending import Sender
@@ -39,20 +36,14 @@ _LARGEST_REPLY: Final = 1 << 20  # bytes
 _BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 
 
-def make_authorizer(
-    credentials: Credentials | None,
-    *,
-    settings: Settings,
-    sender: Sender,
-    store: TokenStore | MemoryTokenStore,
-    timeout: float | httpx.Timeout | None,
-) -> Authorizer:
-    """Return the authorizer of a session, after a check that its credentials may go where the settings say.
+def make_authorizer(sender: Sender) -> Authorizer:
+    """Return what grants a session its credentials, after a check that these may go where the settings say.
 
     Raises:
         UnsafeAddress: if the settings would send the credentials elsewhere.
         ConfigurationError: if the session has no credentials, or the auth address is not set.
     """
+    credentials, settings = sender.credentials, sender.settings
     if credentials is not None:
         check_destinations(credentials, settings)  # nothing was sent yet, token requests included
     if isinstance(credentials, KeyPair):
@@ -71,10 +62,10 @@ def make_authorizer(
         credentials,
         auth_address=settings.address(address_name),
         clock=sender.clock,
-        store=store,
+        store=sender.store,
         exchange=exchange,
         number=exchange.number,
-        timeout=timeout,
+        timeout=sender.timeout,
     )
 
 
@@ -110,8 +101,8 @@ class TokenExchange:
         """Send a token request, record it, and read the token in its reply.
 
         Raises:
-            Unreachable: if the token endpoint cannot be reached, or its reply is not complete in time. httpx's
-                own error would carry the request, and with it the credentials.
+            Unreachable: if the token endpoint cannot be reached. httpx's own error would carry the request, and with
+                it the credentials.
             TokenError: if the endpoint refused, or if its reply is not a token response.
         """
         known, clock, request = self._sender.known, self._sender.clock, token_request.request
@@ -121,7 +112,8 @@ class TokenExchange:
         call = Call(clock.now(), Interface.AUTH, "POST", TOKEN_PATH, tries=tries, since=clock.monotonic())
         failure: Unreachable | None = None
         try:
-            response, body = yield SendAndRead(request, token_request.seconds, _LARGEST_REPLY)
+            response = yield request
+            body = yield ReadAndClose(response, _LARGEST_REPLY)
         except (httpx.TransportError, httpx.DecodingError) as error:
             failure = unreachable(f"The token endpoint at {origin(request.url)}", error)
         if failure is not None:  # raised here, it has no context, which would hold the request

@@ -11,7 +11,7 @@ import httpx
 from toolkit.core.errors import ServiceError, UnsafeAddress
 from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import TRIES
-from toolkit.session.pages import Walk
+from toolkit.session.pages import Pages
 from toolkit.sweeps.keys import Key
 from toolkit.sweeps.outcomes import LONGEST_REASON, Answered, KeyFailure, is_passing
 from toolkit.sweeps.plan import Plan
@@ -96,7 +96,7 @@ async def ask_async(flow: Asking, send: Callable[[httpx.Request], Awaitable[http
         return end.value  # type: ignore[no-any-return]
 
 
-def _go_on(walk: Walk, response: httpx.Response) -> str:
+def _go_on(walk: Pages, response: httpx.Response) -> str:
     """Go on to the next page; return why that is not possible, or ""."""
     try:
         walk.go_on(response)
@@ -105,7 +105,7 @@ def _go_on(walk: Walk, response: httpx.Response) -> str:
     return ""
 
 
-def _on_page(walk: Walk, reason: str) -> str:
+def _on_page(walk: Pages, reason: str) -> str:
     return f"page {walk.number}: {reason}" if walk.number > 1 else reason
 
 

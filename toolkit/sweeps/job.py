@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.ledger import message_of
 from toolkit.core.user_code import warn
 from toolkit.core.words import REAL_ACCOUNT, count_text
 from toolkit.loans.lending import lendable, session_of
@@ -24,7 +25,6 @@ from toolkit.sweeps.rows import batch_maker
 from toolkit.sweeps.running import Run
 from toolkit.sweeps.status import SweepProgress
 from toolkit.sweeps.storage import SweepPlace
-from toolkit.transport.error_statuses import message_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ import httpx
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
-from toolkit.session.pages import Walk, checked_cursor
+from toolkit.session.pages import Pages, checked_cursor
 from toolkit.sweeps.keys import Key
 from toolkit.transport.next_page import Cursor
 
@@ -55,15 +55,15 @@ class Plan:
         self._call = call
         self._base = str(client.base_url).rstrip("/")
 
-    def walk(self, key: Key) -> Walk:
-        """Return the walk through the pages of a key; it begins with the key's own request.
+    def walk(self, key: Key) -> Pages:
+        """Return the pages of a key; they begin with the key's own request.
 
         Raises:
             ConfigurationError, httpx.InvalidURL: as for `request_of`.
         """
-        return Walk(self._client, self.request_of(key), cursor=self.cursor)
+        return Pages(self._client, self.request_of(key), cursor=self.cursor).begin()
 
-    def note_more(self, walk: Walk) -> None:
+    def note_more(self, walk: Pages) -> None:
         """Note that the answers of a key have further pages, which were not read."""
         if walk.more is not None:
             self.more = f"More pages exist than were read: {walk.more.words}. {walk.more.advice}"

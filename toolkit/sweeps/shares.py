@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Final
 
 from toolkit.core.document import Interface
 from toolkit.core.errors import SweepError
+from toolkit.core.ledger import message_of
 from toolkit.sweeps.definition import Definition, facts_of
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.keys import Key, KeyKind, KeySource
@@ -27,7 +28,6 @@ from toolkit.sweeps.recorder import OutcomeRecorder
 from toolkit.sweeps.rows import batch_maker
 from toolkit.sweeps.running import Run
 from toolkit.sweeps.storage import Area, SweepPlace
-from toolkit.transport.error_statuses import message_of
 from toolkit.transport.next_page import Cursor
 
 _RUN: Final = "run"

@@ -25,7 +25,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
-from toolkit.transport.error_statuses import refuse_error_status
+from toolkit.core.ledger import refuse_error_status
 
 # Characters that an error shows of a name, or of a body that is not JSON.
 SHOWN: Final = 80

@@ -7,12 +7,9 @@ one: it is sent through the transport, and the outcome is the `httpx.Response` w
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
-from contextvars import copy_context
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import httpx
@@ -26,7 +23,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Request = httpx.Request
 _under_way: Final[set[Task[Any]]] = set()
-_SHORT_BODY: Final = 1 << 16  # bytes; a connection is cheaper than reading more than that for nothing
 
 
 class Read(NamedTuple):
@@ -35,21 +31,14 @@ class Read(NamedTuple):
     message: httpx.Request | httpx.Response
 
 
-class SendAndRead(NamedTuple):
-    """Send a request and read the answer in so many seconds in all, and not much more than so many bytes of it.
+class ReadAndClose(NamedTuple):
+    """Close a response after reading its undecoded body, of which the outcome is not much more than so many bytes.
 
-    The outcome is the closed response and its undecoded body.
+    To drop an answer, read a short body as well: that keeps the connection open.
     """
 
-    request: httpx.Request
-    seconds: float
-    most: int
-
-
-class Discard(NamedTuple):
-    """Close a response that nobody reads, after reading a short body, which keeps the connection open."""
-
     response: httpx.Response
+    most: int = 1 << 16  # a connection is cheaper than reading more than that for nothing
 
 
 class Apart(NamedTuple):
@@ -89,7 +78,7 @@ class Shielded:
         self.is_under_way = False
 
 
-Effect = Request | Read | SendAndRead | Discard | Apart | Pause | Wait | WhichLoop | Shielded
+Effect = Request | Read | ReadAndClose | Apart | Pause | Wait | WhichLoop | Shielded
 Flow = Generator[Effect, Any, T]
 
 
@@ -133,8 +122,8 @@ async def _outcome(effect: Effect, transport: httpx.BaseTransport) -> Any:  # ne
             return transport.handle_request(effect)
         case Read(message):
             return message.read()
-        case SendAndRead():
-            return _send_and_read(transport, *effect)
+        case ReadAndClose(response, most):
+            return _beginning(response, most)
         case Shielded():
             effect.is_under_way = True
             return run(effect.flow, transport)
@@ -146,9 +135,6 @@ async def _outcome(effect: Effect, transport: httpx.BaseTransport) -> Any:  # ne
             with suppress(TimeoutError):
                 future.result(seconds)
             return future.done()
-        case Discard(response):
-            with suppress(httpx.TransportError):  # the connection broke, and is closed
-                _beginning(response, _SHORT_BODY)
     return None
 
 
@@ -160,8 +146,8 @@ async def _outcome_async(effect: Effect, transport: httpx.AsyncBaseTransport) ->
             return await transport.handle_async_request(effect)
         case Read(message):
             return await message.aread()
-        case SendAndRead():
-            return await _send_and_read_async(transport, *effect)
+        case ReadAndClose(response, most):
+            return await _beginning_async(response, most)
         case Shielded(flow=flow):
             task = asyncio.create_task(run_async(flow, transport))
             effect.is_under_way = True
@@ -174,12 +160,8 @@ async def _outcome_async(effect: Effect, transport: httpx.AsyncBaseTransport) ->
             return await sleep_async(clock, seconds)
         case Wait(future, limit):
             return await _wait_async(future, limit)
-        case Discard(response):
-            with suppress(httpx.TransportError):  # the connection broke, and is closed
-                await _beginning_async(response, _SHORT_BODY)
         case WhichLoop():
             return asyncio.get_running_loop()
-    return None
 
 
 async def call_apart(function: Callable[[], T]) -> T:
@@ -206,75 +188,21 @@ def _on_end(task: Task[Any]) -> None:
 
 
 async def _wait_async(future: Future[Any], seconds: float | None) -> bool:
-    """Suspend this task of asyncio or trio until a future is done, which any thread may do."""
+    """Suspend this task until a future is done, which any thread may do. A task that is cancelled leaves it alone."""
     import asyncio
 
-    from anyio import Event, move_on_after
-
-    try:
-        call_soon: Any = asyncio.get_running_loop().call_soon_threadsafe
-    except RuntimeError:
-        call_soon = sys.modules["trio"].lowlevel.current_trio_token().run_sync_soon
-    is_done = Event()
-
-    def note(_: Future[Any]) -> None:
-        with suppress(RuntimeError):  # the loop was closed, and its tasks wait no more
-            call_soon(is_done.set)
-
-    future.add_done_callback(note)
-    with move_on_after(seconds):
-        await is_done.wait()
+    await asyncio.wait([asyncio.wrap_future(future)], timeout=seconds)
     return future.done()
 
 
-def _send_and_read(transport: Any, request: httpx.Request, seconds: float, most: int) -> tuple[httpx.Response, bytes]:
-    """Send a request and read the answer, within a limit in all: httpx's timeouts begin again with each byte.
-
-    It happens on a thread of its own, because nothing else ends the wait for a header that comes in drips. After the
-    limit that thread goes on until something comes, and then closes the connection.
-    """
-    answer: Future[tuple[httpx.Response, bytes]] = Future()
-
-    def work() -> None:
-        with suppress(InvalidStateError):  # nobody waits any more
-            try:
-                response = transport.handle_request(request)
-                outcome = response, _beginning(response, most, answer.cancelled)
-            except BaseException as error:  # noqa: BLE001 - for the thread that waits
-                answer.set_exception(error)
-            else:
-                answer.set_result(outcome)
-
-    Thread(target=copy_context().run, args=[work], name="toolkit-token-request", daemon=True).start()
-    try:
-        return answer.result(seconds)
-    except TimeoutError:
-        raise _too_late(seconds) from None
-    finally:
-        answer.cancel()
-
-
-async def _send_and_read_async(
-    transport: Any, request: httpx.Request, seconds: float, most: int
-) -> tuple[httpx.Response, bytes]:
-    import asyncio
-
-    try:
-        async with asyncio.timeout(seconds):
-            response = await transport.handle_async_request(request)
-            return response, await _beginning_async(response, most)
-    except TimeoutError:
-        raise _too_late(seconds) from None
-
-
-def _beginning(response: httpx.Response, most: int, is_over: Callable[[], bool] = lambda: False) -> bytes:
-    """Read an undecoded body until it ends, exceeds so many bytes or nobody waits any more; close the response."""
+def _beginning(response: httpx.Response, most: int) -> bytes:
+    """Read an undecoded body until it ends or exceeds so many bytes; close the response."""
     stream: Any = () if response.is_stream_consumed else response.stream
     body = bytearray()
     try:
         for chunk in stream:
             body += chunk
-            if len(body) > most or is_over():
+            if len(body) > most:
                 break
     finally:
         response.close()
@@ -293,7 +221,3 @@ async def _beginning_async(response: httpx.Response, most: int) -> bytes:
     finally:
         await response.aclose()
     return bytes(body)
-
-
-def _too_late(seconds: float) -> httpx.ReadTimeout:
-    return httpx.ReadTimeout(f"The answer was not complete after {seconds:.3g} seconds.")

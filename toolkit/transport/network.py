@@ -12,7 +12,6 @@ from __future__ import annotations
 import ssl
 import threading
 from collections import deque
-from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any, Final
 
@@ -46,22 +45,13 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         is_async: True to handle asynchronous requests.
         verify: whose certificates are trusted: those of httpx (True), those of the machine ("system"), those in a file
             or folder, or those of an SSLContext; False is accepted for this machine only.
-        proxy: the proxy for all other machines; by default `proxies` decides.
-        proxies: proxies by scheme; by default the proxy variables of the environment.
+        proxy: the proxy for all other machines; by default the proxy variables of the environment decide.
     """
 
-    def __init__(
-        self,
-        *,
-        is_async: bool,
-        verify: Verify = True,
-        proxy: ProxyTypes | None = None,
-        proxies: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, *, is_async: bool, verify: Verify = True, proxy: ProxyTypes | None = None) -> None:
         self._is_async = is_async
         self.verify = as_verify(verify)
         self.proxy = proxy
-        self._proxies = proxies
         self._transports: dict[tuple[bytes, bytes, int | None], Any] = {}
         self._contexts: dict[bool, ssl.SSLContext] = {}
         self._lock = threading.Lock()
@@ -118,7 +108,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             return self.proxy
         from urllib import request
 
-        proxies = dict(request.getproxies() if self._proxies is None else self._proxies)
+        proxies = request.getproxies()
         proxy = proxies.get(url.scheme) or proxies.get("all")
         if not proxy or request.proxy_bypass_environment(url.netloc.decode(), proxies):  # type: ignore[attr-defined]
             return None
@@ -223,15 +213,12 @@ def as_timeout(timeout: Any) -> httpx.Timeout | None:
     call waits for others of the session to end: a queue is not a failure. An httpx.Timeout limits what it names.
 
     Raises:
-        ConfigurationError: if it is not None, a number of seconds above 0, or an httpx.Timeout of such numbers.
+        ConfigurationError: if it is not None, a number of seconds above 0, or an httpx.Timeout.
     """
-    if timeout is None:
-        return None
-    is_parts = isinstance(timeout, httpx.Timeout)
-    for seconds in timeout.as_dict().values() if is_parts else [timeout]:
-        if not is_parts or seconds not in (None, 0):  # 0 means not to wait at all, which makes sense for a part
-            as_number(seconds, about="timeout", least=_SHORTEST_TIMEOUT, most=threading.TIMEOUT_MAX, example=30)
-    return timeout if is_parts else httpx.Timeout(float(timeout), pool=None)
+    if timeout is None or isinstance(timeout, httpx.Timeout):
+        return timeout
+    seconds = as_number(timeout, about="timeout", least=_SHORTEST_TIMEOUT, most=threading.TIMEOUT_MAX, example=30)
+    return httpx.Timeout(seconds, pool=None)
 
 
 def pool_timeout(request: httpx.Request) -> float | None:

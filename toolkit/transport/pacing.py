@@ -1,12 +1,13 @@
 """Calls at a limited rate, spread over all threads, tasks and sessions of this process that share credentials.
 
-A call takes a number, waits until the schedule has reached it, and looks at the schedule once more before it is sent.
-So the order is that of arrival, a call that gives up costs nothing but its turn, and a rate that changes applies to
-those who wait. Locks are held only to compute, never while waiting.
+A call takes a turn, waits until the schedule has reached it, and looks at the schedule once more before it is sent.
+So the order is that of arrival, and a call that gives up costs nothing but its turn. A new rate applies to calls that
+come later. Locks are held only to compute, never while waiting.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Final
 from weakref import WeakKeyDictionary, WeakSet
@@ -15,7 +16,6 @@ from toolkit.core.arguments import as_number
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.transport.flow import Pause
 
-_LONGEST_NAP: Final = 1.0  # seconds; whoever waits longer looks at half time whether the rate has changed
 _LONGEST_SLEEP: Final = 3600.0  # seconds; more than any system can sleep at once is possible with a low rate
 _EXACT: Final = 1e-6  # seconds; what is left of a pause when a clock is not exact
 _LOWEST_RATE: Final = 0.001  # calls a second that a session may ask for
@@ -34,17 +34,16 @@ class Rate:
 class Pace:
     """The schedule of the calls with one set of credentials.
 
-    The calls are numbered, and the call `n` is due at `start + n / rate`, where the rate is the lowest that anyone asks
-    for. The start is moved on when nobody has called for a while, and when calls come too late (the machine slept, the
-    event loop was busy), since they would all be sent at once otherwise.
+    Each call takes the next instant of the schedule, 1 / rate seconds after the one before it, where the rate is the
+    lowest that anyone asks for. The schedule is moved on when nobody has called for a while, and when calls come too
+    late (the machine slept, the event loop was busy), since they would all be sent at once otherwise.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._rates: WeakSet[Rate] = WeakSet()
-        self._rate: float | None = None
-        self._start = 0.0
-        self._numbers = 0
+        self._last = -math.inf  # the last turn
+        self._late = 0.0  # seconds by which the schedule was moved on because calls came late
 
     @property
     def is_limited(self) -> bool:
@@ -68,42 +67,30 @@ class Pace:
         with self._lock:
             self._rates.discard(rate)
 
-    def number(self, now: float) -> int:
-        """Return the number of a new call, at a reading of the monotonic clock in seconds."""
+    def turn(self, now: float) -> float:
+        """Return the turn of a new call in the schedule, at a reading of the monotonic clock in seconds."""
         with self._lock:
-            self._follow_rate(now)
-            number = self._numbers
-            self._numbers += 1
-            if self._rate is not None:
-                self._start = max(self._start, now - number / self._rate)
-            return number
+            rate = self.per_second
+            self._last = max(now - self._late, self._last + (1 / rate if rate else 0.0))
+            return self._last
 
-    def seconds_left(self, number: int, now: float) -> float:
+    def seconds_left(self, turn: float, now: float) -> float:
         """Return in how many seconds a call is due; 0 if it may be sent now, which it then must be."""
         with self._lock:
-            self._follow_rate(now)
-            if self._rate is None:
+            rate, left = self.per_second, turn + self._late - now
+            if rate is None or abs(left) <= _EXACT:
                 return 0.0
-            left = self._start + number / self._rate - now
-            if left > _EXACT:
+            if left > 0:
                 return left
-            if -left > max(_LATENESS, 1 / self._rate):
-                self._start -= left
+            if -left > max(_LATENESS, 1 / rate):
+                self._late -= left
             return 0.0
 
-    def _follow_rate(self, now: float) -> None:
-        """Take over the lowest rate; the place in the schedule that has been reached stays the same."""
-        rate = self.per_second
-        if rate != self._rate:
-            reached = self._numbers if self._rate is None else (now - self._start) * self._rate
-            self._start = now if rate is None else now - reached / rate
-            self._rate = rate
 
-
-def nap(pace: Pace, number: int, clock: Clock) -> Pause | None:
+def nap(pace: Pace, turn: float, clock: Clock) -> Pause | None:
     """Return a pause after which to look again whether a call is due, or None if it is."""
-    left = pace.seconds_left(number, clock.monotonic())
-    return Pause(min(left, max(left / 2, _LONGEST_NAP), _LONGEST_SLEEP), clock) if left else None
+    left = pace.seconds_left(turn, clock.monotonic())
+    return Pause(min(left, _LONGEST_SLEEP), clock) if left else None
 
 
 _THIS_MACHINE: Final = SystemClock()

@@ -75,31 +75,9 @@ def as_retry(retry: object) -> Retry:
     return as_instance(retry, Retry, about="retry", next_step="Pass True, False or tk.Retry(tries=4, within=30.0).")
 
 
-def seconds_before_retry(
-    retry: Retry,
-    request: httpx.Request,
-    outcome: httpx.Response | httpx.TransportError,
-    *,
-    tries: int,
-    elapsed: float,
-    now: datetime,
-    jitter: float,
-) -> float | None:
-    """Return the seconds to wait before a call is sent again, or None if it is not.
-
-    Args:
-        retry: the limits.
-        request: the call.
-        outcome: the answer to the last try, or the error that it ended in.
-        tries: how often the call was sent so far.
-        elapsed: seconds since it was sent first.
-        now: the present instant, from which a Retry-After with a date counts if the answer has no date of its own.
-        jitter: a random number from 0 to 1.
-    """
-    if request.method not in _REPEATED_METHODS or not can_be_sent_again(request) or not may_pass(outcome):
-        return None
-    retry_after = retry_after_of(outcome.headers, now) if isinstance(outcome, httpx.Response) else None
-    return retry.pause(tries, elapsed, retry_after, jitter=jitter)
+def may_be_repeated(request: httpx.Request, outcome: httpx.Response | httpx.TransportError) -> bool:
+    """Check whether a call may be sent again after an answer or error: GET and HEAD, if that may pass."""
+    return request.method in _REPEATED_METHODS and can_be_sent_again(request) and may_pass(outcome)
 
 
 def can_be_sent_again(request: httpx.Request) -> bool:

@@ -23,11 +23,11 @@ from toolkit.core.errors import (
     UnsafeAddress,
 )
 from toolkit.core.escaping import excerpt
+from toolkit.core.ledger import NO_TABLE
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline, variable_name
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.fields import HOW_TO_GIVE_A_KEY, PASSPHRASE, Field
-from toolkit.transport.error_statuses import NO_TABLE
 
 if TYPE_CHECKING:
     from toolkit.auth.destinations import Change, Destination
