@@ -87,7 +87,7 @@ def test_token_refused(make_credentials, service, kind, reply, is_async):
     assert "QXZ" not in "".join(frames(caught.value)) + str(caught.value)
     pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - pickled here
     assert way.sender.ledger.calls() == []
-    assert way.sender.token is None
+    assert way.sender.current_token() == (None, None)
 
 
 @BOTH

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.token import Token
-from toolkit.cassettes.cassette_card import Recording, source_text
+from toolkit.cassettes.cassette_card import source_text
 from toolkit.core.document import CredentialKind, Environment, Interface
 from toolkit.core.escaping import as_html
 from toolkit.core.html import badge, card, code
@@ -28,24 +28,6 @@ def caller_text(environment: Environment, credentials: Credentials | None) -> st
     """Return who calls, such as `desk · client secret · sandbox broker partner`."""
     holder = environment.rules.holder
     return f"{credentials.name} · {credentials.kind} · {holder}" if credentials else f"{holder}, as recorded"
-
-
-def session_source(environment: Environment, account: str, cassette: Recording | None, ended: datetime | None) -> str:
-    """Return the environment and where its answers come from, such as `live · real account · live calls, …`.
-
-    Args:
-        account: "real account", "practice" in its place, or "".
-        ended: when the last call ended, or None before the first call.
-    """
-    return " · ".join(filter(None, (environment, account, source_text(cassette, ended))))
-
-
-def session_text(session: AnySession, account: str) -> str:
-    """Return a session as Python shows it; `account` is as in `session_source`."""
-    who = f" as {session.credentials.name!r}" if session.credentials else ""
-    closed = ", closed" if session.is_closed else ""
-    named = f", {account}" if account else ""
-    return f"<{type(session).__name__} {session.environment}{who}{named}: {session.describe()}{closed}>"
 
 
 def session_html(session: AnySession, ledger: Ledger) -> str:

@@ -7,7 +7,7 @@ So such a file does not choose them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from toolkit.auth.credentials import Credentials, as_environment
 from toolkit.cassettes.paths import same_name_in_project
@@ -24,19 +24,14 @@ if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
 
 
-# The environment that is called; the credentials, None in a replay without; and the profile whose recordings are
-# replayed, None for any.
-Caller: TypeAlias = tuple[Environment, Credentials | None, str | None]
-
-
 def resolve_credentials(
     environment: Environment | str | None,
     credentials: Credentials | str | None,
     *,
     cassette: Cassette | None,
     settings: Settings,
-) -> Caller:
-    """Return the caller, from the arguments of a session, its cassette and the saved profiles.
+) -> tuple[Environment, Credentials | None, str | None]:
+    """Return the environment, the credentials, and the profile whose recordings are replayed, None for any.
 
     Raises:
         ConfigurationError: if environment or credentials are missing or malformed.
@@ -76,11 +71,6 @@ def resolve_credentials(
 
 def check_trust(verify: Verify, settings: Settings, *, needs_proxy: bool) -> Verify:
     """Return whose certificates a session that may send trusts: with True, what the settings say, or httpx's.
-
-    Args:
-        verify: as in `Session`.
-        settings: those of the session.
-        needs_proxy: True if code chooses neither a proxy nor a transport.
 
     Raises:
         ConfigurationError: if `verify` is of a type that a session does not take.

@@ -293,12 +293,7 @@ def checked_cursor(cursor: Any) -> Cursor | None:
 
 
 class AccountPages(Pages):
-    """The pages of the accounts of a session, which become a table, or an error that repeats no secret.
-
-    Args:
-        params: the caller's query parameters.
-        all_pages: False for the first page only.
-    """
+    """The pages of the accounts of a session, which become a table, or an error that repeats no secret."""
 
     def __init__(self, session: BaseSession[Any], params: Mapping[str, Any], *, all_pages: bool) -> None:
         interface, path = session.environment.rules.accounts

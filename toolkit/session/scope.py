@@ -9,6 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 import httpx
 
+from toolkit.auth.grants import RawHeaders
 from toolkit.core.addresses import Address
 from toolkit.core.document import KEY_ID_HEADER, SECRET_KEY_HEADER, Environment, Interface, symbolic_address
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, InterfaceNotAllowed, UnknownName, UnsafeAddress
@@ -17,22 +18,15 @@ from toolkit.local.settings import Settings
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
 
-RawHeaders = list[tuple[bytes, bytes]]
-
 _CREDENTIAL_HEADERS: Final = ("Authorization", "Proxy-Authorization")
 _SLASHES: Final = re.compile(rb"[/\\]+")
 
 
 class ComparedAddress(NamedTuple):
-    """An address in the form in which httpx compares URLs.
+    """An address in the form in which httpx compares URLs."""
 
-    Attributes:
-        origin: scheme, host and port.
-        prefix: path prefix, without a slash at its end.
-    """
-
-    origin: tuple[bytes, bytes, int | None]
-    prefix: bytes
+    origin: tuple[bytes, bytes, int | None]  # scheme, host and port
+    prefix: bytes  # of the path, without a slash at its end
 
     @classmethod
     def of(cls, address: Address | str) -> ComparedAddress:
@@ -89,9 +83,7 @@ class Scope:
         self._address_text = str(own or symbolic)
         self.symbolic_text = symbolic
         self._own_text = None if own is None else str(own)
-        # Most requests of a client have the same headers and path, so the last ones are not checked again.
-        self._last_headers: RawHeaders = []
-        self._last_path = (b"/", "/")
+        self._last_headers: RawHeaders = []  # most requests of a client have the same, which are not checked again
         names = (*_CREDENTIAL_HEADERS, f"{header_prefix}-{KEY_ID_HEADER}", f"{header_prefix}-{SECRET_KEY_HEADER}")
         self._hosts = frozenset(host for place in self._places for host in place.hosts())
         self._credential_headers = frozenset(name.lower().encode("ascii") for name in names)
@@ -136,11 +128,7 @@ class Scope:
             self._refuse_credentials(raw)
             self._refuse_other_host(raw)
             self._last_headers = raw
-        last_below, path = self._last_path
-        if below != last_below:
-            path = below.partition(b"?")[0].decode("ascii") or "/"
-            self._last_path = below, path
-        return path, raw
+        return below.partition(b"?")[0].decode("ascii") or "/", raw
 
     def to_send(self, request: httpx.Request) -> httpx.Request:
         """Return the request at the configured address; a symbolic URL, from a replayed link, is translated.
@@ -172,12 +160,7 @@ class Scope:
         return str(request.url) if below is None else self.symbolic_text + below.decode("ascii")
 
     def shown(self, url: httpx.URL, *, is_symbolic: bool) -> str:
-        """Return a URL of this interface for messages: without its query, which may hold a secret.
-
-        Args:
-            url: the URL, at the configured or at the symbolic address.
-            is_symbolic: True for the address that stands for the configured one in recordings.
-        """
+        """Return a URL of this interface for messages: without its query, which may hold a secret."""
         path = (self._below(url) or b"").partition(b"?")[0].decode("ascii")
         return (self.symbolic_text if is_symbolic else self._address_text) + path
 

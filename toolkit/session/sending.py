@@ -24,18 +24,18 @@ from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes import cell_cassette
+from toolkit.cassettes.cassette_card import source_text
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.cassettes.through import Outgoing, through
 from toolkit.core.clock import Clock
 from toolkit.core.document import Environment, Placeholder
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.ledger import EPOCH, Authorization, Call, Ledger, source_of
+from toolkit.core.ledger import EPOCH, Call, Ledger, source_of
 from toolkit.core.secret import Secret
 from toolkit.core.words import account_words
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
-from toolkit.session.card import session_source
 from toolkit.session.scope import Scope
 from toolkit.session.token_requests import make_authorizer
 from toolkit.transport.flow import Flow, Pause, ReadAndClose, run, run_async
@@ -48,25 +48,13 @@ if TYPE_CHECKING:
 
 
 class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """The transport of one interface's client. The session owns the transport below and closes it.
+    """The transport of one interface's client. The session owns the transport below and closes it."""
 
-    Attributes:
-        scope, sender: where requests may go, and what sends them.
-        session: the session of the client, or None.
-    """
-
-    def __init__(
-        self,
-        scope: Scope,
-        sender: Sender,
-        below: httpx.BaseTransport | httpx.AsyncBaseTransport,
-        *,
-        session: object | None = None,
-    ) -> None:
+    def __init__(self, scope: Scope, sender: Sender, below: Any, session: object = None) -> None:
         self.scope = scope
         self.sender = sender
-        self._below: Any = below
         self.session = session
+        self._below = below
         # Kept with each response, so it does not refer to the session and its connections.
         self._describe_call = partial(_call_text, scope, sender.known)
 
@@ -127,41 +115,27 @@ class Sender:
     _authorizer: Authorizer | None = field(default=None, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
+    def current_token(self) -> tuple[Token, int | None] | tuple[None, None]:
+        """Return the usable token and its number, or None for both; in replay the recorded one, without its text."""
+        if not self._replays_only:
+            grant = self._authorizer.grant if self._authorizer else None
+            return (grant.token, grant.authorization.token) if grant and grant.token else (None, None)
+        for call in reversed(self.ledger.calls()):
+            by = call.authorized_by
+            if by is not None and by.issued_at is not None and by.expires_at is not None:
+                token = Token(Secret(Placeholder.ACCESS_TOKEN), by.issued_at, by.expires_at)
+                return (token, by.token) if self.now() < token.renew_at else (None, None)
+        return None, None
+
     @property
     def _replays_only(self) -> bool:
         return self.cassette is not None and not self.cassette.records
-
-    @property
-    def token(self) -> Token | None:
-        """The current token, or None without a usable token; in replay the recorded one, without its text."""
-        if not self._replays_only:
-            grant = self._authorizer.grant if self._authorizer else None
-            return grant.token if grant else None
-        by = self._last_authorization()
-        if by is None or by.issued_at is None or by.expires_at is None:
-            return None
-        token = Token(Secret(Placeholder.ACCESS_TOKEN), by.issued_at, by.expires_at)
-        return token if self.now() < token.renew_at else None
-
-    @property
-    def token_number(self) -> int | None:
-        """The number of the current token, from 1; None without a token."""
-        if not self._replays_only:
-            grant = self._authorizer.grant if self._authorizer else None
-            return grant.authorization.token if grant else None
-        by = self._last_authorization()
-        return by.token if by is not None and self.token is not None else None
 
     def now(self) -> datetime:
         """Return the current time in UTC; in a replay, the end of the last call that was replayed."""
         if not self._replays_only:
             return self.clock.now()
         return self.ledger.last_ended_at() or (self.cassette and self.cassette.recorded_at) or EPOCH
-
-    def _last_authorization(self) -> Authorization | None:
-        """Return how the last call with a token was authorized."""
-        by = (call.authorized_by for call in reversed(self.ledger.calls()))
-        return next((one for one in by if one is not None and one.issued_at is not None), None)
 
     def account_with(self, cassette: Cassette | None) -> str:
         """Return what to call the account that calls reach through a cassette: "real account", "practice" or "".
@@ -173,8 +147,8 @@ class Sender:
 
     def source(self) -> str:
         """Return in words where the answers come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""
-        account, ended = self.account_with(self.cassette), self.ledger.last_ended_at()
-        return session_source(self.environment, account, self.cassette, ended)
+        source = source_text(self.cassette, self.ledger.last_ended_at())
+        return " · ".join(filter(None, (self.environment, self.account_with(self.cassette), source)))
 
     def send(self, scope: Scope, request: httpx.Request) -> Flow[httpx.Response]:
         """Check, replay or send, and record one request of an interface.

@@ -69,7 +69,7 @@ class BaseSession(Generic[ClientType]):
     per_second: float | None
     is_closed = False
     replays_only: bool
-    _is_async = False
+    _client_class: type[ClientType]
 
     @frameless
     def __init__(
@@ -124,7 +124,7 @@ class BaseSession(Generic[ClientType]):
             UnsafeAddress: if the project's `.env` chooses certificate authorities, a proxy or a log of keys.
             CassetteError: if the cassette cannot be opened, or the cassette to replay does not exist.
         """
-        self.settings, self._timeout = as_settings(settings), as_timeout(timeout)
+        self.settings, limits = as_settings(settings), as_timeout(timeout)
         self.retry, self.per_second = as_retry(retry), as_rate(per_second)
         store = as_token_store(token_store, clock=clock)
         clock = as_clock(clock) or SystemClock()
@@ -140,8 +140,9 @@ class BaseSession(Generic[ClientType]):
         log_filter.install()
         if not self.replays_only:
             verify = check_trust(verify, self.settings, needs_proxy=proxy is None and transport is None)
-        network = Network(is_async=self._is_async, verify=verify, proxy=proxy) if transport is None else None
-        self._below = network or as_httpx_transport(transport, is_async=self._is_async)
+        is_async = self._client_class is httpx.AsyncClient
+        network = Network(is_async=is_async, verify=verify, proxy=proxy) if transport is None else None
+        self._below = network or as_httpx_transport(transport, is_async=is_async)
         pace = pace_of(self.credentials.fingerprint(), clock) if self.credentials else Pace()
         self._rate = None if self.per_second is None else pace.add(self.per_second)
         self._sender = Sender(
@@ -152,7 +153,7 @@ class BaseSession(Generic[ClientType]):
             settings=self.settings,
             known=known,
             store=store,
-            timeout=self._timeout,
+            timeout=limits,
             clock=clock,
             retry=self.retry,
             pace=pace,
@@ -180,12 +181,12 @@ class BaseSession(Generic[ClientType]):
     @property
     def token(self) -> Token | None:
         """The current access token or None; in replay the recorded token, with a placeholder for its text."""
-        return self._sender.token
+        return self._sender.current_token()[0]
 
     @property
     def token_number(self) -> int | None:
         """The number of the current access token in the tables of this session, from 1; None without a token."""
-        return self._sender.token_number
+        return self._sender.current_token()[1]
 
     def now(self) -> datetime:
         """Return the current time in UTC; in a replay, the end of the last call that was replayed."""
@@ -250,9 +251,10 @@ class BaseSession(Generic[ClientType]):
         return "live calls" if self.cassette is None else f"{self.cassette.describe()} ({self.cassette.path.name})"
 
     def __repr__(self) -> str:
-        from toolkit.session.card import session_text
-
-        return session_text(self, self._sender.account_with(self.cassette))
+        who = f" as {self.credentials.name!r}" if self.credentials else ""
+        account = self._sender.account_with(self.cassette)
+        words = f"{f', {account}' if account else ''}: {self.describe()}{', closed' if self.is_closed else ''}"
+        return f"<{type(self).__name__} {self.environment}{who}{words}>"
 
     def _repr_html_(self) -> str:
         from toolkit.session.card import session_html
@@ -276,22 +278,13 @@ class BaseSession(Generic[ClientType]):
             raise ConfigurationError(
                 "This session is closed.", "Open another session; close() is optional.", about="session"
             )
-        client = self._clients.get(interface)
-        if client is not None:
-            return client
-        scope, base_url = scope_of(interface, self.environment, cassette=self.cassette, settings=self.settings)
         with self._lock:
             if interface not in self._clients:
-                transport = InterfaceTransport(scope, self._sender, self._below, session=self)
-                self._clients[interface] = self._make_client(base_url, transport)
+                scope, base_url = scope_of(interface, self.environment, cassette=self.cassette, settings=self.settings)
+                transport = InterfaceTransport(scope, self._sender, self._below, self)
+                client = self._client_class(base_url=base_url, transport=transport, timeout=self._sender.timeout)
+                self._clients[interface] = client
             return self._clients[interface]
-
-    def _make_client(self, base_url: str, transport: InterfaceTransport) -> ClientType:
-        raise NotImplementedError
-
-    def _prepare(self) -> None:
-        """Make what authorizes the calls, so that `token` shows the one that the credentials have; send nothing."""
-        self._sender.authorizer()
 
     def _with_source(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return the table with a note of where it comes from, for the charts that are drawn from it."""
@@ -317,6 +310,8 @@ class Session(BaseSession[httpx.Client]):
     that section 1 of the service document does not give to the caller raises InterfaceNotAllowed. Closing
     is optional; a `with` block does it.
     """
+
+    _client_class = httpx.Client
 
     def accounts(self, *, pages: bool = True, **params: Any) -> pd.DataFrame:
         """Return the accounts: GET /v1/accounts for a broker partner, GET /v2/account for an account holder.
@@ -346,9 +341,6 @@ class Session(BaseSession[httpx.Client]):
         """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
         Session.__exit__(self, None, None, None)  # not that of a subclass, which may call this
 
-    def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.Client:
-        return httpx.Client(base_url=base_url, transport=transport, timeout=self._timeout)
-
     def __enter__(self) -> Self:
         return self
 
@@ -365,7 +357,7 @@ class Session(BaseSession[httpx.Client]):
 class AsyncSession(BaseSession[httpx.AsyncClient]):
     """A session for `await`: as `Session`, with httpx.AsyncClient objects."""
 
-    _is_async = True
+    _client_class = httpx.AsyncClient
 
     async def accounts(self, *, pages: bool = True, **params: Any) -> pd.DataFrame:
         """Return the accounts; see `Session.accounts`."""
@@ -378,9 +370,6 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
     async def close(self) -> None:
         """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
         await AsyncSession.__aexit__(self, None, None, None)
-
-    def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.AsyncClient:
-        return httpx.AsyncClient(base_url=base_url, transport=transport, timeout=self._timeout)
 
     async def __aenter__(self) -> Self:
         return self

@@ -70,13 +70,7 @@ def make_authorizer(sender: Sender) -> Authorizer:
 
 
 class TokenExchange:
-    """Sends token requests for one session, records them and reads the tokens in their replies.
-
-    Args:
-        sender: the session's sender: its ledger, known secrets and cassette.
-        credentials: the credentials that the tokens are for.
-        address_name: name of the auth address.
-    """
+    """Sends token requests for one session, records them and reads the tokens in their replies."""
 
     def __init__(self, sender: Sender, credentials: Credentials, address_name: str) -> None:
         self._sender = sender

@@ -67,7 +67,7 @@ def connect(
         with trial, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings about balances are for the call that shows the table
             accounts = len(trial.accounts())
-        session._prepare()  # noqa: SLF001 - so that it shows the token that it shares with the trial
+        session._sender.authorizer()  # noqa: SLF001 - so that it shows the token that it shares with the trial
     except BaseException:
         session.close()
         raise
