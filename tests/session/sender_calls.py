@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import traceback
 from datetime import UTC, datetime
-from pathlib import Path
 from urllib.parse import parse_qs, quote
 
 import httpx
 
-import toolkit
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.replay.matching import Identity
@@ -91,32 +88,6 @@ def secrets_in(text, way):
     forms = [(kind, secret.reveal()) for kind, secret in secrets]
     forms += [("BASIC", base64.b64encode(":".join(pairs).encode()).decode())]
     return [kind for kind, form in forms if form[:24] in text or quote(form, safe="") in text]
-
-
-def frames(error):
-    """Yield what a traceback with local variables shows of the toolkit's own frames, causes included."""
-    package = str(Path(toolkit.__file__).parent)
-    while error is not None:
-        for frame, _ in traceback.walk_tb(error.__traceback__):
-            if frame.f_code.co_filename.startswith(package):
-                yield from (f"{frame.f_code.co_name} {name}={value!r}" for name, value in frame.f_locals.items())
-        error = error.__cause__ or error.__context__
-
-
-def chain(error):
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def assert_clean(error, way):
-    """Check that neither an error nor its causes nor their frames in the toolkit hold a secret."""
-    texts = [*frames(error), "".join(traceback.format_exception(error))]
-    for link in chain(error):
-        texts += [str(link), repr(link), repr(link.args), repr(getattr(link, "__notes__", ()))]
-        request = getattr(link, "_request", None)
-        texts += [] if request is None else [str(request.headers.raw), str(request.stream.__dict__)]
-    assert [text for text in texts if secrets_in(text, way)] == []
 
 
 def taped(make_credentials, service, path, mode, *, store=None):

@@ -125,13 +125,6 @@ def test_the_last_calls(open_session, last):
     pd.testing.assert_frame_equal(session.calls(last=last), session.calls().iloc[max(0, 4 - last) :])
 
 
-def test_secret_in_a_path(open_session):
-    """A secret that the caller put into a path is not in the table of calls."""
-    session = open_session()
-    call(session, f"/v1/{session.credentials.client_secret.reveal()}/x")
-    assert list(session.calls()["path"])[-1] == "/v1/<CLIENT_SECRET>/x"
-
-
 def test_source_of_answers(open_session, replayed, service, clock):
     """A table that is made of a session's answer knows its source, as accounts() does; other tables know none."""
     service.answer = lambda request: service.reply([{"id": "a", "cash": "5.50"}])

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
-import pickle
 from datetime import timedelta
 
 import httpx
@@ -48,28 +45,6 @@ def test_lifetime_counts_from_asking(way, service):
 
 
 @BOTH
-def test_revoked_token(way, service, is_async):
-    """If the service no longer knows the token, it is renewed once and the call sent once more, unnoticed."""
-    way.send(is_async=is_async)
-    revoked = service.issued[0]
-    service.answer = lambda request: service.reply({}, 401 if bearer(request) == revoked else 200)
-    response = way.send("POST", json={"n": 1}, is_async=is_async)
-    assert response.status_code == 200
-    assert len(service.token_requests) == 2
-    assert [json.loads(body) for body in service.bodies[-3:] if body.startswith(b"{")] == [{"n": 1}, {"n": 1}]
-
-
-def test_always_401_after_expiry(way, service):
-    """If the service always answers 401, two tokens are requested in a lifetime, however many calls are made."""
-    service.answer = lambda request: service.reply({}, 401)
-    for _ in range(3):
-        for _ in range(4):
-            way.send()
-        way.clock.advance(900)
-    assert len(service.token_requests) == 6
-
-
-@BOTH
 def test_consumed_body(way, service, is_async):
     """A body that can be read only once is not sent again; the next call has a new token."""
     service.answer = lambda request: service.reply({}, 401 if bearer(request) == service.issued[0] else 200)
@@ -89,45 +64,7 @@ def test_consumed_body(way, service, is_async):
     assert len(service.token_requests) == 2
 
 
-def test_refused_reply_is_closed(way, service):
-    """The reply that a retry replaces is read to its end and closed, which frees its connection."""
-    replies = []
-
-    def answer(request):
-        replies.append(service.reply({}, 401 if bearer(request) == service.issued[0] else 200))
-        return replies[-1]
-
-    service.answer = answer
-    way.send()
-    first = replies[0]
-    assert first.is_closed
-    assert (first.stream.taken, first.stream.closed) == (1, True)
-
-
 # The caller's request holds no credentials
-
-
-@BOTH
-@pytest.mark.parametrize("kind", ["headers", "basic", "secret", "key"])
-def test_request_is_clean(make_credentials, service, caplog, kind, is_async):
-    """Request, response, event hooks and logs hold no credentials; the request that is sent does."""
-    environment = "paper" if kind in ("headers", "basic") else "broker-sandbox"
-    way = Way(make_credentials(environment, kind), service)
-    hooked = []
-
-    async def hook_async(message):
-        hooked.append(message)
-
-    hook = hook_async if is_async else hooked.append
-    caplog.set_level(logging.DEBUG)
-    response = way.send(is_async=is_async, client={"event_hooks": {"request": [hook], "response": [hook]}})
-    assert hooked == [response.request, response]
-    shown = [repr(way.sender), repr(way.transport()), caplog.text, *map(repr, way.sender.ledger.calls())]
-    for message in (response.request, response):
-        shown += [repr(message), repr(message.headers), str(message.headers.raw), repr(message.extensions)]
-    shown.append(pickle.dumps(response).decode("latin-1"))
-    assert secrets_in("".join(shown), way) == []
-    assert secrets_in(str([request.headers.raw for request in service.calls]), way) != []
 
 
 @BOTH

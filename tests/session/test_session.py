@@ -727,21 +727,6 @@ def test_one_token_on_real_sockets():
         assert (service.stats.token_requests, service.stats.calls) == (2, 132)
 
 
-def test_service_that_is_gone():
-    """If the service is gone, accounts() raises Unreachable, and clients raise httpx's error for a call."""
-    with practice() as service:
-        sessions = [
-            tk.Session(credentials=service.credentials[name], settings=service.settings, clock=ManualClock())
-            for name in ("paper", "sandbox-key")
-        ]
-    for session, error in zip(sessions, (httpx.ConnectError, tk.Unreachable), strict=True):
-        with pytest.raises(tk.Unreachable, match="nothing listens there"):
-            session.accounts()
-        with pytest.raises(error):
-            call(session)
-        session.close()
-
-
 def test_replayed_outage(tmp_path):
     """The error of a replayed call without an answer says that it is a replay, and how to send the call again."""
     with practice() as service:

@@ -64,25 +64,6 @@ def test_writes_are_never_repeated(way, service, outcome, method, is_async):
     assert len(service.calls) == 1
 
 
-@pytest.mark.parametrize("outcome", [500, 502, 504, 404, 408, httpx.ReadTimeout, httpx.PoolTimeout], ids=str)
-def test_lasting(way, service, outcome):
-    """What does not say that it may pass is not tried again."""
-    answers(service, outcome)
-    if isinstance(outcome, int):
-        assert way.send().status_code == outcome
-    else:
-        with pytest.raises(outcome):
-            way.send()
-    assert len(service.calls) == 1
-
-
-def test_stream(way, service):
-    """A body that is consumed by sending it cannot be sent again."""
-    answers(service, 503)
-    assert way.send("GET", content=iter([b"consumed"])).status_code == 503
-    assert len(service.calls) == 1
-
-
 @BOTH
 def test_limits(open_session, service, is_async):
     """The number of tries and the time are limited; then the caller gets the last answer or the last error."""
@@ -112,14 +93,6 @@ def test_retry_after(way, service):
     answers(service, (503, {"Retry-After": "31"}), 200)
     assert way.send().status_code == 503
     assert way.clock.now() == START + timedelta(seconds=7.5)
-
-
-def test_retry_after_on_a_wrong_clock(way, service):
-    """An instant counts from the service's own clock, so that a wrong one here does no harm."""
-    dates = {"Date": "Fri, 01 Jan 2021 00:00:00 GMT", "Retry-After": "Fri, 01 Jan 2021 00:00:05 GMT"}
-    answers(service, (503, dates), 200)
-    way.send()
-    assert way.clock.now() == START + timedelta(seconds=5.5)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -231,14 +204,6 @@ def test_renewal_and_retry(way, service, outcomes, is_async):
     assert len(service.calls) == len(outcomes)
     assert len(service.issued) == 2
     assert way.sender.ledger.calls()[-1].tries == len(outcomes)
-
-
-@BOTH
-def test_one_renewal(way, service, is_async):
-    """A call renews its token once: a second 401 is its answer, even after a pause."""
-    answers(service, 401, 429, 401, 200)
-    assert way.send(is_async=is_async).status_code == 401
-    assert len(service.calls) == 3
 
 
 def test_no_retry_but_a_renewal(open_session, service):

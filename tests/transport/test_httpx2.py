@@ -84,6 +84,12 @@ def test_each_client_gets_its_own_types(path, library, below, is_async):
     assert request.extensions["timeout"]["read"] == 7
 
 
+def test_it_is_neither_librarys_class(path):
+    """An SDK that brings httpx2 may refuse whatever is made of a class of httpx, and the other way round."""
+    modules = {kind.__module__.partition(".")[0] for kind in type(tk.Cassette(path).transport()).__mro__}
+    assert not modules & {"httpx", "httpx2"}
+
+
 def test_the_recording_does_not_tell_the_library(tmp_path):
     """A cassette is the same, whichever library recorded it and whichever sent the request."""
     texts = []

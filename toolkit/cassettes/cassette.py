@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, Parsed
@@ -37,8 +37,6 @@ from toolkit.scrubbing.scrubber import Scrubber
 if TYPE_CHECKING:
     import httpx
     import pandas as pd
-
-    from toolkit.cassettes.through import CassetteTransport
 
 
 class Cassette:
@@ -233,7 +231,7 @@ class Cassette:
             )
         self._recorder.append(interaction)
 
-    def transport(self, inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None) -> CassetteTransport:
+    def transport(self, inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None) -> Any:
         """Return a transport for a Client or AsyncClient that replays from and records to this cassette.
 
         The client may be of httpx or of httpx2; responses and errors are of its own types.

@@ -74,8 +74,10 @@ def as_httpx_transport(transport: Any, *, is_async: bool | None = None) -> Any:
     return _Httpx2Transport(transport) if is_httpx2 else transport
 
 
-class UpperTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+class UpperTransport:
     """A transport over another one of either library, which a client enters and closes with it.
+
+    It is neither library's class: SDKs that bring a client of httpx2 refuse transports of httpx.
 
     Args:
         below: the transport for synchronous calls.
@@ -84,16 +86,15 @@ class UpperTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def __init__(self, below: Any, below_async: Any) -> None:
         # One for the other kind of calls is neither entered nor closed.
-        self._held = below if isinstance(below, classes("BaseTransport")) else httpx.BaseTransport()
-        is_async = isinstance(below_async, classes("AsyncBaseTransport"))
-        self._held_async = below_async if is_async else httpx.AsyncBaseTransport()
+        self._held: Any = below if has_methods(below, "__enter__") else httpx.BaseTransport()
+        self._held_async: Any = below_async if has_methods(below_async, "__aenter__") else httpx.AsyncBaseTransport()
 
     def __enter__(self) -> Self:
         self._held.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._held.__exit__(*error)  # type: ignore[arg-type]
+        self._held.__exit__(*error)
 
     def close(self) -> None:
         self._held.close()
@@ -103,7 +104,7 @@ class UpperTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self._held_async.__aexit__(*error)  # type: ignore[arg-type]
+        await self._held_async.__aexit__(*error)
 
     async def aclose(self) -> None:
         await self._held_async.aclose()
