@@ -7,7 +7,7 @@ A request passes these modules on its way from the httpx client to the network:
 3. `cassettes.through`: asks `cassettes.cassette` for a recording. If one matches, it is the answer, and nothing below
    runs; otherwise the answer from below is recorded. Neither ever sees credentials.
    A hundred calls may be under way at once; the others queue (`Places` in `transport.network`).
-4. `session.tries`: puts credentials on a copy of the request and sends it: in its turn if `transport.pacing`
+4. `session.sending` again: puts credentials on a copy of the request and sends it: in its turn if `transport.pacing`
    limits the rate, once more with a renewed token after a 401, and a few times after 429, 503 or a broken connection,
    as `transport.retry` says.
 5. `auth.tokens.single_flight`: one token request for all callers who need the token.

@@ -95,12 +95,7 @@ def make_context(verify: Verify, *, platform: str = sys.platform) -> ssl.SSLCont
 
 
 def refusal(error: BaseException, verify: Verify | None = None) -> Refusal | None:
-    """Return what an error says about a certificate, or None if it is about something else.
-
-    Args:
-        error: an error of httpx; the reason is deeper in the chain of its causes.
-        verify: what is trusted, which the advice depends on; None if unknown.
-    """
+    """Return what an error says about a certificate, or None if it is about something else; `verify` if it is known."""
     for cause in causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             for codes, what, advice in _REFUSALS:

@@ -66,16 +66,11 @@ class WhichLoop(NamedTuple):
 
 
 class Shielded:
-    """Run a flow to its end even if the caller is cancelled; the outcome is its return value.
-
-    Attributes:
-        flow: the flow.
-        is_under_way: True once a driver runs the flow.
-    """
+    """Run a flow to its end even if the caller is cancelled; the outcome is its return value."""
 
     def __init__(self, flow: Flow[Any]) -> None:
         self.flow = flow
-        self.is_under_way = False
+        self.is_under_way = False  # True once a driver runs the flow
 
 
 Effect = Request | Read | ReadAndClose | Apart | Pause | Wait | WhichLoop | Shielded

@@ -34,13 +34,8 @@ def classes(*names: str) -> tuple[type[Any], ...]:
 
 
 def answer(request: Any, handle: Callable[[httpx.Request], httpx.Response]) -> Any:
-    """Answer a request of a client of httpx2 with a function that answers requests of httpx.
-
-    Args:
-        request: the request. Its body is read, so that the client can send it again after a redirect.
-        handle: answers a request of httpx.
-    """
-    request.read()
+    """Answer a request of a client of httpx2 with a function that answers requests of httpx."""
+    request.read()  # so that the client can send it again after a redirect
     with _errors_of(_library_of(request), request):
         return converted(_library_of(request), handle(converted(httpx, request)), request)
 
@@ -138,12 +133,8 @@ def as_httpx_error(error: Any) -> Any:
 def converted(library: Any, message: Any, request: Any = None) -> Any:
     """Return a request or response as one of a library.
 
-    Extensions are shared with the original, so that a note on either is a note on both.
-
-    Args:
-        library: httpx or httpx2.
-        message: the request or response.
-        request: of a response, the request that it answers, for errors while its body is read.
+    Extensions are shared with the original, so that a note on either is a note on both. Errors while the body of a
+    response is read name `request`.
     """
     if isinstance(message, library.Request | library.Response):
         return message

@@ -98,12 +98,7 @@ _PACES: Final[WeakKeyDictionary[Clock, dict[str, Pace]]] = WeakKeyDictionary()
 
 
 def pace_of(key: str, clock: Clock) -> Pace:
-    """Return the pace that all share who have the same credentials and the same clock.
-
-    Args:
-        key: stands for the credentials.
-        clock: the machine's, or one of a test, whose readings mean nothing elsewhere.
-    """
+    """Return the pace that all share who have the same credentials, for which `key` stands, and the same clock."""
     shared = _THIS_MACHINE if isinstance(clock, SystemClock) else clock
     try:
         return _PACES.setdefault(shared, {}).setdefault(key, Pace())
