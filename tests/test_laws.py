@@ -48,8 +48,7 @@ HELD_BY: dict[int, dict[str, str]] = {
         "kernels/test_kernel_verification.py": "test_kernel_has_no_secrets_and_no_network test_recording_replays",
     },
     3: {
-        "session/test_session.py": "test_live_recorded_replayed test_links_in_replayed_bodies",
-        "session/test_sending_recorded.py": "test_replay test_failure_is_replayed",
+        "session/test_session.py": "test_live_recorded_replayed test_links_in_replayed_bodies test_replayed_outage",
         "scrubbing/test_leak_bench.py": "test_ordinary_replies",
         "compatibility/test_files_of_earlier_versions.py": "test_cassette_replays",
     },

@@ -226,8 +226,7 @@ def test_cassette(tmp_path):
     """A cassette is a context manager with a length, counts, a table and a transport for any httpx client."""
     path = tmp_path / "new.yaml"
     with tk.Cassette(path, "new_episodes", match_on=["method", "uri"], secrets=["QXZ-secret"]) as cassette:
-        assert isinstance(cassette.transport(), httpx.BaseTransport)
-        assert isinstance(cassette.transport(), httpx.AsyncBaseTransport)
+        assert all(hasattr(cassette.transport(), name) for name in ("handle_request", "handle_async_request"))
         assert (len(cassette), cassette.play_count, list(cassette.unplayed)) == (0, 0, [])
         assert len(cassette.table()) == 0
 
