@@ -191,18 +191,6 @@ def test_token_fault(served, fault, kind, is_async):
         assert len(calls.accounts()) == calls.count
 
 
-@in_turn(TOKEN_FAULTS, TOKEN_KINDS[::-1])
-def test_single_token_fault(served, fault, kind, is_async):
-    """A single fault that may pass is not noticed; after any other the next call asks for a token again."""
-    with Calls(served, kind, is_async=is_async) as calls:
-        served.faults.inject("token", **fault.injected)
-        if not fault.passes:
-            calls.fail(fault)
-            calls.clock.sleep(61)
-        assert len(calls.accounts()) == calls.count
-        assert served.stats.token_requests == 2
-
-
 @in_turn(TOKEN_FAULTS, TOKEN_KINDS[1:])
 def test_token_fault_at_renewal(served, fault, kind, is_async):
     """A token that is due for renewal but still good is used while the token endpoint fails."""

@@ -69,34 +69,6 @@ def test_threads_after_expiry(open_session, service):
     assert len(service.token_requests) == 2
 
 
-def test_threads_after_revocation(open_session, service):
-    """After the token was revoked, 32 threads make one more token request, and each call is answered."""
-    session = open_session()
-    call(session)
-    service.answer = lambda request: service.reply({}, 401 if bearer(request) == service.issued[0] else 200)
-    service.answer_token = Slow(service)
-    assert {response.status_code for response in in_threads(32, lambda number: call(session))} == {200}
-    assert len(service.token_requests) == 2
-
-
-def test_refused_token_requests(open_session, service):
-    """Only the thread that made a token request gets its error; the next one in the queue makes the next request."""
-    service.answer_token = Slow(service, refusals=2)
-    session = open_session()
-    outcomes = in_threads(8, lambda number: call(session))
-    assert sum(isinstance(outcome, tk.TokenRefused) for outcome in outcomes) == 2
-    assert sum(isinstance(outcome, httpx.Response) for outcome in outcomes) == 6
-    assert len(service.token_requests) == 3
-
-
-def test_token_request_that_is_repeated(open_session, service):
-    """While one thread repeats a token request to a service in trouble, all others wait."""
-    service.answer_token = Slow(service, refusals=2, status=503)
-    session = open_session(clock=ManualClock())
-    assert [response.status_code for response in in_threads(8, lambda number: call(session))] == [200] * 8
-    assert len(service.token_requests) == 3
-
-
 def test_tasks(open_session, service):
     """100 tasks make one token request."""
     service.answer_token = Slow(service).awaited

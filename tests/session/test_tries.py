@@ -215,17 +215,6 @@ def test_no_retry_but_a_renewal(open_session, service):
 # What is remembered
 
 
-def test_ledger(way, service):
-    """A call is one row: when it was sent the last time, how long that took, and how often it was sent."""
-    answers(service, (429, {"Retry-After": "7"}), 200)
-    way.send()
-    way.send()
-    retried, plain = way.sender.ledger.calls()[1:]
-    assert (retried.tries, plain.tries) == (2, 1)
-    assert retried.sent_at == START + timedelta(seconds=7.5)
-    assert retried.elapsed == timedelta(0)
-
-
 def test_token_request_tries(open_session, service):
     """A token request that was repeated says so in its row, live and replayed."""
     left = [service.reply({}, 503)]

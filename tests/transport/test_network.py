@@ -151,13 +151,6 @@ def test_no_proxy(transports, monkeypatch, no_proxy, direct, proxied):
         assert set(carried.get(PROXY, [])) == set(proxied)
 
 
-def test_proxy_argument_and_variables(transports, monkeypatch):
-    """The proxy argument takes precedence over the variables, NO_PROXY included."""
-    monkeypatch.setenv("HTTPS_PROXY", "http://other.example.com:1")
-    monkeypatch.setenv("NO_PROXY", "*")
-    assert proxy_of(transports, "https://one.example.com/", proxy=PROXY) == PROXY
-
-
 def test_close(transports):
     """Closing closes each transport once."""
     network = Network(is_async=False, proxy=PROXY)
