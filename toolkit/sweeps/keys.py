@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 Key: TypeAlias = str | int | date
 KeyKind: TypeAlias = Literal["text", "integer", "date", "instant", "local time"]
 _LARGEST: Final = 2**63
+_NANOSECONDS: Final = re.compile(r"\.[0-9]{7}")
 
 
 def key_of(value: Any) -> tuple[Key, KeyKind]:
@@ -28,8 +30,9 @@ def key_of(value: Any) -> tuple[Key, KeyKind]:
     if isinstance(value, str):
         return _text(value), "text"
     if isinstance(value, datetime) and value == value:  # noqa: PLR0124 - pandas's NaT differs from itself
-        plain = getattr(value, "to_pydatetime", lambda: value)()
-        return (plain, "local time") if plain.tzinfo is None else (plain.astimezone(UTC), "instant")
+        if not getattr(value, "nanosecond", 0):  # a timestamp of pandas with nanoseconds is a key as it is
+            value = getattr(value, "to_pydatetime", lambda: value)()
+        return (value, "local time") if value.tzinfo is None else (value.astimezone(UTC), "instant")
     if isinstance(value, date) and not isinstance(value, datetime):
         return value, "date"
     if hasattr(value, "__index__") and not isinstance(value, bool):
@@ -57,8 +60,16 @@ def decoded(values: Iterable[Any], kind: KeyKind) -> list[Key]:
     """
     if kind in ("text", "integer"):
         return list(values)
-    parse: Callable[[str], date] = date.fromisoformat if kind == "date" else datetime.fromisoformat
+    parse: Callable[[str], date] = date.fromisoformat if kind == "date" else _instant
     return [parse(value) for value in values]
+
+
+def _instant(text: str) -> datetime:
+    if not _NANOSECONDS.search(text):
+        return datetime.fromisoformat(text)
+    import pandas as pd
+
+    return pd.Timestamp(text)
 
 
 def key_array(keys: Sequence[Key], kind: KeyKind) -> pa.Array:
@@ -67,8 +78,9 @@ def key_array(keys: Sequence[Key], kind: KeyKind) -> pa.Array:
 
     if kind == "date":  # as `tabulate` reads dates
         return pa.array(keys, pa.date32()).cast(pa.timestamp("us"))
-    types = {"text": pa.string(), "integer": pa.int64(), "instant": pa.timestamp("us", "UTC")}
-    return pa.array(keys, types.get(kind, pa.timestamp("us")))
+    unit: Literal["us", "ns"] = "ns" if any(getattr(key, "nanosecond", 0) for key in keys) else "us"
+    types = {"text": pa.string(), "integer": pa.int64(), "instant": pa.timestamp(unit, "UTC")}
+    return pa.array(keys, types.get(kind, pa.timestamp(unit)))
 
 
 class KeySource:

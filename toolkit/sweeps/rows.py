@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.core.escaping import excerpt
+from toolkit.scrubbing.finding.find import without_credentials
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.sweeps.definition import Definition
 from toolkit.sweeps.keys import Key, KeyKind, key_array
@@ -172,7 +173,7 @@ def batch_maker(definition: Definition, schema: pa.Schema | None, known: KnownSe
     builder = partial(
         TableBuilder, numbers=definition.numbers, records=definition.records, key=definition.key, schema=schema
     )
-    return lambda: Batch(builder, scrub=known.scrub, schema=schema)
+    return lambda: Batch(builder, scrub=lambda body: without_credentials(known.scrub(body)), schema=schema)
 
 
 def joined(parts: Sequence[KeyedRows]) -> KeyedRows:

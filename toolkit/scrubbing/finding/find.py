@@ -33,6 +33,7 @@ _LEAST_ERROR: Final = 400  # RFC 9110 section 15.5
 _TELLING: Final = 12  # characters; a shorter weak value that a request used may be a word
 _SCHEME: Final = r"(?i)(?:basic|bearer|token|dpop)[ ]+"
 _SCHEME_OF_HEADER: Final = r"[A-Za-z][\w-]{0,40}+ {1,20}+"
+_MAY_NAME_ONE: Final = rb"(?i)pass|secret|token|key|pwd|auth|session|credential|[^\x00-\x7f]"
 _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and code
 _PROTOCOLS: Final = "sec-websocket-protocol"  # a browser cannot send another header with a credential
 _SHORTEST_FIELD: Final = 3  # characters
@@ -97,6 +98,17 @@ def find(
     changed = finder.body(content_type, body) if body else body
     headers = tuple([(name, finder.header(name, value)) for name, value in message.headers])
     return Found(uri, headers, changed, *finder.result())
+
+
+def without_credentials(body: bytes) -> bytes:
+    """Return the body of an answer with a placeholder for each value whose name can only be that of a credential."""
+    if not compiled(_MAY_NAME_ONE).search(body):
+        return body
+    return Finder(MessageKind.ANSWER, lambda kind, _: f"<{kind}>", _is_not_core, {}).body("", body)
+
+
+def _is_not_core(name: str) -> bool:
+    return not is_core_name(name, Place.JSON)
 
 
 class Finder(Walker):
