@@ -14,7 +14,6 @@ from toolkit.scrubbing.scanning import scan_files
 from toolkit.scrubbing.scanning.baseline import baseline_text, write_baseline
 from toolkit.scrubbing.scanning.findings import fingerprint_of
 
-
 # The same on every run: a few of many random texts look like words, and are not findings.
 CHANCE = random.Random(20261123)  # noqa: S311
 
