@@ -333,7 +333,8 @@ HOSTILE = [
     "\\", '"', "?token=", '{"password":"', '\\"password\\":\\"', "password='", "bearer ", "bearer a.b", "eyJaaaaaaaaa.",
     "-eyJ", "-----BEGIN PRIVATE KEY-----" + "a" * 30, "://a:b", "<token ", "<token>x", "<token><![CDATA[", "a=b;", ":",
     "%253D", "&amp;quot;", "\\u0061", '{"a":', "[", '"tokens":["a",', '{"name":"password","x":"value', "Basic YWFh",
-    "; ", "name=", "--x\r\n", 'name="password"\r\n\r\n', "a",
+    "; ", "name=", '{"token":', '{"token":{"secret":[', '"name":"token","value":"a",',
+    '["token","x",', "token,key\n", "<key>token</key><a>", "--x\r\n", 'name="password"\r\n\r\n', "a",
 ]  # fmt: skip
 
 

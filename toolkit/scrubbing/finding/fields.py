@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from enum import Enum
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -154,12 +154,15 @@ class Fields:
         self._walks = [end for end in self._walks if end > first]
         if len(self._walks) >= _DEEPEST_WALK:
             return
-        end = first
-        for written in _texts_within(self._text, first):
-            end = written.end
+        walk = _texts_within(self._text, first)
+        while True:
+            try:
+                written = next(walk)
+            except StopIteration as stop:
+                self._walks.append(stop.value)
+                return
             if (written.form is Notation.QUOTED or not is_quoted) and (is_certain or written.is_named):
                 yield CredentialField(name, place, written)
-        self._walks.append(end)
 
 
 def values_at(text: str, position: int, *, is_quoted: bool) -> list[Written]:
@@ -194,8 +197,8 @@ def _bare_at(text: str, position: int) -> list[Written]:
     return [Written(unquote_plus(match[1]) if "%" in match[1] else match[1], *match.span(1), Notation.BARE)]
 
 
-def _texts_within(text: str, position: int) -> Iterator[Written]:
-    """Yield the texts in the object or list at a position."""
+def _texts_within(text: str, position: int) -> Generator[Written, None, int]:
+    """Yield the texts in the object or list at a position, and return where it ends."""
     opened: list[tuple[bool, bool]] = []  # for each open object or list: is it a list, are its values named
     member, awaits_value = "", False
     for token in compiled(_PIECE).finditer(text, position):
@@ -210,7 +213,7 @@ def _texts_within(text: str, position: int) -> Iterator[Written]:
             if sign != ",":
                 opened.pop()
             if not opened:
-                return
+                return token.end()
         elif sign == ":":
             awaits_value = True
         elif not is_list and not awaits_value:
@@ -219,6 +222,7 @@ def _texts_within(text: str, position: int) -> Iterator[Written]:
             yield Written(token[0], *token.span(), Notation.BARE, False)
         elif (match := _quoted_at(text, token.start())) is not None:
             yield Written(_decoded(match), *match.span(1), Notation.QUOTED, is_named)
+    return len(text)
 
 
 @lru_cache(maxsize=256)

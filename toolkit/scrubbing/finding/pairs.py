@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, Final
 
 from toolkit.core.patterns import compiled, matches_in
@@ -106,9 +107,10 @@ def columns_in(text: str) -> Iterator[CredentialField]:
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         cells = text[start:end].split(separator[0])
+        starts = [0, *accumulate(len(cell) + 1 for cell in cells)]
         for at in wanted if len(cells) == len(names) else ():
             cell = cells[at].strip(_AROUND)
-            position = text.find(cell, start + sum(len(each) + 1 for each in cells[:at]))
+            position = text.find(cell, start + starts[at])
             written = Written(cell, position, position + len(cell), Notation.QUOTED, is_named=False)
             yield CredentialField(names[at], Place.JSON, written)
         start = end + 1
