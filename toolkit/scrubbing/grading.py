@@ -68,12 +68,15 @@ class Decision(NamedTuple):
 
 def secret_kind(name: str, value: str, place: Place) -> str | None:
     """Return the kind of secret that a strong value is under this name, or None."""
-    kind = credential_kind(name, place)
-    if kind is None or is_placeholder(value):
+    if credential_kind(name, place) is None or is_placeholder(value):
         return None
+    return _kind_of_strength(name, value, place, grade(value))
+
+
+def _kind_of_strength(name: str, value: str, place: Place, strength: Strength) -> str | None:
+    kind = credential_kind(name, place) or ""
     if normal_name(name) == "d" and _PRIVATE_EXPONENT.fullmatch(value) is None:
         return None
-    strength = grade(value)
     if kind == "AUTHORIZATION" and is_weak_pair(value.rpartition(" ")[2]):
         return None
     if strength is Strength.STRONG:
@@ -95,9 +98,10 @@ def decision_on(name: str, value: str, place: Place, message: MessageKind) -> De
     kind = credential_kind(name, place)
     if kind is None or not value.strip() or is_placeholder(value):
         return None
-    if secret_kind(name, value, place) is not None:
+    strength = grade(value)
+    if _kind_of_strength(name, value, place, strength) is not None:
         is_certain = place is Place.COOKIE or is_core_name(name, place)
-        is_everywhere = is_certain and grade(value) is Strength.STRONG
+        is_everywhere = is_certain and strength is Strength.STRONG
         return Decision(kind, is_everywhere, is_weak=False)
     if place is Place.COOKIE:
         is_state = credential_kind(name, Place.JSON) is None and _STATE_OF_COOKIE.fullmatch(value)
