@@ -76,8 +76,8 @@ ROOMS_OF_CALLS = ("auth", "cassettes", "scrubbing", "session", "sweeps", "transp
 
 # No deadlines, since a slow machine is not a failure. If the variable CI is set, hypothesis derandomizes both profiles.
 hypothesis_settings.register_profile("quick", deadline=None, max_examples=10)
-hypothesis_settings.register_profile("full", deadline=None, max_examples=100)
-hypothesis_settings.register_profile("full in other rooms", deadline=None, max_examples=30)
+hypothesis_settings.register_profile("full", deadline=None, max_examples=60)
+hypothesis_settings.register_profile("full in other rooms", deadline=None, max_examples=20)
 hypothesis_settings.load_profile("quick")  # the option --hypothesis-profile is applied later, and wins
 
 

@@ -63,7 +63,9 @@ def test_other_files_without_a_suffix(tmp_path: Path) -> None:
     assert cassettes_in(tmp_path) == []
 
 
-@pytest.mark.parametrize("value", ["REDACTED", "your-api-key", "xxxxxxxxxxxx"])
+@pytest.mark.parametrize(
+    "value", ["REDACTED", "your-api-key", "xxxxxxxxxxxx", "Suppress", "test_set_cookie", "[FILTERED]"]
+)
 def test_dummies(tmp_path: Path, value: str) -> None:
     """There is nothing to say about a stand-in that somebody wrote in the place of a secret."""
     text = ITEM.format(path=f"?api_key={value}", body="{string: fine}", status=200)
@@ -71,3 +73,11 @@ def test_dummies(tmp_path: Path, value: str) -> None:
     assert check_files([tmp_path / "a.yaml"], Settings(), EPOCH) == []
     (tmp_path / "a.yaml").write_text(f"interactions:\n{text.replace(value, 'hunter2-demo')}version: 1\n")
     assert [problem.kind for problem in check_files([tmp_path / "a.yaml"], Settings(), EPOCH)] == ["rules"]
+
+
+def test_dummies_in_answers(tmp_path: Path) -> None:
+    """The same holds in an answer, whose length changes when a stand-in is replaced."""
+    body = """{string: '{"access_token": "dummy-token-1"}'}"""
+    text = ITEM.format(path="a", body=body, status=200)
+    (tmp_path / "a.yaml").write_text(f"interactions:\n{text}version: 1\n")
+    assert check_files([tmp_path / "a.yaml"], Settings(), EPOCH) == []

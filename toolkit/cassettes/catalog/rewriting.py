@@ -26,7 +26,7 @@ from toolkit.local.settings import Settings
 from toolkit.scrubbing import gate
 from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.messages import header_bytes
+from toolkit.scrubbing.messages import HeaderList, header_bytes
 from toolkit.scrubbing.rules.model import Rules, project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.scrubbing.strength import is_dummy
@@ -93,6 +93,10 @@ def _claimed(path: Path, scrubber: Scrubber) -> Iterator[None]:
 ADDRESS, PERSONAL, OTHER = "address", "personal data", "other"
 # A placeholder as it is, and as URLs and JSON write it.
 _PLACEHOLDER: Final = re.compile(rb"(?:<|%3[Cc]|\\u003c)([A-Z][A-Z0-9_]{0,60})(?:-[0-9]{1,9})?(?:>|%3[Ee]|\\u003e)")
+# What tools and services write where there is nothing to hide, as a whole value.
+_STAND_IN: Final = re.compile(
+    r"(?i)<[\w -]+>|\[[\w -]+\]|suppress|test_set_cookie|dummy|fake|test|(?:dummy|fake|test)[\w-]+"
+)
 _SYMBOLIC: Final = SYMBOLIC_ENDING.encode()
 
 
@@ -230,14 +234,27 @@ def _differ(before: Interaction, after: Interaction) -> bool:
 
 def _are_dummies(before: Interaction, after: Interaction) -> bool:
     """Check whether only stand-ins such as `REDACTED` were replaced, about which there is nothing to say."""
-    for old, new in zip(_parts(before), _parts(after), strict=False):
+    for old, new in zip(_parts(_without_lengths(before)), _parts(_without_lengths(after)), strict=False):
         if old != new:
             around = _PLACEHOLDER.split(new)[::2]
             match = re.fullmatch(b"(.{0,200}?)".join(map(re.escape, around)), old, re.DOTALL)
             values = [value.decode("utf-8", "replace") for value in match.groups()] if match else []
-            if not values or not all(map(is_dummy, values)):
+            if not values or not all(is_dummy(value) or _STAND_IN.fullmatch(value) for value in values):
                 return False
     return True
+
+
+def _without_lengths(interaction: Interaction) -> Interaction:
+    """Return an interaction without the headers that change with a body."""
+    request, response = interaction.request, interaction.response
+    return interaction._replace(
+        request=request._replace(headers=_without_length(request.headers)),
+        response=response._replace(headers=_without_length(response.headers)),
+    )
+
+
+def _without_length(headers: HeaderList) -> HeaderList:
+    return tuple((name, value) for name, value in headers if name.lower() != "content-length")
 
 
 def replacement_counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict[str, int]:
