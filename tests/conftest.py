@@ -18,8 +18,8 @@ The suite is organised like this:
 - `documentation` reads every page; `documented_blocks` says what its blocks of code are, and which of them run.
 - `peers` asks of our recordings what vcrpy and pytest-recording ask of theirs; `processes` has processes that exit
   or are killed, and commands at a terminal; `compatibility` reads files that an earlier version wrote.
-- hypothesis tries 10 examples. With `--hypothesis-profile=full`, as in the gate, it tries 100 in the rooms through
-  which secrets and calls go (`ROOMS_OF_CALLS`), and 30 in the others.
+- hypothesis tries 10 examples. With `--hypothesis-profile=full`, as in the gate, it tries 60 in the rooms through
+  which secrets and calls go (`ROOMS_OF_CALLS`), and 20 in the others.
 """
 
 from __future__ import annotations

@@ -63,9 +63,7 @@ def test_other_files_without_a_suffix(tmp_path: Path) -> None:
     assert cassettes_in(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    "value", ["REDACTED", "your-api-key", "xxxxxxxxxxxx", "Suppress", "test_set_cookie", "[FILTERED]"]
-)
+@pytest.mark.parametrize("value", ["REDACTED", "your-api-key", "xxxxxxxx", "Suppress", "test_set_cookie", "[FILTERED]"])
 def test_dummies(tmp_path: Path, value: str) -> None:
     """There is nothing to say about a stand-in that somebody wrote in the place of a secret."""
     text = ITEM.format(path=f"?api_key={value}", body="{string: fine}", status=200)

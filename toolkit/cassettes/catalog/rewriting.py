@@ -94,9 +94,7 @@ ADDRESS, PERSONAL, OTHER = "address", "personal data", "other"
 # A placeholder as it is, and as URLs and JSON write it.
 _PLACEHOLDER: Final = re.compile(rb"(?:<|%3[Cc]|\\u003c)([A-Z][A-Z0-9_]{0,60})(?:-[0-9]{1,9})?(?:>|%3[Ee]|\\u003e)")
 # What tools and services write where there is nothing to hide, as a whole value.
-_STAND_IN: Final = re.compile(
-    r"(?i)<[\w -]+>|\[[\w -]+\]|suppress|test_set_cookie|dummy|fake|test|(?:dummy|fake|test)[\w-]+"
-)
+_STAND_IN: Final = re.compile(r"(?i)<[\w -]+>|\[[\w -]+\]|suppress|test_set_cookie|(?:dummy|fake|test)[\w-]*")
 _SYMBOLIC: Final = SYMBOLIC_ENDING.encode()
 
 
@@ -176,7 +174,9 @@ def rescrubbed(data: bytes, opened: Contents, scrubber: Scrubber, *, source: Pat
         if len(scrubber.known) == known_count:  # otherwise earlier ones may hold what a later one named
             break
     changed = [number for number, pair in enumerate(zip(recorded, safe, strict=True)) if _differ(*pair)]
-    telling = [number for number in changed if not _are_dummies(recorded[number], safe[number])]
+    telling = changed
+    if not scrubber.has_rules:  # what a user's rule names counts, whatever it is
+        telling = [number for number in changed if not _are_dummies(recorded[number], safe[number])]
     result = _written(data, opened, safe, changed)
     gate.check(result, scrubber.known, where=f"{source}, scrubbed again,")
     return Rescrubbed(
