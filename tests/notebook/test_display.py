@@ -32,7 +32,7 @@ REPLAY = Facts(
     Environment.BROKER_SANDBOX,
     Mode.REPLAY,
     who="sandbox broker partner, as recorded",
-    token="none yet: it comes with the first replayed call",
+    token="none yet",
     cassette="tour.yaml",
     interactions=12,
     recorded_at=RECORDED,
@@ -117,7 +117,7 @@ def test_the_facts_of_a_session_hold_no_secret(service, settings, tour):
         assert credentials.client_secret.reveal() not in repr(facts)
         token = connection.session.token
         assert token is None or token.access_token.reveal() not in repr(facts)
-        assert facts.token == ("none yet: it comes with the first replayed call" if mode is Mode.REPLAY else "")
+        assert facts.token == ("none yet" if mode is Mode.REPLAY else "")
         connection.session.close()
 
 

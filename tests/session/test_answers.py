@@ -70,18 +70,6 @@ def test_an_account_that_names_a_next_page(open_session, service):
     assert len(service.calls) == 1
 
 
-@BOTH
-@pytest.mark.parametrize("name", ["numbers", "dtypes", "records", "key", "schema"])
-def test_arguments_of_tabulate(open_session, service, name, is_async):
-    """An argument of `tabulate` is not sent to the service unnoticed; the error shows where it belongs."""
-    session = open_session("paper", is_async=is_async)
-    with pytest.raises(tk.ConfigurationError) as caught:
-        finished(session.accounts(**{name: "decimal"}))
-    assert caught.value.about == name
-    assert f"tk.tabulate(tk.pages(session.trading, '/v2/account'), {name}=...)" in caught.value.next_step
-    assert service.requests == []
-
-
 @pytest.mark.parametrize(
     ("status", "is_async"),
     [(status, number % 2 == 1) for number, status in enumerate([400, 401, 403, 404, 429, 500, 503])],

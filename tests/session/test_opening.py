@@ -82,11 +82,8 @@ def test_missing_cassette(path):
 
 def test_missing_environment(path):
     """If only the environment is missing, to record or to call live, the error says so."""
-    for options, message in (
-        ({"cassette": path, "mode": "all"}, "To record, the session"),
-        ({}, "To call live, the session"),
-    ):
-        with pytest.raises(tk.ConfigurationError, match=message) as caught:
+    for options in ({"cassette": path, "mode": "all"}, {}):
+        with pytest.raises(tk.ConfigurationError, match="needs an environment") as caught:
             tk.Session(settings=tk.Settings(), **options)
         assert caught.value.about == "environment"
         assert caught.value.next_step.startswith("Give one of live, paper, ")

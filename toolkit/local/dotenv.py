@@ -9,18 +9,26 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from glob import iglob
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
+from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.local.files import shown
 from toolkit.local.folders import PROJECT_VARIABLE, folders_upward, notebook_folder
+from toolkit.local.variables import VERIFY_VARIABLE
+
+if TYPE_CHECKING:
+    from toolkit.local.settings import Settings
 
 FILE_NAME: Final = ".env"
 PREFIX: Final = "TOOLKIT_"
 _LARGEST: Final = 1 << 20  # bytes
+_AUTHORITY_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # of OpenSSL and httpx; a path in code overrides them
+_KEY_LOG_VARIABLE: Final = "SSLKEYLOGFILE"  # of Python's ssl: a file for the keys of all connections
+_PROXY_VARIABLES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")  # or in small letters
 # Readers differ in what ends a line, and some take a value in quotes from the next one.
 _ASSIGNED: Final = re.compile(r"""(?<!\w)([^\W\d]\w*)["']?\s*[=:](?=[^\S\r\n]*\S|\s*["'`])""")
 
@@ -76,28 +84,41 @@ def own_variable(name: str) -> str | None:
     return None if name in exported else value
 
 
-def refuse_exported(names: Iterable[str], project: Path, what: str, otherwise: str, *, about: str) -> None:
-    """Check that the `.env` of a project sets none of these variables, unless this process does not have it.
+def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
+    """Return whose certificates a session that may send trusts: with True, what the settings say, or httpx's.
+
+    Whoever wrote the `.env` of a project could vouch for a server of his own, write down the keys of connections, or
+    name a proxy with a reference to a secret in its URL, which the editor expands. So such a file does not choose them.
 
     Args:
-        names: the variables, in capitals.
-        project: the folder of the project.
-        what: what such a file does not choose, such as "your proxy".
-        otherwise: how to choose it instead.
-        about: the argument or setting that the variables stand for.
+        verify: the argument of the session.
+        settings: its settings.
+        needs_proxy: True if it takes its proxy from the variables.
 
     Raises:
-        UnsafeAddress: if it sets one.
+        UnsafeAddress: if a file sets the variable that names the authorities in force, or the file for the keys of
+            connections; or a proxy for a session that may send beyond this machine.
     """
+    trusted = settings.trusted or True if verify is True else verify
+    names = [_KEY_LOG_VARIABLE]
+    if trusted is True or trusted == "system":
+        names += _AUTHORITY_VARIABLES
+    elif verify is True and settings.place_of("verify") == VERIFY_VARIABLE:
+        names.append(VERIFY_VARIABLE)
+    hosts = (Address.parse(text, setting=name).origin.host for name, text in settings.addresses.items())
+    if needs_proxy and not all(map(is_loopback, hosts)):
+        names += _PROXY_VARIABLES
     names = [name for name in names if os.environ.get(name) or os.environ.get(name.lower())]
-    exported = exported_by(project, beside=any(name.startswith(PREFIX) for name in names)) if names else {}
+    exported = exported_by(settings.project, beside=VERIFY_VARIABLE in names) if names else {}
     for name in names:
         if name in exported:
             raise UnsafeAddress(
-                f"{shown(exported[name])} sets {name}, and the file of a project does not choose {what}.",
-                f"Take it out there, and {otherwise}",
-                about=about,
+                f"{shown(exported[name])} sets {name}, but the file of a project does not choose whom you trust, your "
+                "proxy, or who can read what is sent.",
+                "Take it out there. Set it in your own environment, or pass verify= or proxy= in code.",
+                about=name,
             )
+    return trusted
 
 
 def _files_around(project: Path, *, beside: bool) -> Iterator[Path]:

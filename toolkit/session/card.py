@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     AnySession = BaseSession[Any]
 
 CLOSED: Final = "closed"
-_NEXT_CALL: Final = "the next call that needs a token asks for it"
 
 
 def caller_text(environment: Environment, credentials: Credentials | None) -> str:
@@ -59,30 +58,21 @@ def remaining_text(token: Token, number: int | None, now: datetime) -> str:
     return f"{numbered}{minutes_text(token.remaining(now))} of {minutes_text(token.lifetime)} left"
 
 
-def no_token_text(session: AnySession, *, calls: int, had_token: bool) -> str:
-    """Return why a session has no token at present.
-
-    Args:
-        session: the session.
-        calls: number of calls so far.
-        had_token: True if a token authorized one of them.
-    """
+def no_token_text(session: AnySession, *, had_token: bool) -> str:
+    """Return why a session has no token at present; `had_token` says whether one authorized an earlier call."""
     if CredentialKind.KEY_PAIR in session.environment.rules.credentials:
         return "none: the key pair goes with every call"
-    if had_token:
-        is_over = session.replays_only or session.is_closed
-        return "expired at the end of the last call" if is_over else "expired; the next call gets a new one"
-    if session.is_closed or (session.replays_only and calls):
-        return "none"
-    return f"none yet: {'it comes with the first replayed call' if session.replays_only else _NEXT_CALL}"
+    if not had_token:
+        return "none" if session.is_closed else "none yet"
+    is_over = session.replays_only or session.is_closed
+    return "expired at the end of the last call" if is_over else "expired; the next call gets a new one"
 
 
 def _token_text(session: AnySession, ledger: Ledger) -> str:
     token, ended = session.token, ledger.last_ended_at()
     if token is None:
-        calls = ledger.calls()
-        had_token = any(call.authorized_by is not None and call.authorized_by.token for call in calls)
-        return no_token_text(session, calls=len(calls), had_token=had_token)
+        had_token = any(call.authorized_by is not None and call.authorized_by.token for call in ledger.calls())
+        return no_token_text(session, had_token=had_token)
     instant = f"expires {instant_words(token.expires_at)}"
     if ended is None:
         return f"{remaining_text(token, session.token_number, token.issued_at)} when it was issued, {instant}"

@@ -1,9 +1,4 @@
-"""The arguments of a new session: who calls, and whose certificates and proxy are trusted.
-
-Editors export the `.env` of a project into the process. Whoever wrote that file could vouch for a server of his own,
-write down the keys of connections, or name a proxy with a reference to a secret in its URL, which the editor expands.
-So such a file does not choose them.
-"""
+"""Who calls: the environment and the credentials of a new session."""
 
 from __future__ import annotations
 
@@ -11,14 +6,10 @@ from typing import TYPE_CHECKING
 
 from toolkit.auth.credentials import Credentials, as_environment
 from toolkit.cassettes.paths import same_name_in_project
-from toolkit.core.addresses import Address, is_loopback
+from toolkit.core.arguments import wrong_type
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
-from toolkit.local.dotenv import refuse_exported
-from toolkit.local.settings import VERIFY, Settings
-from toolkit.local.variables import VERIFY_VARIABLE
-from toolkit.transport.certificates import AUTHORITY_VARIABLES, KEY_LOG_VARIABLE, SYSTEM, Verify, as_verify
-from toolkit.transport.network import PROXY_VARIABLES
+from toolkit.local.settings import Settings
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -47,11 +38,11 @@ def resolve_credentials(
             )
         return credentials.environment, credentials, credentials.name
     if credentials is not None and not isinstance(credentials, str):
-        raise ConfigurationError(
-            "Credentials are a KeyPair, a ClientSecret, a ClientKey or a profile name, "
-            f"not {type(credentials).__name__}.",
+        raise wrong_type(
+            "credentials",
+            "a KeyPair, a ClientSecret, a ClientKey or a profile name",
+            credentials,
             'For example tk.KeyPair(key_id, secret_key, environment="paper").',
-            about="credentials",
         )
     if cassette is not None and not cassette.records:
         return requested or _environment_of(cassette), None, credentials
@@ -69,33 +60,6 @@ def resolve_credentials(
     return requested, loaded, loaded.name
 
 
-def check_trust(verify: Verify, settings: Settings, *, needs_proxy: bool) -> Verify:
-    """Return whose certificates a session that may send trusts: with True, what the settings say, or httpx's.
-
-    Raises:
-        ConfigurationError: if `verify` is of a type that a session does not take.
-        UnsafeAddress: if the project's `.env` sets the variable that names the authorities in force, or the file for
-            the keys of connections; or a proxy for a session that may send beyond this machine.
-    """
-    trusted = settings.trusted or True if verify is True else as_verify(verify)
-    variables: tuple[str, ...] = ()
-    if trusted is True or trusted == SYSTEM:
-        variables = AUTHORITY_VARIABLES
-    elif verify is True and settings.place_of(VERIFY) == VERIFY_VARIABLE:
-        variables = (VERIFY_VARIABLE,)
-    project, in_your_own = settings.project, "set it in your own environment"
-    to_trust = f"{in_your_own}; or pass the path of a file as verify= in code. {VERIFY_VARIABLE}={SYSTEM} may stay."
-    refuse_exported(variables, project, "whom you trust", to_trust, about=VERIFY)
-    to_log = f"{in_your_own}, if you want to see what is sent."
-    refuse_exported((KEY_LOG_VARIABLE,), project, "who can read what is sent", to_log, about=KEY_LOG_VARIABLE)
-    hosts = (Address.parse(text, setting=name).origin.host for name, text in settings.addresses.items())
-    if needs_proxy and not all(map(is_loopback, hosts)):
-        refuse_exported(
-            PROXY_VARIABLES, project, "your proxy", f"{in_your_own}, or pass proxy= in code.", about="proxy"
-        )
-    return trusted
-
-
 def _without_environment(cassette: Cassette | None, settings: Settings) -> ConfigurationError:
     """Return the error for a session that has nothing to replay, or whose cassette's name may be misspelt."""
     choices = f"give one of {', '.join(Environment)}, or give credentials, which belong to one"
@@ -103,12 +67,9 @@ def _without_environment(cassette: Cassette | None, settings: Settings) -> Confi
         from toolkit.cassettes.replay import misses
 
         elsewhere = same_name_in_project(cassette.path, settings)
-        missing = misses.missing(cassette.path, elsewhere=elsewhere, to_record=choices)
-        what = f"{missing.what} To record one, the session needs an environment."
-        return ConfigurationError(what, missing.next_step, about="environment")
-    what = f"To {'call live' if cassette is None else 'record'}, the session needs an environment."
-    if cassette is not None and cassette.replays:
-        what += " A recording chooses it only in a mode that replays, since other modes may send requests."
+        missing = misses.missing(cassette.path, elsewhere=elsewhere, to_record=f"to record it, {choices}")
+        return ConfigurationError(missing.what, missing.next_step, about="environment")
+    what = "A session that may send requests needs an environment, which a cassette does not choose for it."
     return ConfigurationError(what, f"{choices.capitalize()}.", about="environment")
 
 

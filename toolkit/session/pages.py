@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 import httpx
 
 from toolkit.auth.correcting import where_to_correct
-from toolkit.core.arguments import as_mapping, as_text
+from toolkit.core.arguments import as_mapping, as_text, wrong_type
 from toolkit.core.document import Interface
 from toolkit.core.errors import CassetteMiss, ConfigurationError, ServiceError, TabulationError, ToolkitError
 from toolkit.core.ledger import message_of, refuse_error_status, source_of
@@ -31,7 +31,6 @@ _OWN_HEADERS: Final = frozenset({b"host", b"cookie"})  # those that the client s
 _COUNTED: Final = {"offset": 0, "page": 1}  # cursors that are counted, with their value for the first page
 # Parameters with which a caller asks for one page; compared in lower case and without signs between the words.
 _ONE_PAGE: Final = frozenset({"limit", "page", "pagesize", "perpage", "offset", "cursor", "pagetoken"})
-_TABULATE_ARGUMENTS: Final = frozenset({"numbers", "dtypes", "records", "key", "schema"})
 
 
 def pages(
@@ -74,11 +73,7 @@ def pages(
         UnsafeAddress: in the loop, if the next page is at another origin than the first.
     """
     if not isinstance(client, classes("Client", "AsyncClient")):
-        raise ConfigurationError(
-            f"Pages are read with an httpx client, not with a {type(client).__name__}.",
-            "Pass an interface of a session, such as session.broker, or an httpx.Client.",
-            about="client",
-        )
+        raise wrong_type("client", "a client of httpx", client, "Pass an interface of a session: session.broker.")
     if not isinstance(path, classes("URL")):
         path = as_text(path, about="path", example='"/v1/accounts"')
     if params is not None:
@@ -124,22 +119,20 @@ class Pages:
         self._only_first = only_first
 
     def __iter__(self) -> Iterator[httpx.Response]:
-        if not isinstance(self._client, classes("Client")):
-            raise ConfigurationError(
-                "The client of these pages is asynchronous, so `for` cannot go through them.",
-                "Use `async for`; for a table: tk.tabulate([page async for page in tk.pages(client, path)]).",
-                about="client",
-            )
+        self._refuse_other_client("Client", "async for", "[page async for page in tk.pages(client, path)]")
         return iter(Loop(Pages._each(copy(self)), label="pages", at_least=2))
 
     def __aiter__(self) -> AsyncIterator[httpx.Response]:
-        if not isinstance(self._client, classes("AsyncClient")):
+        self._refuse_other_client("AsyncClient", "for", "tk.pages(client, path)")
+        return aiter(Loop(Pages._each_async(copy(self)), label="pages", at_least=2))
+
+    def _refuse_other_client(self, expected: str, loop: str, for_table: str) -> None:
+        if not isinstance(self._client, classes(expected)):
             raise ConfigurationError(
-                "The client of these pages is not asynchronous, so `async for` cannot go through them.",
-                "Use `for`, or an interface of a tk.AsyncSession.",
+                f"The client of these pages is not an {expected} of httpx.",
+                f"Go through them with `{loop}`; for a table: tk.tabulate({for_table}).",
                 about="client",
             )
-        return aiter(Loop(Pages._each_async(copy(self)), label="pages", at_least=2))
 
     def __repr__(self) -> str:
         return "<Pages>"  # a path may hold a secret
@@ -222,9 +215,7 @@ class Pages:
             following = self._counted_page(self._counter)
         else:
             following = next_page(response, cursor=self._cursor, is_first=self.number == 1)
-        if following is None:
-            return
-        if following.url is None:
+        if following is None or following.url is None:
             self.more = following
             return
         check_origin(following.url, self._first)
@@ -297,18 +288,11 @@ class AccountPages(Pages):
 
     def __init__(self, session: BaseSession[Any], params: Mapping[str, Any], *, all_pages: bool) -> None:
         interface, path = session.environment.rules.accounts
-        code = f"tk.pages(session.{interface}, {path!r})"
-        for name in params.keys() & _TABULATE_ARGUMENTS:
-            raise ConfigurationError(
-                f"The arguments of accounts() go to the service, and {name} is an argument for the table.",
-                f"Make the table yourself: tk.tabulate({code}, {name}=...).",
-                about=name,
-            )
         own = next((name for name in params if "".join(filter(str.isalnum, name)).lower() in _ONE_PAGE), "")
         self._advice = f"Leave out {own} to get all of them." if own else ""
         self._is_one_account = interface is Interface.TRADING
         if self._is_one_account and all_pages:
-            self._advice = f"An account is one row; {code} reads the next page."
+            self._advice = f"An account is one row; tk.pages(session.trading, {path!r}) reads the next page."
         client = getattr(session, interface)
         super().__init__(client, path, params=params, only_first=bool(self._advice) or not all_pages)
         self.responses: list[httpx.Response] = []
@@ -329,10 +313,9 @@ class AccountPages(Pages):
         except CassetteMiss:
             if not self.responses:
                 raise
-            ending = f"page {len(self.responses)}" if len(self.responses) > 1 else "the first page"
             warn(
-                f"The recording ends with {ending} of the accounts, which names a next page: the table is not "
-                'complete. Record all pages with mode="all".'
+                f"The recording ends with page {len(self.responses)} of the accounts, which names a next page: the "
+                'table is not complete. Record all pages with mode="all".'
             )
 
     def table(self) -> pd.DataFrame:
@@ -345,15 +328,16 @@ class AccountPages(Pages):
 
         try:
             table = account_table(self.responses, is_one_account=self._is_one_account)
-        except TabulationError:
-            pass
+        except TabulationError as error:  # it quotes a body, and may cut a secret in two
+            holds_secret = any(self._known.scrub(answer.content) != answer.content for answer in self.responses)
+            what = "The answer cannot be read as a table." if holds_secret else self._known.scrub_text(error.what)
+            failure = TabulationError(what, error.next_step)
         else:
             more = next_page(self.responses[0]) if self._advice else None
             if more is not None:
                 warn(f"This is one page of the accounts: {more.words}. {self._advice}")
             return readable(table)
-        # Raised here, it has no context and no frames: those hold the body, which may repeat a secret.
-        raise self._without_secrets().with_traceback(None)
+        raise failure  # raised here, it has no context and no frames, which hold the body
 
     def _with_message(self, error: ServiceError) -> ServiceError:
         """Return the error with the service's own message and, after a refusal, the profile."""
@@ -363,18 +347,3 @@ class AccountPages(Pages):
         profile = where_to_correct(self._credentials) if is_refusal else ""
         what = f"{error.what} It says: {message}" if message else error.what
         return error.reworded(what, f"{error.next_step} {profile}".rstrip())
-
-    def _without_secrets(self) -> TabulationError:
-        """Return the error about the scrubbed bodies: the original quotes a body, and may cut a secret in two."""
-        from toolkit.tables.tabulation import account_table
-
-        scrubbed = []
-        for response in self.responses:
-            content_type = self._known.scrub(response.headers.get("content-type", "").encode())
-            content = self._known.scrub(response.content)
-            scrubbed.append(httpx.Response(200, headers=[(b"Content-Type", content_type)], content=content))
-        try:
-            account_table(scrubbed, is_one_account=self._is_one_account)
-        except TabulationError as error:
-            return error
-        return TabulationError("The answer cannot be read as a table.", "Read it with a client of the session.")

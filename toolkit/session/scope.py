@@ -12,13 +12,14 @@ import httpx
 from toolkit.auth.grants import RawHeaders
 from toolkit.core.addresses import Address
 from toolkit.core.document import KEY_ID_HEADER, SECRET_KEY_HEADER, Environment, Interface, symbolic_address
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch, InterfaceNotAllowed, UnknownName, UnsafeAddress
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, InterfaceNotAllowed, UnsafeAddress
 from toolkit.local.settings import Settings
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
 
 _CREDENTIAL_HEADERS: Final = ("Authorization", "Proxy-Authorization")
+_DIVERTING_EXTENSIONS: Final = frozenset({"target", "sni_hostname"})  # replace the path, and the certificate's name
 _SLASHES: Final = re.compile(rb"[/\\]+")
 
 
@@ -82,7 +83,6 @@ class Scope:
         self._shares_origin = bool(self._foreign_prefixes) or (own is not None and own.prefix != "")
         self._address_text = str(own or symbolic)
         self.symbolic_text = symbolic
-        self._own_text = None if own is None else str(own)
         self._last_headers: RawHeaders = []  # most requests of a client have the same, which are not checked again
         names = (*_CREDENTIAL_HEADERS, f"{header_prefix}-{KEY_ID_HEADER}", f"{header_prefix}-{SECRET_KEY_HEADER}")
         self._hosts = frozenset(host for place in self._places for host in place.hosts())
@@ -97,16 +97,10 @@ class Scope:
             CredentialsMismatch: if it carries credentials of its own.
         """
         url = request.url
-        if "target" in request.extensions:
+        for name in _DIVERTING_EXTENSIONS & request.extensions.keys():
             raise UnsafeAddress(
-                f"A request to the {self.interface} interface has the httpx extension target, which replaces its path.",
-                "Nothing was sent. Put the path into the URL.",
-            )
-        if "sni_hostname" in request.extensions and not self._is_own_name(request.extensions["sni_hostname"]):
-            raise UnsafeAddress(
-                f"A request to the {self.interface} interface has the httpx extension sni_hostname, which replaces the "
-                "name that the service's certificate must have.",
-                "Nothing was sent. Leave it out: the name comes from the interface's address.",
+                f"A request to the {self.interface} interface has the extension {name}, which sends it elsewhere.",
+                "Nothing was sent. Leave it out: path and host name come from the URL.",
             )
         if url.userinfo:
             raise UnsafeAddress(
@@ -138,13 +132,13 @@ class Scope:
         """
         if request.url.raw_host != self.symbolic.origin[1]:
             return request
-        if self._own_text is None:
+        if self.own is None:
             raise ConfigurationError(
                 f"The request is not recorded, and the address of the {self.interface} interface is not set.",
                 "Nothing was sent. Set it in toolkit.toml or in a TOOLKIT_* variable, or replay only recorded calls.",
             )
         below = self.symbolic.path_below(request.url.raw_path) or b"/"
-        url = httpx.URL(self._own_text + below.decode("ascii"))
+        url = httpx.URL(self._address_text + below.decode("ascii"))
         headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
         return httpx.Request(
             request.method,
@@ -171,10 +165,6 @@ class Scope:
                     f"The request carries a header with credentials of its own, {name.decode('ascii', 'replace')}.",
                     "Nothing was sent. Leave out auth= and such headers: the session adds its credentials.",
                 )
-
-    def _is_own_name(self, name: object) -> bool:
-        own = (self.own or self.symbolic).origin[1]
-        return name in (own, own.decode("ascii"))
 
     def _refuse_other_host(self, raw: RawHeaders) -> None:
         for name, value in raw:
@@ -228,19 +218,8 @@ def scope_of(
         )
     is_optional = cassette is not None and cassette.replays
     own = None if is_optional and name not in settings.addresses else settings.address(name)
-    symbolic = symbolic_address(name)
     others = [settings.address(other) for other, text in settings.addresses.items() if text.startswith(f"{own}/")]
+    symbolic = symbolic_address(name)
     scope = Scope(interface, own=own, symbolic=symbolic, header_prefix=settings.header_prefix, others=others)
     replays_only = cassette is not None and not cassette.records
     return scope, symbolic if own is None or replays_only else str(own)
-
-
-def unknown_name(name: str, environment: Environment) -> UnknownName:
-    """Return the error for an attribute that a session does not have: it may be meant as a resource of the service."""
-    interface, path = environment.rules.accounts
-    return UnknownName(
-        f"A session has no attribute {name!r}.",
-        "Resources are read with the client of an interface, such as "
-        f'session.{interface}.get("/{path.split("/")[1]}/{name}").',
-        about=name,
-    )

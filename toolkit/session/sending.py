@@ -27,9 +27,9 @@ from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.cassette_card import source_text
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.cassettes.through import Outgoing, through
+from toolkit.core.arguments import wrong_type
 from toolkit.core.clock import Clock
 from toolkit.core.document import Environment, Placeholder
-from toolkit.core.errors import ConfigurationError
 from toolkit.core.ledger import EPOCH, Call, Ledger, source_of
 from toolkit.core.secret import Secret
 from toolkit.core.words import account_words
@@ -85,11 +85,7 @@ def transport_of(client: object) -> InterfaceTransport:
     """
     transport = getattr(client, "_transport", None)
     if not isinstance(client, httpx.Client | httpx.AsyncClient) or not isinstance(transport, InterfaceTransport):
-        raise ConfigurationError(
-            f"This needs a client of a session, not {type(client).__name__}.",
-            "For example session.broker, session.trading or session.market_data.",
-            about="client",
-        )
+        raise wrong_type("client", "a client of a session", client, "For example session.broker or session.trading.")
     return transport
 
 
@@ -117,7 +113,7 @@ class Sender:
 
     def current_token(self) -> tuple[Token, int | None] | tuple[None, None]:
         """Return the usable token and its number, or None for both; in replay the recorded one, without its text."""
-        if not self._replays_only:
+        if _sends(self.cassette):
             grant = self._authorizer.grant if self._authorizer else None
             return (grant.token, grant.authorization.token) if grant and grant.token else (None, None)
         for call in reversed(self.ledger.calls()):
@@ -127,13 +123,9 @@ class Sender:
                 return (token, by.token) if self.now() < token.renew_at else (None, None)
         return None, None
 
-    @property
-    def _replays_only(self) -> bool:
-        return self.cassette is not None and not self.cassette.records
-
     def now(self) -> datetime:
         """Return the current time in UTC; in a replay, the end of the last call that was replayed."""
-        if not self._replays_only:
+        if _sends(self.cassette):
             return self.clock.now()
         return self.ledger.last_ended_at() or (self.cassette and self.cassette.recorded_at) or EPOCH
 
@@ -142,8 +134,9 @@ class Sender:
 
         A replay reaches none, and a recording does not say whether a practice service was recorded.
         """
-        sends = cassette is None or cassette.records
-        return account_words(is_real=sends and self.environment.rules.real_account, is_practice=self.is_practice)
+        return account_words(
+            is_real=_sends(cassette) and self.environment.rules.real_account, is_practice=self.is_practice
+        )
 
     def source(self) -> str:
         """Return in words where the answers come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""
@@ -183,12 +176,12 @@ class Sender:
         return self._authorizer
 
 
-class SessionRequest(Outgoing):
-    """A request of a session's client: credentials are added below the cassette, and a ledger remembers it.
+def _sends(cassette: Cassette | None) -> bool:
+    return cassette is None or cassette.records
 
-    Raises:
-        AccessError: if the request may not be sent.
-    """
+
+class SessionRequest(Outgoing):
+    """A request of a session's client: credentials are added below the cassette, and a ledger remembers it."""
 
     __slots__ = ("_raw", "_scope", "_sender", "identity", "ledger")
 

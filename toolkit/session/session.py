@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import threading
-from contextlib import AsyncExitStack, ExitStack
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import httpx
@@ -21,17 +19,18 @@ from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.arguments import as_clock, as_count
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Environment, Interface
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, UnknownName
 from toolkit.core.escaping import excerpt
 from toolkit.core.tracebacks import frameless
+from toolkit.local.dotenv import check_trust
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.session.opening import check_trust, resolve_credentials
+from toolkit.session.opening import resolve_credentials
 from toolkit.session.pages import AccountPages
-from toolkit.session.scope import scope_of, unknown_name
+from toolkit.session.scope import scope_of
 from toolkit.session.sending import InterfaceTransport, Sender
-from toolkit.transport.certificates import Verify
+from toolkit.transport.certificates import Verify, as_verify
 from toolkit.transport.httpx2 import as_httpx_transport
 from toolkit.transport.network import Network, Places, ProxyTypes, as_timeout
 from toolkit.transport.pacing import Pace, as_rate, pace_of
@@ -60,15 +59,7 @@ class BaseSession(Generic[ClientType]):
         replays_only: True if the cassette answers all calls, so that nothing is sent.
     """
 
-    environment: Environment
-    credentials: Credentials | None
-    settings: Settings
-    cassette: Cassette | None
-    is_practice: bool
-    retry: Retry
-    per_second: float | None
     is_closed = False
-    replays_only: bool
     _client_class: type[ClientType]
 
     @frameless
@@ -139,10 +130,10 @@ class BaseSession(Generic[ClientType]):
         self.is_practice = is_practice(self.environment, self.credentials, None if self.replays_only else self.settings)
         log_filter.install()
         if not self.replays_only:
-            verify = check_trust(verify, self.settings, needs_proxy=proxy is None and transport is None)
+            verify = check_trust(as_verify(verify), self.settings, needs_proxy=proxy is None and transport is None)
         is_async = self._client_class is httpx.AsyncClient
-        network = Network(is_async=is_async, verify=verify, proxy=proxy) if transport is None else None
-        self._below = network or as_httpx_transport(transport, is_async=is_async)
+        below = Network(is_async=is_async, verify=verify, proxy=proxy) if transport is None else transport
+        self._below = as_httpx_transport(below, is_async=is_async)
         pace = pace_of(self.credentials.fingerprint(), clock) if self.credentials else Pace()
         self._rate = None if self.per_second is None else pace.add(self.per_second)
         self._sender = Sender(
@@ -266,7 +257,13 @@ class BaseSession(Generic[ClientType]):
             return getattr(type(self), name).__get__(self)
         if name.startswith("_") or "environment" not in self.__dict__:
             raise AttributeError(name)
-        raise unknown_name(excerpt(name), self.environment)
+        interface, path = self.environment.rules.accounts
+        raise UnknownName(
+            f"A session has no attribute {excerpt(name)!r}.",
+            "Resources are read with the client of an interface, such as "
+            f'session.{interface}.get("/{path.split("/")[1]}/{excerpt(name)}").',
+            about=name,
+        )
 
     def __dir__(self) -> list[str]:
         """Leave out the interfaces that this environment does not have, so that completion offers what works."""
@@ -295,12 +292,11 @@ class BaseSession(Generic[ClientType]):
         self.is_closed = True
         if self._rate is not None:
             self._sender.pace.drop(self._rate)
-        if self.cassette is None or not self._owns_cassette:
-            return
-        if well:
-            self.cassette.close()
-        else:
-            self.cassette.abandon()
+        if self.cassette is not None and self._owns_cassette:
+            if well:
+                self.cassette.close()
+            else:
+                self.cassette.abandon()
 
 
 class Session(BaseSession[httpx.Client]):
@@ -339,19 +335,17 @@ class Session(BaseSession[httpx.Client]):
 
     def close(self) -> None:
         """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
-        Session.__exit__(self, None, None, None)  # not that of a subclass, which may call this
+        Session.__exit__(self, None)  # not that of a subclass, which may call this
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        stack = ExitStack()  # calls all of them, the last first, and raises what fails then, with `error` as context
-        stack.callback(self._finish, well=kind is None)
-        for transport in (self._below, *self._clients.values()):
-            stack.callback(transport.close)
-        stack.__exit__(kind, error, traceback)
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            for transport in (*self._clients.values(), self._below):
+                transport.close()
+        finally:
+            self._finish(well=kind is None)
 
 
 class AsyncSession(BaseSession[httpx.AsyncClient]):
@@ -369,16 +363,14 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
 
     async def close(self) -> None:
         """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
-        await AsyncSession.__aexit__(self, None, None, None)
+        await AsyncSession.__aexit__(self, None)
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        stack = AsyncExitStack()
-        stack.callback(self._finish, well=kind is None)
-        for transport in (self._below, *self._clients.values()):
-            stack.push_async_callback(transport.aclose)
-        await stack.__aexit__(kind, error, traceback)
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            for transport in (*self._clients.values(), self._below):
+                await transport.aclose()
+        finally:
+            self._finish(well=kind is None)

@@ -100,8 +100,7 @@ class TokenExchange:
             TokenError: if the endpoint refused, or if its reply is not a token response.
         """
         known, clock, request = self._sender.known, self._sender.clock, token_request.request
-        for kind, secret in token_request.secrets:
-            known.add(kind, secret)
+        known.add_all(token_request.secrets)
         tries = token_request.tries
         call = Call(clock.now(), Interface.AUTH, "POST", TOKEN_PATH, tries=tries, since=clock.monotonic())
         failure: Unreachable | None = None
@@ -127,15 +126,13 @@ class TokenExchange:
         except TokenError as error:
             body = b""  # some tracebacks show local variables
             raise error.with_traceback(None) from None
-        number = self.number(token)
+        self.number(token)  # also makes its text known
         call.status = response.status_code
         self._sender.ledger.add(call)
-        self._record(token_request, response, body, call, token, number)
+        self._record(token_request, response, body, call, token)
         return token
 
-    def _record(
-        self, sent: TokenRequest, response: httpx.Response, body: bytes, call: Call, token: Token, number: int
-    ) -> None:
+    def _record(self, sent: TokenRequest, response: httpx.Response, body: bytes, call: Call, token: Token) -> None:
         cassette = self._sender.cassette_in_use()
         if cassette is None or not cassette.records:
             return
@@ -146,7 +143,7 @@ class TokenExchange:
                 as_recorded_response(response, body, headers=_headers_for(body, response.headers)),
                 recorded_at=call.sent_at,
                 elapsed=call.elapsed,
-                token_obtained=authorization(self._credentials, token, number),
+                token_obtained=authorization(self._credentials, token, self.number(token)),
                 tries=call.tries,
             )
         )

@@ -27,7 +27,6 @@ from toolkit.transport.certificates import Verify, as_verify, make_context, refu
 from toolkit.transport.errors import Advice, ProxyNote, origin
 from toolkit.transport.flow import Flow, Wait
 
-PROXY_VARIABLES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")  # or in small letters
 MOST_AT_ONCE: Final = 100  # calls of one session; httpx has the same limit for connections
 ProxyTypes = str | httpx.URL | httpx.Proxy
 # No limit on connections: it would only matter for one that httpx lost track of, and then it would block for ever.

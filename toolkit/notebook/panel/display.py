@@ -100,7 +100,7 @@ def facts_of(connection: Connection, name: str = "panel.session") -> Facts:
     cassette, token, words, percent = session.cassette, session.token, "", None
     if token is None:
         calls = session.calls(last=SHOWN)
-        words = no_token_text(session, calls=len(calls), had_token=bool(calls["token"].notna().any()))
+        words = no_token_text(session, had_token=bool(calls["token"].notna().any()))
     elif session.replays_only:
         now = session.now()
         words = f"{remaining_text(token, session.token_number, now)} at the end of the last call"
