@@ -22,9 +22,8 @@ _MOST_SESSIONS: Final = 16  # loans that a worker process remembers
 _OPENING: Final = threading.Lock()
 _SESSIONS: Final[dict[str, Session | AsyncSession]] = {}
 _LENT_HERE: Final[dict[str, Session | AsyncSession]] = {}
-_NAMES: Final = frozenset(
-    name for part in Session.__mro__ for name in (*vars(part), *vars(part).get("__annotations__", ()))
-)
+_ATTRIBUTES: Final = "environment credentials settings cassette is_practice retry per_second replays_only"
+_NAMES: Final = frozenset((*dir(Session), *_ATTRIBUTES.split()))
 
 
 class Terms(NamedTuple):
