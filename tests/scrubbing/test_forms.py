@@ -118,6 +118,7 @@ WRITTEN = [(outer, "as it is") for outer in LAYERS] + [(outer, inner) for outer 
 @example("aaaaabc'!")
 def test_text_layers(secret):
     """A secret is found and replaced in every notation of text, and in each notation within another."""
+    assume(sum(map(str.isalnum, secret)) >= 7)  # fewer are looked for literally
     forms = Forms(secret)  # compiled once for all layers
     for outer, inner in WRITTEN:
         written = LAYERS[outer](LAYERS[inner](secret)).encode()

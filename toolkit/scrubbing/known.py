@@ -27,7 +27,11 @@ _MOST_NAMED: Final = 48  # values that messages named; the latest are looked for
 # What follows a key of JSON, and what follows a segment of a path.
 _KEY_END: Final = rb"\\{0,8}+[\"']\s{0,8}+:"
 _SEGMENT_END: Final = rb"[/?#\"'\s<>\\]|\Z"
-
+_QUOTE: Final = rb"(?s)\\.|\""
+# A number of JSON around digits.
+_NUMBER_BEGINS: Final = rb"[:\[,]\s{0,20}([-+.0-9eE]{0,40})\Z"
+_NUMBER_ENDS: Final = rb"([-+.0-9eE]{0,40})\s{0,20}[,}\]]"
+_LONGEST_NUMBER: Final = 64  # bytes
 
 _BACKSLASH: Final = ord("\\")
 # By the number of null bytes beside a character, and whether they follow it.
@@ -139,9 +143,7 @@ class KnownSecrets:
             if not hits:
                 break
             spans = _spans_of(data, hits)
-            data = _spliced(
-                data, ((span, self._written(span.secret, in_url=in_url, codec=span.codec)) for span in spans)
-            )
+            data = _spliced(data, ((span, self._written(span, in_url=in_url)) for span in spans))
         return data
 
     def scrub_text(self, text: str) -> str:
@@ -203,9 +205,11 @@ class KnownSecrets:
                 if not _is_other_use(view.data, hit):
                     yield view, hit
 
-    def _written(self, secret: Secret, *, in_url: bool, codec: str) -> bytes:
-        placeholder = self.placeholder_of(secret) or "<SECRET>"
-        return (quote(placeholder, safe=":@") if in_url else placeholder).encode(codec)
+    def _written(self, span: _Span, *, in_url: bool) -> bytes:
+        placeholder = self.placeholder_of(span.secret) or "<SECRET>"
+        if span.is_number:
+            placeholder = f'"{placeholder}"'
+        return (quote(placeholder, safe=":@") if in_url else placeholder).encode(span.codec)
 
     def __len__(self) -> int:
         """Return the number of values that have a placeholder or stand-in so far."""
@@ -222,12 +226,14 @@ class _Span(NamedTuple):
         start, end: the part.
         secret: what it holds.
         codec: encoding of the placeholder.
+        is_number: True if it is a number of JSON, in whose place a text is written.
     """
 
     start: int
     end: int
     secret: Secret
     codec: str = "utf-8"
+    is_number: bool = False
 
 
 def _spans_of(data: bytes, hits: Iterable[Hit]) -> list[_Span]:
@@ -246,7 +252,24 @@ def _spans_of(data: bytes, hits: Iterable[Hit]) -> list[_Span]:
         else:
             spans.append(_Span(hit.start, hit.end, hit.secret))
             longest = hit.length
-    return [_fitted(data, span) for span in spans]
+    spans = [_fitted(data, span) for span in spans]
+    is_json = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
+    return list(_with_numbers(data, spans)) if is_json else spans
+
+
+def _with_numbers(data: bytes, spans: Iterable[_Span]) -> Iterator[_Span]:
+    """Yield the spans; one within a number of JSON includes all of the number."""
+    in_text, done = False, 0
+    for span in spans:
+        if data[span.start : span.end].isdigit():
+            quotes = compiled(_QUOTE).findall(data, done, span.start)
+            in_text, done = in_text ^ (quotes.count(b'"') % 2 == 1), span.start
+            before = compiled(_NUMBER_BEGINS).search(data, max(0, done - _LONGEST_NUMBER), done)
+            after = compiled(_NUMBER_ENDS).match(data, span.end)
+            if before and after and not in_text:
+                yield _Span(before.start(1), after.end(1), span.secret, is_number=True)
+                continue
+        yield span
 
 
 def _spliced(data: bytes, replacements: Iterable[tuple[_Span, bytes]]) -> bytes:

@@ -34,19 +34,7 @@ LOGGERS: Final = (
     "py.warnings",  # warnings, once logging.captureWarnings is on
     "toolkit",
 )
-_FAMILIES: Final = (
-    "httpx",
-    "httpx2",
-    "httpcore",
-    "httpcore2",
-    "hpack",
-    "h2",
-    "h11",
-    "hyperframe",
-    "socksio",
-    "distributed",
-    "toolkit",
-)
+_FAMILIES: Final = {name.partition(".")[0] for name in LOGGERS} - {"anyio", "asyncio", "py"}
 
 
 class SecretFilter(logging.Filter):

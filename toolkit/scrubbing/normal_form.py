@@ -90,7 +90,6 @@ def has_controls(data: bytes) -> bool:
 
 
 _IN_NORMAL_FORM: Final = bytes(1 - flag for flag in flags_of(_DROPPED))
-_IN_EXACT_FORM: Final = bytes(1 - flag for flag in flags_of(LOOSE))
 
 
 def normal_positions(data: bytes) -> Sequence[int]:
@@ -100,11 +99,6 @@ def normal_positions(data: bytes) -> Sequence[int]:
     import numpy as np
 
     return cast("Sequence[int]", np.flatnonzero(np.frombuffer(translated(data, _IN_NORMAL_FORM), bool)))
-
-
-def exact_positions(data: bytes) -> list[int]:
-    """Return where in `data` each byte of its exact form stands."""
-    return list(compress(range(len(data)), translated(data, _IN_EXACT_FORM)))
 
 
 def margins(data: bytes) -> tuple[bytes, bytes]:

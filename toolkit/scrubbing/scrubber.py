@@ -8,7 +8,7 @@ symbolic. A scrubber may be shared between threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from toolkit.core.document import DEFAULT_HEADER_PREFIX
@@ -142,10 +142,11 @@ class Scrubber:
         request_body = decompress_body(request.headers, request.body)
         response_body = decompress_body(response.headers, response.body)
         rules = self._rules.without_pseudonyms(replaced) if self._rules and replaced else self._rules
-        self._learn(request, request_body, rules, records=True)
-        self._learn(response, response_body, rules, records=True)
-        asked = self._found(request, request_body, rules, records=True)
-        answered = self._found(response, response_body, rules, records=True, request=request)
+        # The answer first: a value that a rule finds in it may be a part of the request's URL.
+        response_by_rules = _by_rules(rules, response, response_body, records=True)
+        request_by_rules = _by_rules(rules, request, request_body, records=True)
+        asked = self._found(*request_by_rules)
+        answered = self._found(*response_by_rules, request=request)
         return ScrubbedExchange(
             self._request(request, request_body, asked), self._response(response, response_body, answered)
         )
@@ -156,8 +157,7 @@ class Scrubber:
             body = decompress_body(request.headers, request.body)
         except SecretLeak:  # recording it will say so
             return self.lookup_request(request._replace(body=b""))._replace(body=request.body)
-        self._learn(request, body, self._rules, records=False)
-        return self._request(request, body, self._found(request, body, self._rules, records=False))
+        return self._request(request, body, self._found(*_by_rules(self._rules, request, body, records=False)))
 
     def uri(self, uri: str) -> str:
         """Return a URI with a symbolic address and without secrets or userinfo."""
@@ -169,32 +169,12 @@ class Scrubber:
     def _placeholder(self, kind: str, value: str) -> str:
         return self.known.placeholder(kind, Secret(value))
 
-    @staticmethod
-    def _learn(
-        message: RecordedRequest | RecordedResponse, body: bytes, rules: AppliedRules | None, *, records: bool
-    ) -> None:
-        if rules is not None:
-            uri = message.uri if isinstance(message, RecordedRequest) else ""
-            rules.learn(uri, message.headers, body, is_request=bool(uri), records=records)
-
     def _found(
-        self,
-        message: RecordedRequest | RecordedResponse,
-        body: bytes,
-        rules: AppliedRules | None,
-        *,
-        records: bool,
-        request: RecordedRequest | None = None,
+        self, message: RecordedRequest | RecordedResponse, body: bytes, *, request: RecordedRequest | None = None
     ) -> Found:
-        """Return a message without what its user's rules name and what it names itself, which is noted."""
-        if rules is not None:
-            is_request = isinstance(message, RecordedRequest)
-            uri = message.uri if isinstance(message, RecordedRequest) else ""
-            uri, headers, body = rules.apply(uri, message.headers, body, is_request=is_request, records=records)
-            message = message._replace(headers=headers)
-            message = message._replace(uri=uri) if isinstance(message, RecordedRequest) else message
+        """Return a message without what it names as a credential, which is noted."""
         last, found = self._last_found  # read at once, because another thread may replace it
-        if found is None or message != last or rules is not None:
+        if found is None or message != last or self.has_rules:
             found = find(
                 message,
                 body,
@@ -243,13 +223,10 @@ class Scrubber:
         """
         headers, body = found.headers, found.body
         changed = (change if len(body) <= _LARGE else self._scrub)(body, False)
-        if changed != body:
-            from toolkit.scrubbing.rules.applying import keep_json
-
-            body = keep_json(body, changed)
-        if body == plain_body:
+        if changed == plain_body:
             body = message.body
         else:
+            body = changed
             kept = [(name, value) for name, value in headers if name.lower() not in _LENGTH_HEADERS]
             headers = (*kept, ("Content-Length", str(len(body))))
         return tuple([self._header(name, value, host, change) for name, value in headers]), body
@@ -278,6 +255,19 @@ class Scrubber:
 
     def _symbolize(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - as _Change takes it
         return self._addresses.replace_in(data)
+
+
+def _by_rules(
+    rules: AppliedRules | None, message: RecordedRequest | RecordedResponse, body: bytes, *, records: bool
+) -> tuple[Any, bytes]:
+    """Return a message and its body without what the user's rules find."""
+    if rules is None:
+        return message, body
+    if isinstance(message, RecordedResponse):
+        _, headers, body = rules.apply("", message.headers, body, is_request=False, records=records)
+        return message._replace(headers=headers), body
+    uri, headers, body = rules.apply(message.uri, message.headers, body, is_request=True, records=records)
+    return message._replace(uri=uri, headers=headers), body
 
 
 def _unchanged(data: bytes, in_url: bool) -> bytes:  # noqa: ARG001 - as _Change takes it

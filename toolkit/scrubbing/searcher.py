@@ -5,19 +5,16 @@ The time depends on the text, not on the number or the length of the secrets.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.scrubbing.needles import Needle, needles_of
 from toolkit.scrubbing.normal_form import (
-    LOOSE,
     WIDTH,
     WindowIndex,
     cased_form,
     exact_form,
-    exact_positions,
     window_at,
 )
 from toolkit.scrubbing.views import View
@@ -27,14 +24,6 @@ _EXTENT: Final = 2 * WIDTH - 1  # bytes of the windows of one needle
 _IN_BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _LINE_ENDS: Final = frozenset(b"\r\n\0")
 _SPACE, _PLUS, _BACKSLASH, _APOSTROPHE = b" +\\'"
-# Before a short secret: a name and a sign, an element of XML, or the headers of a part of a multipart body.
-_NAME: Final = rb"([A-Za-z][A-Za-z0-9_.-]{0,60}+)"
-_QUOTE: Final = rb"(?:\\{0,15}[\"'])?"
-_BEFORE_VALUE: Final = (
-    rb"(?<![A-Za-z0-9_.-])" + _NAME + _QUOTE + rb"\s{0,20}[:=]\s{0,20}" + _QUOTE,
-    rb"<" + _NAME + rb"(?:\s[^<>]{0,200})?>\s{0,20}",
-    rb"\bname=\\{0,15}\"?" + _NAME + rb"[^\n]{0,200}\r?\n(?:[^\r\n]{1,200}\r?\n){0,8}\r?\n",
-)
 
 
 class Hit(NamedTuple):
@@ -69,7 +58,6 @@ class Searcher:
         self._in_codes = in_codes
         self._index: WindowIndex[tuple[tuple[Needle, int], ...]] = WindowIndex()  # with positions of the window
         self._without_windows: list[Needle] = []  # too few letters and digits
-        self._short: list[tuple[Secret, bytes, tuple[re.Pattern[bytes], ...]]] = []
 
     def __bool__(self) -> bool:
         return bool(self.secrets)
@@ -77,18 +65,13 @@ class Searcher:
     @property
     def needs_exact_views(self) -> bool:
         """True if there is a secret for which views must be exact."""
-        return bool(self._without_windows or self._short)
+        return bool(self._without_windows)
 
     def add(self, secret: Secret) -> None:
-        """Add a secret to look for; one of a few characters counts only as the value of a credential's field."""
-        if secret in self.secrets:
+        """Add a secret to look for, unless it is so short that other texts have it in them."""
+        if secret in self.secrets or len(secret.reveal()) < SHORTEST_SECRET:
             return
         self.secrets[secret] = None
-        if len(secret.reveal()) < SHORTEST_SECRET:
-            text = secret.reveal().encode("utf-8", "surrogatepass")
-            value = rb"(" + re.escape(text) + rb")(?![A-Za-z0-9])"
-            self._short.append((secret, text, tuple(re.compile(before + value) for before in _BEFORE_VALUE)))
-            return
         for needle in needles_of(secret, in_codes=self._in_codes):
             if len(needle.normal) < _EXTENT:
                 self._without_windows.append(needle)
@@ -113,34 +96,15 @@ class Searcher:
                     done[id(needle)] = end
                     yield Hit(needle.secret, needle.length, *span, needle.form)
         yield from self._exact_hits(view.data)
-        yield from self._short_hits(view.data)
 
     def _exact_hits(self, data: bytes) -> Iterator[Hit]:
         """Yield secrets with too few letters and digits for a window; each is searched for by itself."""
-        exact = exact_form(data) if self._without_windows else b""
-        positions: list[int] = []
         for needle in self._without_windows:
-            wanted = exact_form(needle.literal)
-            is_loose = len(wanted) >= _EXTENT  # the quotes and spaces between may be written in other ways
-            text, wanted = (exact, wanted) if is_loose else (data, needle.literal)
-            start = text.find(wanted)
+            start = data.find(needle.literal)
             while start >= 0:
-                end = start + len(wanted)
-                positions = positions or exact_positions(data)
-                span = start, end
-                if is_loose:
-                    span = _with_loose_ends(data, positions[start], positions[end - 1] + 1, needle.literal)
-                yield Hit(needle.secret, needle.length, *span, needle.form)
-                start = text.find(wanted, end)
-
-    def _short_hits(self, data: bytes) -> Iterator[Hit]:
-        for secret, text, patterns in self._short:
-            if text in data:
-                from toolkit.scrubbing.vocabulary import Place, credential_kind
-
-                for match in (match for pattern in patterns for match in pattern.finditer(data)):
-                    if credential_kind(match[1].decode("ascii"), Place.JSON) is not None:
-                        yield Hit(secret, len(text), *match.span(2), "where a credential stands")
+                end = start + len(needle.literal)
+                yield Hit(needle.secret, needle.length, start, end, needle.form)
+                start = data.find(needle.literal, end)
 
 
 def _window_place(normal: bytes) -> int:
@@ -171,14 +135,6 @@ def _span(data: bytes, start: int, end: int, needle: Needle) -> tuple[int, int] 
         for _ in range(2):
             end += data[end : end + 1] == b"="
     return start, end
-
-
-def _with_loose_ends(data: bytes, start: int, end: int, literal: bytes) -> tuple[int, int]:
-    """Return a span with the quotes and the like that the literal has at its ends."""
-    before = literal[: len(literal) - len(literal.lstrip(LOOSE))]
-    first = _beyond(data, start, before[::-1], -1)
-    last = _beyond(data, end, literal[len(literal.rstrip(LOOSE)) :], 1)
-    return start if first is None else first, end if last is None else last
 
 
 def _beyond(data: bytes, at: int, characters: bytes, step: int) -> int | None:

@@ -1,9 +1,8 @@
 """A user's rules applied to messages, in any format; everything else stays byte for byte.
 
-First `learn` adds the values that the rules find to the known secrets, so that they are replaced wherever they occur.
-Then `apply` replaces the values where the rules find them, short ones included. JSON is read token by token rather than
-loaded and dumped: numbers, escapes, white space, repeated names and the order of keys stay as they were, and so do
-event streams, lines of JSON and text with JSON in it.
+Values are replaced where the rules find them; long ones join the secrets that the recording knows, so that they are
+replaced wherever they occur. JSON is read token by token rather than loaded and dumped: numbers, escapes, white space,
+repeated names and the order of keys stay as they were, and so do event streams, lines of JSON and text with JSON in it.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ _INNER: Final = 6
 # A text that is not closed reaches to the end.
 _TOKEN: Final = re.compile(r'([{}\[\],:])|("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|([^\s{}\[\],:"]++)', re.DOTALL)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_BARE: Final = re.compile(rb"[:\[,]\s*[-+.0-9eE]*<[A-Z]")
 _BOOLEANS: Final = frozenset({"true", "false"})
 _ELEMENT: Final = r"(<([\w.:\-]{1,80}+)(?:\s[^<>]{0,400}+)?>(?:<!\[CDATA\[)?)([^<\]]{1,16384}+)"
 _ATTRIBUTE: Final = r"((?<![\w\-.:])([\w\-.:]{1,80}+)\s{0,20}+=\s{0,20}+[\"'])([^\"'<>]{1,16384}+)"
@@ -167,27 +165,6 @@ def _name(written: str) -> str:
         return written
 
 
-def keep_json(before: bytes, after: bytes) -> bytes:
-    """Return `after` with quotes around placeholders that replaced JSON numbers, so that JSON stays JSON.
-
-    Args:
-        before: a body of any kind.
-        after: the body with placeholders, which are capital letters in angle brackets.
-    """
-    if after == before or not _BARE.search(after) or not _is_json(before) or _is_json(after):
-        return after
-    quoted = _TOKEN.sub(lambda match: f'"{match[3]}"' if "<" in (match[3] or "") else match[0], after.decode("utf-8"))
-    return quoted.encode("utf-8") if _is_json(quoted.encode("utf-8")) else after
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        json.loads(data)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 _SHORTEST_PART: Final = 3  # characters of a part of a URL that is compared with short values
 
 
@@ -219,34 +196,6 @@ class AppliedRules:
             self._without[key] = rules
         return rules
 
-    def learn(self, uri: str, headers: HeaderList, body: bytes, *, is_request: bool, records: bool = True) -> None:
-        """Learn the values that the rules find in a message."""
-        secrets: list[tuple[str, Secret]] = []
-        stand_ins: list[tuple[Secret, str]] = []
-
-        def note(treatment: str, text: str, is_number: bool) -> str:
-            if self._is_placeholder(text):
-                return text
-            if treatment != STAND_IN:
-                secrets.append((treatment, Secret(text)))
-                return text
-            stand_in = self._stand_in(text, is_number=is_number, is_request=is_request, records=records)
-            if stand_in != text:
-                stand_ins.append((Secret(text), stand_in))
-            return text
-
-        if self._compiled.has_places:
-            self._rewritten(Rewriter(self._compiled, note), uri, headers, body)
-        if self._compiled.patterns:
-            texts = (unquote(uri), *(value for _, value in headers))
-            for data in (*(text.encode("utf-8", "surrogatepass") for text in texts), body):
-                secrets += self._matches_in(data)
-        self._known.add_stand_ins(
-            [(secret, self._known.placeholder(*pair)) for pair in secrets if _is_long(secret := pair[1])]
-        )
-        self._known.add_stand_ins([pair for pair in stand_ins if _is_long(pair[0])])
-        self._short.update((value.reveal(), stand_in) for value, stand_in in stand_ins if not _is_long(value))
-
     def stand_ins_in(self, uri: str, headers: HeaderList, body: bytes) -> set[str]:
         """Return the values in a recorded message where the rules name pseudonyms."""
         values: set[str] = set()
@@ -264,26 +213,25 @@ class AppliedRules:
         """Check whether a rule names a field or header."""
         return self._compiled.of_name(name) is not None
 
-    def _matches_in(self, data: bytes) -> Iterator[tuple[str, Secret]]:
-        for pattern, kind in self._compiled.patterns:
-            values = dict.fromkeys(data[start:end] for start, end in pattern.spans(data))
-            for text in (value.decode("utf-8", "replace") for value in values):
-                if not self._is_placeholder(text):
-                    yield kind, Secret(text)
-
     def apply(
         self, uri: str, headers: HeaderList, body: bytes, *, is_request: bool, records: bool = True
     ) -> tuple[str, HeaderList, bytes]:
-        """Return URI, headers and decompressed body of a message, after replacing the values that the rules find."""
+        """Return URI, headers and decompressed body of a message, after replacing the values that the rules find.
+
+        Long values are noted, and replaced in other messages too.
+        """
         if self._compiled.has_places:
             replace = self._replace(is_request=is_request, records=records)
             uri, headers, body = self._rewritten(Rewriter(self._compiled, replace), uri, headers, body)
         if uri and self._compiled.has_stand_ins:
             uri = self._parts_of_url_replaced(uri, records=records)
         if self._compiled.patterns:
-            uri = self._matches_replaced_in_text(uri, in_url=True)
-            headers = tuple((name, self._matches_replaced_in_text(value)) for name, value in headers)
-            body = self._matches_replaced(body)
+            self._matches_replaced(unquote(uri))  # notes what is percent-encoded in it
+            uri = self._matches_replaced(uri, in_url=True)
+            headers = tuple((name, self._matches_replaced(value)) for name, value in headers)
+            text = body.decode("utf-8", "surrogateescape")
+            changed = self._matches_replaced(text)
+            body = body if changed is text else changed.encode("utf-8", "surrogateescape")
         return uri, headers, body
 
     @staticmethod
@@ -299,11 +247,22 @@ class AppliedRules:
         def replace(treatment: str, text: str, is_number: bool) -> str:
             if self._is_placeholder(text):
                 return text
-            if treatment == STAND_IN:
-                return self._stand_in(text, is_number=is_number, is_request=is_request, records=records)
-            return self._known.placeholder(treatment, Secret(text))
+            if treatment != STAND_IN:
+                return self._placeholder(treatment, text)
+            stand_in = self._stand_in(text, is_number=is_number, is_request=is_request, records=records)
+            if stand_in != text and len(text) < SHORTEST_SECRET:
+                self._short[text] = stand_in
+            elif stand_in != text:
+                self._known.add_stand_ins([(Secret(text), stand_in)])
+            return stand_in
 
         return replace
+
+    def _placeholder(self, kind: str, text: str) -> str:
+        placeholder = self._known.placeholder(kind, Secret(text))
+        if len(text) >= SHORTEST_SECRET:
+            self._known.add_stand_ins([(Secret(text), placeholder)])
+        return placeholder
 
     def _stand_in(self, text: str, *, is_number: bool, is_request: bool, records: bool) -> str:
         if is_request:
@@ -313,22 +272,18 @@ class AppliedRules:
     def _is_placeholder(self, text: str) -> bool:
         return is_placeholder(text) or self._compiled.is_placeholder(text)
 
-    def _matches_replaced_in_text(self, text: str, *, in_url: bool = False) -> str:
-        data = self._matches_replaced(text.encode("utf-8", "surrogatepass"), in_url=in_url)
-        return data.decode("utf-8", "surrogatepass")
-
-    def _matches_replaced(self, data: bytes, *, in_url: bool = False) -> bytes:
+    def _matches_replaced(self, text: str, *, in_url: bool = False) -> str:
         for pattern, kind in self._compiled.patterns:
-            pieces: list[bytes] = []
-            position = 0
-            for start, end in pattern.spans(data):
-                value = data[start:end].decode("utf-8", "surrogateescape")
+            pieces: list[str] = []
+            done = 0
+            for start, end in pattern.spans(text):
+                value = text[start:end]
                 if not self._is_placeholder(value):
-                    placeholder = self._known.placeholder(kind, Secret(value))
-                    pieces += data[position:start], (quote(placeholder) if in_url else placeholder).encode()
-                    position = end
-            data = b"".join((*pieces, data[position:])) if pieces else data
-        return data
+                    placeholder = self._placeholder(kind, value)
+                    pieces += text[done:start], quote(placeholder) if in_url else placeholder
+                    done = end
+            text = "".join((*pieces, text[done:])) if pieces else text
+        return text
 
     def _parts_of_url_replaced(self, uri: str, *, records: bool) -> str:
         """Return a URL with stand-ins for values that are a whole segment of its path or a whole field of its query.
@@ -355,7 +310,3 @@ class AppliedRules:
         if stand_in is None and not records:
             stand_in = self.pseudonyms.of_recorded(text)
         return written if stand_in is None else quote(stand_in, safe=":@")
-
-
-def _is_long(value: Secret) -> bool:
-    return len(value.reveal()) >= SHORTEST_SECRET

@@ -1,20 +1,23 @@
-"""`Rules`: what a user wants replaced besides credentials, and the rules compiled for quick lookup."""
+"""`Rules`: what a user wants replaced besides credentials, and the rules compiled for quick lookup.
+
+Patterns are searched with a limit of time, since recordings hold text from anybody, and the `toolkit.toml` of a cloned
+project can hold patterns too. Other threads run during such a search.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
 from toolkit.core.arguments import as_instance, as_secrets
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, SecretLeak
 from toolkit.core.escaping import excerpt
 from toolkit.core.patterns import compiled
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
-from toolkit.scrubbing.rules.patterns import compile_pattern
 from toolkit.scrubbing.vocabulary import last_name
 
 KeyPath = tuple[str | int, ...]  # names and indices that lead to a value in JSON
@@ -25,6 +28,8 @@ _STEP: Final = (
 )
 _SEPARATORS: Final = re.compile(r"[-_]")
 _MOST_REMEMBERED: Final = 1_024  # names whose treatment was looked up
+_MOST_SECONDS: Final = 5.0  # of processor time for a pattern in one text
+_LONGEST: Final = 20_000  # characters of a pattern
 _NOT_IN_KIND: Final = re.compile(r"[^A-Z0-9]+")
 
 
@@ -47,12 +52,9 @@ class Rules:
             `<NAME>` in JSON, forms, queries, headers, multipart bodies and XML.
         json_paths: places of values in JSON: `$.a.b`, `$.a[0]`, `$.a[*].b`, `$..b` (at any depth), `$['a b']`. Values
             below such a place are replaced too.
-        patterns: regular expressions of RE2; a match becomes `<MATCH>`. If the pattern has a group, only the first
-            group is replaced; a named group `(?P<name>...)` becomes `<NAME>`. Flags are `(?i)`, `(?m)` and `(?s)`.
-            `\d`, `\w` and `\s` stand for characters of any script, `\b` for the end of an ASCII word, and `$` for
-            the very end of the text. There is no looking ahead or behind, no backreference and no repetition of more
-            than 1,000. Matches of more than 16,000 bytes may be missed. A call whose text takes a pattern too long is
-            not recorded.
+        patterns: regular expressions as in `re`; a match becomes `<MATCH>`. If the pattern has a group, only the first
+            group is replaced; a named group `(?P<name>...)` becomes `<NAME>`. A call whose text takes a pattern too
+            long is not recorded.
         pseudonyms: names of personal data, or paths that begin with `$`. A value becomes the same stand-in everywhere,
             with the same look, so that tables still join. This cannot be undone without the key.
         key: the key of the stand-ins, at least 16 characters. The default key is made at first use in the user's
@@ -179,6 +181,62 @@ class CompiledRules:
     def is_placeholder(self, text: str) -> bool:
         """Check whether a text is already a placeholder of these rules."""
         return self._placeholder.fullmatch(text) is not None
+
+
+class UserPattern:
+    """A compiled pattern.
+
+    Attributes:
+        name: the name of the group that is replaced, or "".
+    """
+
+    def __init__(self, text: str, compiled: Any) -> None:
+        self._text = text
+        self._compiled = compiled
+        names: dict[str, int] = compiled.groupindex
+        self.name: str = min(names, key=names.__getitem__, default="")
+        self._group: int = names[self.name] if names else min(compiled.groups, 1)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where the replaced group of each match begins and ends, if it is not empty.
+
+        Raises:
+            SecretLeak: if the search takes too long.
+        """
+        try:
+            for match in self._compiled.finditer(text, timeout=_MOST_SECONDS, concurrent=True):
+                start, end = match.span(self._group)
+                if end > start:
+                    yield start, end
+        except TimeoutError:
+            raise SecretLeak(
+                f"The pattern {excerpt(self._text)!r} takes too long on a text of this call; nothing was written.",
+                'Write a pattern that ends soon after its beginning, as in account[^"]{1,40}"(\\d+)", or make the call '
+                "without a cassette.",
+            ) from None
+
+
+@cache
+def compile_pattern(text: str) -> UserPattern:
+    """Return the compiled pattern.
+
+    Raises:
+        ConfigurationError: if it is not a regular expression, or too long.
+    """
+    import regex
+
+    reason = f"it has more than {_LONGEST:,} characters"
+    if len(text) <= _LONGEST:
+        try:
+            re.compile(text)  # the syntax of the standard library, whose errors say more
+            return UserPattern(text, regex.compile(text, regex.VERSION0))
+        except (re.error, regex.error, OverflowError, RecursionError) as error:
+            reason = excerpt(str(error))
+    raise ConfigurationError(
+        f"{excerpt(text)!r} is not a regular expression that can be used: {reason}.",
+        "Use a group for the part to replace, as in id=(\\d+).",
+        about="patterns",
+    )
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:
