@@ -40,7 +40,7 @@ RETURNED = {
     "PracticeService": ("toolkit.practice_service.service", "tk.practice"),
     "Profile": ("toolkit.auth.profiles.fields", "tk.saved_credentials"),
     "PublishedCopy": ("toolkit.sharing.publishing.publication", "tk.publish"),
-    "Stats": ("toolkit.practice_service.world", "service.stats"),
+    "Stats": ("toolkit.practice_service.faults", "service.stats"),
     "SweepResult": ("toolkit.sweeps.result", "tk.sweep"),
 }
 # Arguments for tests of the toolkit and for its own rooms.

@@ -57,12 +57,11 @@ def claim_mistakes(service, clock):
         "aud of the broker interface": {"aud": service.url("broker")},
         "aud with a slash": {"aud": url + "/"},
         "aud missing": {"aud": None},
-        "aud of two": {"aud": [url, service.url("auth")]},
         "aud of none": {"aud": []},
         "aud not text": {"aud": 1},
         "exp missing": {"exp": None},
         "exp now": {"exp": int(now)},
-        "exp far ahead": {"exp": int(now) + 601},
+        "exp far ahead": {"exp": int(now) + 3_606},
         "exp text": {"exp": str(int(now) + 60)},
         "exp true": {"exp": True},
         "exp infinite": {"exp": float("inf")},
@@ -86,10 +85,10 @@ def test_claim_mistakes(http, service, clock):
 
 
 def test_limits_of_times(http, service, clock):
-    """`exp` may be up to ten minutes ahead, and `iat` up to five seconds."""
+    """`exp` may be up to an hour ahead, as in Authlib's assertions, and `iat` up to five seconds."""
     to_whole_second(clock)
     now = int(clock.now().timestamp())
-    for changes in ({"exp": now + 600}, {"exp": now + 1}, {"iat": now + 5}, {"iat": 0}):
+    for changes in ({"exp": now + 3_600}, {"exp": now + 1}, {"iat": now + 5}, {"iat": 0}):
         assert post_claims(http, service, clock, **changes).status_code == 200, changes
 
 

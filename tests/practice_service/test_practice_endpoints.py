@@ -11,8 +11,8 @@ import pytest
 
 from toolkit.core.clock import ManualClock
 from toolkit.practice_service import payloads
-from toolkit.practice_service.asgi import PracticeApp
-from toolkit.practice_service.world import Options, World
+from toolkit.practice_service.app import PracticeApp
+from toolkit.practice_service.service import Options, World
 
 BASE = "http://127.0.0.1:50001"
 HOLDERS = {"broker": "broker-secret", "broker-2": "broker-2"}
@@ -49,8 +49,8 @@ class InMemory:
     def _headers(self, holder):
         if holder not in self._tokens:
             credentials = self.world.holders.credentials[HOLDERS[holder]]
-            owner = self.world.holders.client(credentials.environment, credentials.client_id).holder
-            self._tokens[holder] = self.world.tokens.issue(owner)["access_token"]
+            owner = self.world.holders.holder_of(credentials.name)
+            self._tokens[holder] = self.world.tokens.issue(credentials.name, owner)["access_token"]
         return {"Authorization": f"Bearer {self._tokens[holder]}"}
 
 

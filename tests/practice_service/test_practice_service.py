@@ -14,13 +14,9 @@ import pytest
 from practice_requests import ALLOWED, CLIENTS, KEY_PAIRS, PATHS, get, own_headers
 
 from toolkit.auth.credentials import ClientKey, KeyPair
-from toolkit.core.clock import ManualClock
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError
 from toolkit.practice_service import Fault, practice
-from toolkit.practice_service.asgi import PracticeApp
-from toolkit.practice_service.server import ServerThread, listen
-from toolkit.practice_service.world import World
 
 
 def test_names_and_kinds_of_credentials(service):
@@ -100,17 +96,6 @@ def test_close(http):
     assert repr(service) == "<PracticeService, closed, 25 accounts>"
 
 
-def test_server_that_cannot_start():
-    """A failure in the thread is raised by start(), and the sockets are closed."""
-    sockets = listen(2, 0)
-    sockets[1].close()
-    server = ServerThread(PracticeApp(World(ManualClock()), {}), sockets)
-    with pytest.raises(OSError):
-        server.start()
-    server.close()
-    assert sockets[0].fileno() == -1
-
-
 def test_restart(http):
     """A restarted service has the same credentials."""
     service = practice()
@@ -187,8 +172,8 @@ def test_light_import():
 def test_missing_extra(monkeypatch, missing):
     """Without the extra, the error names what to install."""
     monkeypatch.setitem(sys.modules, missing, None)
-    for module in ("asgi", "server"):
-        monkeypatch.delitem(sys.modules, f"toolkit.practice_service.{module}")
+    for module in ("app", "endpoints"):
+        monkeypatch.delitem(sys.modules, f"toolkit.practice_service.{module}", raising=False)
     with pytest.raises(ConfigurationError, match=missing) as caught:
         practice().start()
     assert "[practice]" in caught.value.next_step

@@ -6,7 +6,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.practice_service.prices import base_price, price
+from toolkit.practice_service.payloads import base_price, price
 
 SYMBOLS = st.text(st.sampled_from("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), min_size=1, max_size=6)
 FIRST, LAST = (datetime.fromisoformat(f"{year}-01-01") for year in (1960, 2100))

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.clock import ManualClock
-from toolkit.practice_service.rate_limit import RateLimit
+from toolkit.practice_service.app import RateLimit
 
 
 @given(

@@ -10,7 +10,7 @@ import pytest
 
 import toolkit as tk
 from toolkit.cassettes.format.interactions import HEADER, encode
-from toolkit.practice_service.holders import Holders
+from toolkit.practice_service.authentication import Holders
 
 ANYTHING = (
     *(None, 3, -1, 0, 1.5, float("nan"), True, 10**400),

@@ -3,27 +3,23 @@
 Everything it serves is made up. It needs starlette and uvicorn, an extra of the toolkit that is imported when a
 service starts. A request travels like this:
 
-1. `server`: uvicorn on eight loopback ports, one for each address, in its own thread.
-2. `asgi`: the ASGI application finds the address by the port, counts the request, and applies an injected fault.
-3. `token_endpoint` answers token requests: it checks the client, by its secret or its signed assertion.
-4. `authentication` finds out who makes any other call, by key pair or token. `holders` knows all callers, and issues
-   their tokens.
-5. `rate_limit` refuses a holder that calls too often.
-6. `endpoints` finds the endpoint of the path. `accounts` knows which account an identifier belongs to, and `paging`
-   which part of a list is asked for.
-7. `payloads` makes up the answer, with `prices` that move with the clock: the same in every run at the same instant.
+1. `service` is what users work with: `start()`, `close()`, `settings`, `credentials`, `stats`, `faults`. uvicorn serves
+   eight loopback ports, one for each address, in a thread.
+2. `app`: the ASGI application finds the address by the port, counts the request, and applies an injected fault.
+3. `authentication` finds out who makes a token request or any other call. It knows all holders and their credentials,
+   and issues tokens.
+4. `endpoints` finds the endpoint of the path, and the part of a list that is asked for.
+5. `payloads` makes up the answer, with prices that move with the clock: the same in every run at the same instant.
 
-`service` is what users work with: `start()`, `close()`, `settings`, `credentials`, `stats`, `faults`. `world` has its
-options, counts and state, and `faults` the failures that users inject.
+`faults` has the failures that users inject, and the counts that they read.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolkit.practice_service.faults import Fault, Faults
-from toolkit.practice_service.service import PracticeService
-from toolkit.practice_service.world import Options, Stats
+from toolkit.practice_service.faults import Fault, Faults, Stats
+from toolkit.practice_service.service import Options, PracticeService
 
 if TYPE_CHECKING:
     from toolkit.core.clock import Clock

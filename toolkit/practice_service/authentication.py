@@ -1,54 +1,200 @@
-"""Find out who is calling an interface of the practice service, by key pair or bearer token.
+"""Who calls a practice service: the account holders, their credentials and tokens, and the checks of a request.
 
-Credentials of one account or environment are not accepted by another (section 1, rule 5 of the service document).
-The market data interface takes each caller's own flow.
+Each environment has two holders: accounts for `live` and `paper`, correspondents for the broker environments (section
+1, rule 5 of the service document). Their credentials are new for every service. Errors of the token endpoint are those
+of RFC 6749 section 5.2, and assertions are checked as in RFC 7523 section 3: the document shows neither.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
-from typing import TYPE_CHECKING
+import math
+import secrets
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolkit.core.document import CredentialKind, Environment, header_names
+from toolkit.auth.assertion import ASSERTION_TYPE
+from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
+from toolkit.core.arguments import as_choice
+from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, TOKEN_TYPE, CredentialKind, Environment, header_names
 from toolkit.core.secret import Secret
-from toolkit.practice_service.holders import Caller
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from starlette.datastructures import Headers
 
-    from toolkit.practice_service.holders import Holders, Tokens
+    from toolkit.core.clock import Clock
+
+_KEY_ID_PREFIXES: Final = MappingProxyType({Environment.LIVE: "AK", Environment.PAPER: "PK"})
+_METHOD_FIELDS: Final = ("client_secret", "client_assertion")
+_LONGEST_LIFETIME: Final = 3_600  # seconds of an assertion; Authlib's are as long
+_LEEWAY: Final = 5  # seconds by which the caller's clock may be ahead
+_LONGEST_JTI: Final = 256  # characters
+# PyJWT would compare times with the system's clock, so they are checked here with the clock of the service.
+_CHECKED: Final[Any] = {
+    "require": ["exp", "iss", "sub", "aud", "jti"],
+    **dict.fromkeys(("verify_exp", "verify_nbf", "verify_iat"), False),
+}
 
 
 class RequestRefusedError(Exception):
-    """A request that is answered with an error status.
-
-    Its texts must not quote anything that the caller sent.
+    """A request that is answered with an error status. Its texts must not quote anything that the caller sent.
 
     Attributes:
         status: HTTP status code of the response.
         error: error code; at the token endpoint one of those in RFC 6749 section 5.2.
-        message: what is wrong, for people; without quotes and backslashes, which RFC 6749 section 5.2 does not
-            allow in an `error_description`.
+        message: what is wrong, for people; without quotes and backslashes (RFC 6749 section 5.2).
         headers: names and values of further response headers.
     """
 
-    def __init__(self, status: int, error: str, message: str, headers: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(self, status: int, error: str, message: str, *headers: tuple[str, str]) -> None:
         super().__init__(status, error, message)
-        self.status = status
-        self.error = error
-        self.message = message
-        self.headers = tuple(headers)
+        self.status, self.error, self.message, self.headers = status, error, message, headers
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """An account, or a correspondent with several accounts; the name determines its made-up payloads."""
+
+    name: str
+    environment: Environment
+
+    def may_call(self, address_name: str) -> bool:
+        """Return True if section 1 of the service document allows this address."""
+        return address_name in self.environment.rules.addresses.values()
+
+
+class Caller(NamedTuple):
+    """The caller who made a request.
+
+    Attributes:
+        name: the name of the credentials.
+        sent: what they sent: "headers", "basic", "secret", "assertion" or "token".
+        holder: the account or correspondent that they belong to.
+    """
+
+    name: str
+    sent: str
+    holder: Holder
+
+
+class _ByName(dict[str, Credentials]):
+    """Credentials by name; the error for an unknown name lists the names."""
+
+    def __getitem__(self, name: str) -> Credentials:
+        return super().__getitem__(as_choice(name, self, about="name"))
+
+
+class Holders:
+    """All account holders, with the credentials of each."""
+
+    def __init__(self) -> None:
+        self._holders: dict[str, Holder] = {}  # by the name of the credentials
+        self._public_keys: dict[str, Any] = {}
+        self.credentials: Mapping[str, Credentials] = MappingProxyType(
+            _ByName({credentials.name: credentials for credentials in self._registered()})
+        )
+
+    def holder_of(self, name: str) -> Holder:
+        """Return the holder of the credentials of this name."""
+        return self._holders[name]
+
+    def public_key(self, name: str) -> Any:
+        """Return the public key of the client key of this name."""
+        return self._public_keys[name]
+
+    def with_key_pair(self, key_id: str, secret_key: str, sent: str) -> Caller | None:
+        """Return the owner of a key pair, or None."""
+        for name, pair in self.credentials.items():
+            if isinstance(pair, KeyPair) and (key_id, secret_key) == (pair.key_id.reveal(), pair.secret_key.reveal()):
+                return Caller(name, sent, self._holders[name])
+        return None
+
+    def client(self, environment: Environment, client_id: str) -> ClientSecret | ClientKey | None:
+        """Return the client with this ID in this environment, or None."""
+        for client in self.credentials.values():
+            if isinstance(client, ClientSecret | ClientKey) and client.client_id == client_id:
+                return client if client.environment is environment else None
+        return None
+
+    def _registered(self) -> Iterator[Credentials]:
+        """Yield new credentials. Client IDs are the same in every run, so that notebooks can show them."""
+        for environment, holder_name in (
+            (environment, f"{prefix}{number}")
+            for environment, prefix in zip(Environment, ("live", "paper", "broker", "sandbox"), strict=True)
+            for number in ("", "-2")
+        ):
+            holder = Holder(holder_name, environment)
+            for credentials in self._new(environment, holder_name):
+                credentials.note_practice()
+                self._holders[credentials.name] = holder
+                yield credentials
+
+    def _new(self, environment: Environment, holder: str) -> list[Credentials]:
+        """Return the credentials of a holder: the first correspondent has a secret and a key (section 5.1)."""
+        if environment in _KEY_ID_PREFIXES:
+            key_id = f"{_KEY_ID_PREFIXES[environment]}{secrets.token_hex(9).upper()}"
+            return [KeyPair(key_id, secrets.token_hex(20), environment=environment, name=holder)]
+        name = holder if holder.endswith("-2") else f"{holder}-secret"
+        secret = ClientSecret(f"practice-{name}", secrets.token_hex(20), environment=environment, name=name)
+        if name == holder:
+            return [secret]
+        name, key = f"{holder}-key", _new_private_key(environment)
+        self._public_keys[name] = key.public_key()
+        return [secret, ClientKey(f"practice-{name}", key, environment=environment, name=name, key_id=f"{name}-1")]
+
+
+class Tokens:
+    """The tokens that were issued, for as long as they are valid.
+
+    Args:
+        validity: seconds for which a token is accepted; at least 2.
+        clock: the time of the service.
+    """
+
+    def __init__(self, validity: float, clock: Clock) -> None:
+        self._validity = validity
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._issued: dict[Secret, tuple[Caller, datetime]] = {}  # with their expiry
+
+    def __repr__(self) -> str:
+        return f"<Tokens: {len(self._issued)}>"
+
+    def issue(self, name: str, holder: Holder) -> dict[str, Any]:
+        """Issue a token to the credentials of this name, and return the token response of section 2.
+
+        `expires_in` is a whole number of seconds and, as in the document, slightly under the validity.
+        """
+        token, now = secrets.token_urlsafe(32), self._clock.now()
+        with self._lock:
+            self._issued = {text: issued for text, issued in self._issued.items() if issued[1] > now}
+            self._issued[Secret(token)] = Caller(name, "token", holder), now + timedelta(seconds=self._validity)
+        return {"access_token": token, "expires_in": math.ceil(self._validity) - 1, "token_type": TOKEN_TYPE}
+
+    def caller_with(self, token: str) -> Caller | None:
+        """Return who calls with a token, or None if it was never issued, was revoked or has expired."""
+        with self._lock:
+            caller, expires_at = self._issued.get(Secret(token), (None, None))
+        return caller if expires_at is not None and self._clock.now() < expires_at else None
+
+    def revoke_all(self) -> None:
+        """Revoke all tokens."""
+        with self._lock:
+            self._issued.clear()
 
 
 class Authenticator:
-    """Recognises callers by their key pair (section 5.2) or their token (section 5.1)."""
+    """Recognises callers by their key pair (section 5.2) or token (section 5.1), and clients by their token request."""
 
-    def __init__(self, holders: Holders, tokens: Tokens) -> None:
+    def __init__(self, holders: Holders, tokens: Tokens, clock: Clock) -> None:
         self._holders = holders
         self._tokens = tokens
+        self._clock = clock
+        self._used: dict[tuple[str, str], float] = {}  # client ID and jti of assertions, until these expire
 
     def caller(self, headers: Headers, address_name: str) -> Caller:
         """Return who calls this address.
@@ -59,58 +205,152 @@ class Authenticator:
         """
         authorization = headers.getlist("authorization")
         key_ids, secret_keys = (headers.getlist(name) for name in header_names())
-        if not authorization and not key_ids and not secret_keys:
+        if not (authorization or key_ids or secret_keys):
             raise _unauthorized(address_name, "This call does not carry credentials.")
         if authorization and (key_ids or secret_keys):
             raise _unauthorized(address_name, "This call carries credentials in two ways; send them in only one way.")
-        if authorization:
-            caller, bearer = self._by_authorization(authorization, address_name)
+        scheme, _, credentials = authorization[0].partition(" ") if len(authorization) == 1 else ("", "", "")
+        scheme, credentials = scheme.lower(), credentials.strip(" ")
+        if scheme == "bearer" and credentials:
+            caller = self._tokens.caller_with(credentials)
+        elif scheme == "basic":
+            caller = self._by_basic(credentials)
         elif len(key_ids) == len(secret_keys) == 1:
-            caller, bearer = self._with_key_pair(key_ids[0], secret_keys[0], "headers"), False
+            caller = self._holders.with_key_pair(key_ids[0], secret_keys[0], "headers")
         else:
-            raise _unauthorized(address_name, "A key pair is one key ID header and one secret key header.")
+            raise _unauthorized(address_name, "This is neither one key pair, nor one Authorization header.")
         if caller is None or not caller.holder.may_call(address_name):
-            raise _unauthorized(address_name, f"These credentials are not accepted at {address_name}.", bearer=bearer)
+            message = f"These credentials are not accepted at {address_name}."
+            raise _unauthorized(address_name, message, is_bearer=scheme == "bearer")
         return caller
-
-    def _by_authorization(self, values: list[str], address_name: str) -> tuple[Caller | None, bool]:
-        """Return the caller or None, and True if there was a bearer token."""
-        scheme, _, credentials = values[0].partition(" ")
-        credentials = credentials.strip(" ")
-        if len(values) == 1 and scheme.lower() == "bearer" and credentials:
-            return self._tokens.caller_with(Secret(credentials)), True
-        if len(values) == 1 and scheme.lower() == "basic":
-            return self._by_basic(credentials), False
-        raise _unauthorized(address_name, "This kind of Authorization header is not understood here.")
 
     def _by_basic(self, credentials: str) -> Caller | None:
         """Return the caller: the key ID is the user name, the secret key the password (RFC 7617 section 2)."""
         try:
             text = base64.b64decode(credentials, validate=True).decode("utf-8")
-        except (binascii.Error, ValueError):
+        except ValueError:
             return None
-        key_id, colon, secret_key = text.partition(":")
-        return self._with_key_pair(key_id, secret_key, "basic") if colon else None
+        key_id, _, secret_key = text.partition(":")
+        return self._holders.with_key_pair(key_id, secret_key, "basic")
 
-    def _with_key_pair(self, key_id: str, secret_key: str, sent: str) -> Caller | None:
-        holder = self._holders.with_key_pair(Secret(key_id), Secret(secret_key))
-        return Caller(holder.name, sent, holder) if holder else None
+    def client(self, fields: Mapping[str, str], headers: Headers, environment: Environment, address: str) -> Caller:
+        """Return the client that makes a token request (section 4.1).
+
+        Args:
+            fields: the form.
+            headers: the headers, which must not have credentials.
+            environment: the broker environment of this endpoint.
+            address: the auth address as the caller wrote it, which may be the audience of an assertion.
+
+        Raises:
+            RequestRefusedError: if the request is malformed, or does not identify a client of this environment.
+        """
+        _check_method(fields, headers)
+        sent = "assertion" if "client_assertion" in fields else "secret"
+        client_id = fields.get("client_id")
+        if sent == "assertion":
+            client_id = self._checked_assertion(fields, environment, address)
+        if client_id is None:
+            raise _invalid_request("client_id is missing.")
+        client = self._holders.client(environment, client_id)
+        if client is None or (
+            sent == "secret"
+            and (not isinstance(client, ClientSecret) or client.client_secret.reveal() != fields["client_secret"])
+        ):
+            raise _invalid_client("No client of this environment has this client ID and client secret.")
+        grant_type = fields.get("grant_type")
+        if grant_type is None:
+            raise _invalid_request("grant_type is missing.")
+        if grant_type != GRANT_TYPE:
+            raise RequestRefusedError(400, "unsupported_grant_type", f"The grant type must be {GRANT_TYPE}.")
+        return Caller(client.name, sent, self._holders.holder_of(client.name))
+
+    def _checked_assertion(self, fields: Mapping[str, str], environment: Environment, address: str) -> str:
+        """Return the client ID in an assertion of this form, and accept each assertion once."""
+        import jwt
+
+        if fields.get("client_assertion_type") != ASSERTION_TYPE:
+            raise _invalid_request("client_assertion_type is missing, or differs from RFC 7523 section 2.2.")
+        assertion = fields["client_assertion"]
+        try:
+            claimed = jwt.decode(assertion, options={"verify_signature": False}).get("iss")
+            client = self._holders.client(environment, claimed) if isinstance(claimed, str) else None
+            if not isinstance(client, ClientKey) or fields.get("client_id", claimed) != claimed:
+                raise _invalid_client("iss must be the client ID of a client of this environment with a key.")
+            claims = jwt.decode(
+                assertion,
+                self._holders.public_key(client.name),
+                [client.algorithm],
+                audience=[f"{address}{TOKEN_PATH}", address],
+                issuer=client.client_id,
+                subject=client.client_id,
+                options=_CHECKED,
+            )
+            if jwt.get_unverified_header(assertion).get("kid", client.key_id) != client.key_id:
+                raise _invalid_client("The client assertion is refused: kid is not the key ID of this client.")
+        except (jwt.PyJWTError, ValueError, RecursionError) as error:
+            # The text of such an error may quote the assertion, the name of its class does not.
+            raise _invalid_client(f"The client assertion is refused: {type(error).__name__}.") from None
+        self._use(client.client_id, claims)
+        return client.client_id
+
+    def _use(self, client_id: str, claims: Mapping[str, Any]) -> None:
+        """Check the times of an assertion, and that its `jti` was not used before."""
+        now, jti = self._clock.now().timestamp(), claims["jti"]
+        times = [claims.get(name, 0) for name in ("exp", "iat", "nbf")]
+        if not all(type(time) in (int, float) and math.isfinite(time) for time in times):
+            raise _invalid_client("exp, iat and nbf must be numbers of seconds.")
+        if not now < times[0] <= now + _LONGEST_LIFETIME + _LEEWAY or max(times[1:]) > now + _LEEWAY:
+            raise _invalid_client(
+                f"exp must be in the future, up to {_LONGEST_LIFETIME} seconds ahead, and iat and nbf in the past."
+            )
+        if not 0 < len(jti) <= _LONGEST_JTI or self._used.get((client_id, jti), 0) > now:
+            raise _invalid_client("jti is missing, too long, or was used already: an assertion is for one request.")
+        self._used = {used: end for used, end in self._used.items() if end > now}
+        self._used[client_id, jti] = times[0]
 
 
-def _unauthorized(address_name: str, message: str, *, bearer: bool = False) -> RequestRefusedError:
-    """Return a 401 with the schemes of the address, and `invalid_token` if `bearer` (RFC 6750 section 3.1)."""
+def _check_method(fields: Mapping[str, str], headers: Headers) -> None:
+    """Check that there is exactly one way to authenticate, in the form (section 4.1; RFC 6749 section 2.3)."""
+    authorization = headers.getlist("authorization")
+    in_headers = bool(authorization) or any(headers.getlist(name) for name in header_names())
+    in_form = [name for name in _METHOD_FIELDS if name in fields]
+    if len(in_form) + in_headers > 1:
+        raise _invalid_request("Use one authentication method: client_secret or client_assertion, in the form.")
+    if in_headers:
+        # RFC 6749 section 5.2: 401, with the scheme that the caller used.
+        scheme = "Bearer" if authorization and authorization[0].lower().startswith("bearer") else "Basic"
+        challenge = ("WWW-Authenticate", f'{scheme} realm="practice"')
+        raise _invalid_client("Put the credentials into the form; headers are not accepted.", challenge)
+    if not in_form:
+        raise _invalid_client("The form has neither client_secret nor client_assertion.")
+
+
+def _invalid_request(message: str) -> RequestRefusedError:
+    return RequestRefusedError(400, "invalid_request", message)
+
+
+def _invalid_client(message: str, *headers: tuple[str, str]) -> RequestRefusedError:
+    return RequestRefusedError(401, "invalid_client", message, *headers)
+
+
+def _unauthorized(address_name: str, message: str, *, is_bearer: bool = False) -> RequestRefusedError:
+    """Return a 401 with the schemes of the address, and `invalid_token` for a token (RFC 6750 section 3.1)."""
+    rules = [environment.rules for environment in Environment]
+    kinds = {kind for rule in rules if address_name in rule.addresses.values() for kind in rule.credentials}
     challenges = []
-    if _takes(address_name, CredentialKind.KEY_PAIR):
+    if CredentialKind.KEY_PAIR in kinds:
         challenges.append(f'Basic realm="{address_name}", charset="UTF-8"')
-    if _takes(address_name, CredentialKind.CLIENT_SECRET):
-        challenges.append(f'Bearer realm="{address_name}"' + (', error="invalid_token"' if bearer else ""))
-    return RequestRefusedError(
-        401, "unauthorized", message, [("WWW-Authenticate", challenge) for challenge in challenges]
-    )
+    if CredentialKind.CLIENT_SECRET in kinds:
+        challenges.append(f'Bearer realm="{address_name}"' + (', error="invalid_token"' if is_bearer else ""))
+    headers = [("WWW-Authenticate", challenge) for challenge in challenges]
+    return RequestRefusedError(401, "unauthorized", message, *headers)
 
 
-def _takes(address_name: str, kind: CredentialKind) -> bool:
-    return any(
-        kind in environment.rules.credentials and address_name in environment.rules.addresses.values()
-        for environment in Environment
-    )
+def _new_private_key(environment: Environment) -> Any:
+    """Return a P-256 key (ES256) for the live partner or an Ed25519 key (EdDSA) for the sandbox."""
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+
+    if environment is Environment.BROKER_LIVE:
+        return ec.generate_private_key(ec.SECP256R1())
+    return ed25519.Ed25519PrivateKey.generate()

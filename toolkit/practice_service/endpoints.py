@@ -1,100 +1,37 @@
 """The endpoints of the interfaces, beside the token endpoint: what each address answers to a caller it knows.
 
 The service document shows two of them, without their payloads. The others stand below `/v1/practice/` and
-`/v2/practice/`, where they cannot be taken for endpoints of the document.
+`/v2/practice/`, where they cannot be taken for endpoints of the document. Pages of lists are the practice service's
+own as well: a page token says where its page begins, and belongs to one list of one holder.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match, Route
 
 from toolkit.core.document import BROKER_ACCOUNTS_PATH, TRADING_ACCOUNT_PATH, Interface
 from toolkit.practice_service import payloads
-from toolkit.practice_service.accounts import AccountIndex
 from toolkit.practice_service.authentication import RequestRefusedError
-from toolkit.practice_service.holders import Holder
-from toolkit.practice_service.paging import (
-    LARGEST_PAGE,
-    PAGE_SIZE,
-    PAGE_TOKEN,
-    PageRefusedError,
-    choose_page,
-    next_link,
-    whole_number,
-)
 
 if TYPE_CHECKING:
     from toolkit.core.clock import Clock
 
 _LARGEST_BODY: Final = 1024 * 1024  # bytes
+_LARGEST_PAGE: Final = 100
 _ORDERS_OF_A_PAGE: Final = 50
-_ID: Final = "{account_id}"
-_PARAMETERS: Final = frozenset({"status", "limit", "symbols", PAGE_SIZE, PAGE_TOKEN})
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointCall:
-    """A call by a known caller.
-
-    Attributes:
-        request: the request.
-        holder: the caller.
-        account_id: the account that the path names, or empty text.
-        at: the instant of the answer.
-    """
-
-    request: Request
-    holder: Holder
-    account_id: str
-    at: datetime
-
-    @property
-    def query(self) -> dict[str, str]:
-        """The query parameters by name.
-
-        Raises:
-            RequestRefusedError: if a parameter that counts occurs twice.
-        """
-        if not self.request.scope["query_string"]:
-            return {}
-        query: dict[str, str] = {}
-        for name, value in self.request.query_params.multi_items():
-            if name in query and name in _PARAMETERS:
-                raise _bad_query(f"{name} must not occur twice.")
-            query[name] = value
-        return query
-
-
-_Handler = Callable[[EndpointCall], Awaitable[Response]]
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A path with its methods.
-
-    Attributes:
-        path: the path; `{account_id}` stands for any account.
-        handlers: the handlers by method.
-    """
-
-    path: str
-    handlers: Mapping[str, _Handler]
-
-    @property
-    def methods(self) -> list[str]:
-        """The methods that the path takes."""
-        return [*self.handlers, "HEAD"] if "GET" in self.handlers else [*self.handlers]
+_MOST_SYMBOLS: Final = 50
 
 
 class Endpoints:
-    """All endpoints of the interfaces.
+    """All endpoints of the interfaces. A request's `state.holder` is the name of its caller.
 
     Args:
         accounts: number of accounts of each correspondent.
@@ -102,120 +39,107 @@ class Endpoints:
     """
 
     def __init__(self, accounts: int, clock: Clock) -> None:
-        self._accounts = AccountIndex(accounts)
+        self._accounts = range(accounts)
         self._clock = clock
-        paths: dict[Interface, dict[str, dict[str, _Handler]]] = {
-            Interface.TRADING: {
-                TRADING_ACCOUNT_PATH: {"GET": self._account},
-                "/v2/practice/orders": {"POST": self._order},
-            },
-            Interface.MARKET_DATA: {"/v2/practice/quotes": {"GET": self._quotes}},
-            Interface.BROKER: {
-                BROKER_ACCOUNTS_PATH: {"GET": self._account_list},
-                f"/v1/practice/accounts/{_ID}/positions": {"GET": self._positions},
-                f"/v1/practice/accounts/{_ID}/orders": {"GET": self._past_orders},
-                "/v1/practice/orders": {"POST": self._order},
-            },
-        }
-        self._endpoints = {
-            interface: {path: Endpoint(path, handlers) for path, handlers in of_interface.items()}
-            for interface, of_interface in paths.items()
+        self._numbers_by_id = cache(self._index)
+        of_account = "/v1/practice/accounts/{account_id}"
+        self._routes = {
+            Interface.TRADING: [
+                Route(TRADING_ACCOUNT_PATH, self._account),
+                Route("/v2/practice/orders", self._order, methods=["POST"]),
+            ],
+            Interface.MARKET_DATA: [Route("/v2/practice/quotes", self._quotes)],
+            Interface.BROKER: [
+                Route(BROKER_ACCOUNTS_PATH, self._account_list),
+                Route(f"{of_account}/positions", self._positions),
+                Route(f"{of_account}/orders", self._past_orders),
+                Route("/v1/practice/orders", self._order, methods=["POST"]),
+            ],
         }
 
-    def find(self, interface: Interface, path: str) -> tuple[Endpoint | None, str]:
-        """Return the endpoint of a path, or None, and the account that the path names."""
-        endpoints = self._endpoints[interface]
-        endpoint = endpoints.get(path)
-        if endpoint is not None:
-            return endpoint, ""
-        parts = path.split("/")
-        if len(parts) < 3:
-            return None, ""
-        account_id, parts[-2] = parts[-2], _ID
-        return endpoints.get("/".join(parts)), account_id
+    def find(self, interface: Interface, request: Request) -> tuple[Route | None, bool]:
+        """Return the route of a request's path or None, and whether it takes the request's method."""
+        for route in self._routes[interface]:
+            match, found = route.matches(request.scope)
+            if match is not Match.NONE:
+                request.scope.update(found)
+                return route, match is Match.FULL
+        return None, False
 
-    async def answer(self, request: Request, interface: Interface, holder: Holder) -> Response:
+    async def answer(self, request: Request, interface: Interface) -> Response:
         """Return the response to a holder's request.
 
         Raises:
             RequestRefusedError: if the path, method or account does not exist, or the request is malformed.
         """
-        endpoint, account_id = self.find(interface, request.scope["path"])
-        if endpoint is None:
-            known = ", ".join(
-                f"{method} {path}" for path, other in self._endpoints[interface].items() for method in other.handlers
-            )
+        route, takes_method = self.find(interface, request)
+        if route is None:
+            known = ", ".join(route.path for route in self._routes[interface])
             raise RequestRefusedError(404, "not_found", f"This path does not exist. This address has {known}.")
-        handler = endpoint.handlers.get(method_of(request))
-        if handler is None:
-            raise not_allowed(endpoint.methods)
-        try:
-            return await handler(EndpointCall(request, holder, account_id, self._clock.now()))
-        except PageRefusedError as error:
-            raise _bad_query(str(error)) from None
+        if not takes_method:
+            raise not_allowed(route.methods or ())
+        response: Response = await route.endpoint(request)
+        return response
 
-    async def _account(self, call: EndpointCall) -> Response:
-        return JSONResponse(payloads.account(call.holder.name, 0, call.at))
+    async def _account(self, request: Request) -> Response:
+        return JSONResponse(payloads.account(request.state.holder, 0, self._clock.now()))
 
-    async def _account_list(self, call: EndpointCall) -> Response:
-        query, holder = call.query, call.holder.name
-        status, limit = query.get("status"), None
+    async def _account_list(self, request: Request) -> Response:
+        query, holder, now = _query(request), request.state.holder, self._clock.now()
+        status = query.get("status")
         if status is not None and status not in payloads.STATUSES:
             raise _bad_query(f"status must be one of {', '.join(payloads.STATUSES)}.")
-        if "limit" in query:
-            limit = whole_number(query["limit"])
-            if not limit:
-                raise _bad_query("limit must be a positive whole number.")
-        numbers = self._accounts.numbers(holder, status)[:limit]
+        limit = _number(query, "limit", default=len(self._accounts) or 1)
+        numbers: Sequence[int] = self._accounts
+        if status is not None:
+            numbers = [number for number in numbers if payloads.account_status(holder, number) == status]
         name = f"{holder}/accounts/{status}/{limit}"
-        page = choose_page(query, name, len(numbers), default_size=LARGEST_PAGE)
-        accounts = [payloads.account(holder, number, call.at) for number in numbers[page.start : page.end]]
+        page, next_token = _page(query, name, numbers[:limit], size=_LARGEST_PAGE)
         headers = {}
-        if page.next_token is not None:
-            request = call.request
-            url = f"http://{request.headers['host']}{request.scope['path']}"
-            headers["Link"] = next_link(url, request.scope["query_string"], page.next_token)
-        return JSONResponse(accounts, headers=headers)
+        if next_token is not None:
+            url = request.url.include_query_params(page_token=next_token)
+            headers["Link"] = f'<{url}>; rel="next"'
+        return JSONResponse([payloads.account(holder, number, now) for number in page], headers=headers)
 
-    async def _positions(self, call: EndpointCall) -> Response:
-        return JSONResponse(payloads.positions(call.holder.name, self._number(call), call.at))
+    async def _positions(self, request: Request) -> Response:
+        holder, number = request.state.holder, self._number_of(request)
+        return JSONResponse(payloads.positions(holder, number, self._clock.now()))
 
-    async def _past_orders(self, call: EndpointCall) -> Response:
-        number, holder = self._number(call), call.holder.name
-        length = payloads.order_count(holder, number)
-        page = choose_page(call.query, f"{holder}/{number}/orders", length, default_size=_ORDERS_OF_A_PAGE)
-        orders = [payloads.past_order(holder, number, place) for place in range(page.start, page.end)]
-        return JSONResponse({"orders": orders, "next_page_token": page.next_token, "made_up": True})
+    async def _past_orders(self, request: Request) -> Response:
+        holder, number = request.state.holder, self._number_of(request)
+        places = range(payloads.order_count(holder, number))
+        page, next_token = _page(_query(request), f"{holder}/{number}/orders", places, size=_ORDERS_OF_A_PAGE)
+        orders = [payloads.past_order(holder, number, place) for place in page]
+        return JSONResponse({"orders": orders, "next_page_token": next_token, "made_up": True})
 
-    def _number(self, call: EndpointCall) -> int:
-        number = self._accounts.number_of(call.holder.name, call.account_id)
+    async def _quotes(self, request: Request) -> Response:
+        text = _query(request).get("symbols")
+        symbols = payloads.SYMBOLS if text is None else tuple(text.split(","))
+        if len(symbols) > _MOST_SYMBOLS or not all(map(payloads.SYMBOL.match, symbols)):
+            raise _bad_query(f"symbols must be up to {_MOST_SYMBOLS} of one to six capital letters, with commas.")
+        return JSONResponse(payloads.quotes(symbols, self._clock.now()))
+
+    async def _order(self, request: Request) -> Response:
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise RequestRefusedError(415, "unsupported_media_type", "An order must be sent as application/json.")
+        try:
+            fields = json.loads(await read_body(request, _LARGEST_BODY))
+        except (ValueError, RecursionError):
+            raise RequestRefusedError(400, "malformed", "The body is not JSON.") from None
+        try:
+            order = payloads.order(request.state.holder, fields, self._clock.now())
+        except ValueError as error:
+            raise RequestRefusedError(422, "invalid_order", str(error)) from None
+        return JSONResponse(order, status_code=201)
+
+    def _number_of(self, request: Request) -> int:
+        number = self._numbers_by_id(request.state.holder).get(request.path_params["account_id"])
         if number is None:
             raise RequestRefusedError(404, "not_found", "These credentials do not have this account.")
         return number
 
-    async def _quotes(self, call: EndpointCall) -> Response:
-        text = call.query.get("symbols")
-        symbols = payloads.SYMBOLS if text is None else tuple(text.split(","))
-        if len(symbols) > payloads.MOST_SYMBOLS or not all(payloads.SYMBOL.match(symbol) for symbol in symbols):
-            raise _bad_query(
-                f"symbols must be up to {payloads.MOST_SYMBOLS} of one to six capital letters, with commas."
-            )
-        return JSONResponse(payloads.quotes(symbols, call.at))
-
-    async def _order(self, call: EndpointCall) -> Response:
-        request = call.request
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise RequestRefusedError(415, "unsupported_media_type", "An order must be sent as application/json.")
-        body = await read_body(request, _LARGEST_BODY)
-        try:
-            fields = json.loads(body)
-        except (ValueError, RecursionError):
-            raise RequestRefusedError(400, "malformed", "The body is not JSON.") from None
-        try:
-            order = payloads.order(call.holder.name, fields, call.at)
-        except ValueError as error:
-            raise RequestRefusedError(422, "invalid_order", str(error)) from None
-        return JSONResponse(order, status_code=201)
+    def _index(self, holder: str) -> Mapping[str, int]:
+        return {payloads.account_id(holder, number): number for number in self._accounts}
 
 
 async def read_body(request: Request, limit: int) -> bytes:
@@ -228,21 +152,55 @@ async def read_body(request: Request, limit: int) -> bytes:
     async for chunk in request.stream():
         body += chunk
         if len(body) > limit:
-            raise RequestRefusedError(
-                413, "too_large", f"The body has more than {limit} bytes.", [("Connection", "close")]
-            )
+            message = f"The body has more than {limit} bytes."
+            raise RequestRefusedError(413, "too_large", message, ("Connection", "close"))
     return bytes(body)
 
 
-def method_of(request: Request) -> str:
-    """Return the method, with GET for HEAD (RFC 9110 section 9.3.2); the server leaves out the body."""
-    return "GET" if request.method == "HEAD" else request.method
-
-
-def not_allowed(methods: list[str]) -> RequestRefusedError:
+def not_allowed(methods: Sequence[str] | set[str]) -> RequestRefusedError:
     """Return the refusal of a method, which names those that the path takes."""
-    allow = ", ".join(methods)
-    return RequestRefusedError(405, "method_not_allowed", f"This path takes {allow}.", [("Allow", allow)])
+    allow = ", ".join(sorted(methods))
+    return RequestRefusedError(405, "method_not_allowed", f"This path takes {allow}.", ("Allow", allow))
+
+
+def _query(request: Request) -> dict[str, str]:
+    pairs = request.query_params.multi_items()
+    if len(dict(pairs)) != len(pairs):
+        raise _bad_query("A query parameter must not occur twice.")
+    return dict(pairs)
+
+
+def _number(query: Mapping[str, str], name: str, *, default: int, most: int | None = None) -> int:
+    """Return a positive number of a query."""
+    text = query.get(name, str(default))
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else 0
+    if not 0 < number <= (most or number):
+        raise _bad_query(f"{name} must be a whole number from 1{f' to {most}' if most else ''}.")
+    return number
+
+
+def _page(query: Mapping[str, str], name: str, items: Sequence[int], *, size: int) -> tuple[Sequence[int], str | None]:
+    """Return the part of a list that a query asks for, and the page token of the next part, or None at the end.
+
+    Args:
+        query: the query; `page_size` (1 to 100) and `page_token` count.
+        name: what the page tokens belong to: the list with its holder and filters.
+        items: the list.
+        size: number of items of a page without `page_size`.
+    """
+    size, start = _number(query, "page_size", default=size, most=_LARGEST_PAGE), 0
+    token = query.get("page_token")
+    if token is not None:
+        place = token.partition("-")[0]
+        start = int(place) if place.isascii() and place.isdecimal() and len(place) <= 9 else 0
+        if token != _token(start, name):
+            raise _bad_query("page_token is not a page token of this list.")
+    end = start + size
+    return items[start:end], _token(end, name) if end < len(items) else None
+
+
+def _token(place: int, name: str) -> str:
+    return f"{place}-{hashlib.sha256(f'{place}/{name}'.encode()).hexdigest()[:10]}"
 
 
 def _bad_query(message: str) -> RequestRefusedError:

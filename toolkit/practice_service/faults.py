@@ -1,22 +1,19 @@
-"""Failures on purpose, to try how a caller handles them."""
+"""What users inject into a practice service, and what they read from it: failures, and counts of requests."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from toolkit.core.arguments import as_choice, as_count
 from toolkit.core.errors import ConfigurationError
 
 FaultPlace = Literal["token", "interfaces"]
 Body = Literal["json", "malformed", "html"]
 _NO_BODY: Final = frozenset({204, 205, 304})  # RFC 9110 section 15: these end with their headers
-
-
-class ConnectionDroppedError(Exception):
-    """Makes the server close the connection without a response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +35,15 @@ class Fault:
     error: str = "fault"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.status, int) or not 200 <= self.status <= 599 or self.status in _NO_BODY:
+        if as_count(self.status, about="status", least=200, most=599) in _NO_BODY:
             raise ConfigurationError(
-                "The status of a fault must be that of a response with a body.",
-                "Use a number from 200 to 599 except 204, 205 and 304.",
-                about="status",
+                "The status of a fault must be that of a response with a body.", "Use another.", about="status"
             )
-        if self.body not in get_args(Body):
-            raise ConfigurationError(
-                "A fault cannot have this body.", f"Use one of {', '.join(get_args(Body))}.", about="body"
-            )
-        if self.retry_after is not None and not _fits_header(str(self.retry_after)):
+        as_choice(self.body, get_args(Body), about="body")
+        header = "1" if self.retry_after is None else str(self.retry_after)
+        if not (header == header.strip() and header.isascii() and header.isprintable()):
             raise ConfigurationError(
                 "retry_after is not valid in a header.", "Use a number of seconds, such as 2.", about="retry_after"
-            )
-        if not isinstance(self.error, str) or not self.error.isprintable():
-            raise ConfigurationError(
-                "The error of a fault is not printable text.", "Use a code such as invalid_scope.", about="error"
             )
 
     @property
@@ -85,8 +74,7 @@ class Faults:
 
     def __repr__(self) -> str:
         with self._lock:
-            waiting = ", ".join(f"{len(queue)} for {place}" for place, queue in self._queues.items())
-        return f"<Faults {waiting}>"
+            return f"<Faults {', '.join(f'{len(queue)} for {place}' for place, queue in self._queues.items())}>"
 
     def inject(
         self,
@@ -110,39 +98,100 @@ class Faults:
             ConfigurationError: if a value cannot be sent, or the place does not exist; `about` is the argument.
         """
         fault = Fault(status, body, retry_after, dropped, error)
-        if times is not None and (not isinstance(times, int) or times < 1):
-            raise ConfigurationError(
-                "times is not a number of requests.", "Use 1 or more, or None for all requests.", about="times"
-            )
+        times = None if times is None else as_count(times, about="times", least=1)
         with self._lock:
-            self._queue(place).append((fault, times))
+            self._queues[as_choice(place, self._queues, about="place")].append((fault, times))
 
     def clear(self, place: FaultPlace | None = None) -> None:
         """Remove the faults of a place, or by default all faults."""
         with self._lock:
-            for queue in self._queues.values() if place is None else (self._queue(place),):
-                queue.clear()
+            for name in self._queues if place is None else (as_choice(place, self._queues, about="place"),):
+                self._queues[name].clear()
 
     def take(self, place: FaultPlace) -> Fault | None:
         """Take and return the fault for a request, or None if it should succeed."""
         with self._lock:
-            queue = self._queue(place)
+            queue = self._queues[place]
             if not queue:
                 return None
-            fault, times = queue[0]
-            if times == 1:
-                queue.popleft()
-            elif times is not None:
-                queue[0] = fault, times - 1
+            fault, times = queue.popleft()
+            if times != 1:
+                queue.appendleft((fault, times and times - 1))
             return fault
 
-    def _queue(self, place: str) -> deque[tuple[Fault, int | None]]:
-        if place not in self._queues:
-            raise ConfigurationError(
-                "Faults cannot be injected at this place.", f"Use one of {', '.join(self._queues)}.", about="place"
-            )
-        return self._queues[place]
 
+class Stats:
+    """Counts of requests. They can be read and reset from any thread while the service runs.
 
-def _fits_header(text: str) -> bool:
-    return bool(text) and text == text.strip() and text.isascii() and text.isprintable()
+    A request counts as a token request or a call when it arrives, whatever the response. A request with a foreign
+    Host header is refused and counts as neither.
+
+    Attributes:
+        token_requests: requests to a token endpoint.
+        calls: all other requests.
+        refused: requests that the service answered with a 4xx status, faults not included.
+        faulted: requests that met a fault.
+        rate_limited: calls that exceeded the rate limit; they count as refused too.
+        by_endpoint: requests by address and endpoint, such as `broker GET /v1/accounts`. The identifiers of accounts
+            stand as `{account_id}`. Requests to unknown endpoints count as `broker other`, because a path may hold
+            anything.
+        by_credentials: requests that were let in, by the name of the credentials and what they sent:
+            `paper · headers`, `paper · basic`, `sandbox-key · assertion`, `sandbox-key · token`.
+        by_status: responses by address and endpoint, and by status: `by_status["broker GET /v1/accounts"][200]`.
+            A connection that a fault closed has no response.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.reset()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Stats {self.token_requests} token requests, {self.calls} calls, "
+            f"{self.refused} refused, {self.faulted} faulted>"
+        )
+
+    @property
+    def by_endpoint(self) -> dict[str, int]:
+        with self._lock:
+            return dict(sorted(self._requests.items()))
+
+    @property
+    def by_credentials(self) -> dict[str, int]:
+        with self._lock:
+            return dict(sorted(self._callers.items()))
+
+    @property
+    def by_status(self) -> dict[str, dict[int, int]]:
+        counts: dict[str, dict[int, int]] = {}
+        with self._lock:
+            for (endpoint, status), count in sorted(self._responses.items()):
+                counts.setdefault(endpoint, {})[status] = count
+        return counts
+
+    def reset(self) -> None:
+        """Set every count to zero."""
+        with self._lock:
+            self.token_requests = self.calls = self.refused = self.faulted = self.rate_limited = 0
+            self._requests: Counter[str] = Counter()
+            self._callers: Counter[str] = Counter()
+            self._responses: Counter[tuple[str, int]] = Counter()
+
+    def count(
+        self,
+        name: Literal["token_requests", "calls", "refused", "faulted", "rate_limited"] | None = None,
+        *,
+        endpoint: str = "",
+        status: int = 0,
+        caller: str = "",
+    ) -> None:
+        """Add one to the count of this name, and to those of an endpoint, of its responses and of a caller."""
+        with self._lock:
+            if name is not None:
+                setattr(self, name, getattr(self, name) + 1)
+            if status:
+                self._responses[endpoint, status] += 1
+            elif endpoint:
+                self._requests[endpoint] += 1
+            if caller:
+                self._callers[caller] += 1

@@ -2,7 +2,8 @@
 
 The same arguments give the same payload in every run, without randomness or addresses; prices, market values and
 equity belong to an instant, which is an argument. Amounts, prices and quantities are decimal text; instants are
-RFC 3339 text in UTC.
+RFC 3339 text in UTC. A price wanders around a base in three waves, whose turning points come from a digest; everything
+is computed with whole numbers, so that every machine gives the same price.
 """
 
 from __future__ import annotations
@@ -13,25 +14,25 @@ import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final
-
-from toolkit.practice_service.prices import base_price, draw, price
 
 STATUSES: Final = ("open", "restricted", "closed")
 SYMBOLS: Final = ("ALFA", "BRVO", "CHRL", "DLTA", "ECHO", "FXTR", "GOLF", "HOTL")
-MOST_SYMBOLS: Final = 50
 SYMBOL: Final = re.compile(r"[A-Z]{1,6}\Z")
 SIDES: Final = ("buy", "sell")
 _QUANTITY: Final = re.compile(r"(?=.*[1-9])[0-9]{1,9}(\.[0-9]{1,6})?\Z", re.ASCII)
-_ORDER_FIELDS: Final = frozenset({"symbol", "side", "quantity"})
 _FIRST_OPENED: Final = datetime(2019, 1, 2, 14, 30, tzinfo=UTC)
 _LAST_ORDER: Final = datetime(2026, 1, 2, 15, 30, tzinfo=UTC)
 _BETWEEN_ORDERS: Final = timedelta(hours=31)
 _MOST_ORDERS: Final = 220
 _CENT: Final = Decimal("0.01")
-_UUID_PREFIX: Final = uuid.NAMESPACE_OID.bytes + b"service-access-toolkit/practice/"
 _POSITION_OF_ACCOUNT: Final = ("symbol", "quantity", "average_price", "market_value")
 _CITIES: Final = (("Lisbon", "PT"), ("Osaka", "JP"), ("Montréal", "CA"), ("Boston", "US"), ("Kraków", "PL"))
+# Of each wave: seconds between two turning points, and the furthest distance from the base in millionths of it.
+_WAVES: Final = ((86_400, 60_000), (3_600, 12_000), (60, 2_000))
+_MILLION: Final = 1_000_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def account(holder: str, number: int, at: datetime) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def account(holder: str, number: int, at: datetime) -> dict[str, Any]:
     """
 
     def pick(field: str, upper: int) -> int:
-        return draw(f"{holder}/{number}/{field}", upper)
+        return _draw(f"{holder}/{number}/{field}", upper)
 
     status = account_status(holder, number)
     owned = _positions(holder, number, at)
@@ -77,7 +78,7 @@ def account_id(holder: str, number: int) -> str:
 
 def account_status(holder: str, number: int) -> str:
     """Return the status of account `number` (from 0) of a holder, one of `STATUSES`."""
-    return STATUSES[(0, 0, 0, 0, 1, 0, 0, 2)[(number + draw(f"{holder}/{number}/status", 2)) % 8]]
+    return STATUSES[(0, 0, 0, 0, 1, 0, 0, 2)[(number + _draw(f"{holder}/{number}/status", 2)) % 8]]
 
 
 def positions(holder: str, number: int, at: datetime) -> list[dict[str, Any]]:
@@ -88,7 +89,7 @@ def positions(holder: str, number: int, at: datetime) -> list[dict[str, Any]]:
 
 def order_count(holder: str, number: int) -> int:
     """Return how many orders account `number` (from 0) of a holder has in its history."""
-    return draw(f"{holder}/{number}/orders", _MOST_ORDERS)
+    return _draw(f"{holder}/{number}/orders", _MOST_ORDERS)
 
 
 def past_order(holder: str, number: int, place: int) -> dict[str, Any]:
@@ -97,18 +98,18 @@ def past_order(holder: str, number: int, place: int) -> dict[str, Any]:
     The history ends in January 2026 and stays as it is.
     """
     label = f"{holder}/{number}/order/{place}"
-    submitted = _LAST_ORDER - place * _BETWEEN_ORDERS - timedelta(seconds=draw(f"{label}/at", 80_000))
-    symbol = SYMBOLS[draw(f"{label}/symbol", len(SYMBOLS))]
-    filled = draw(f"{label}/filled", 6) > 0
+    submitted = _LAST_ORDER - place * _BETWEEN_ORDERS - timedelta(seconds=_draw(f"{label}/at", 80_000))
+    symbol = SYMBOLS[_draw(f"{label}/symbol", len(SYMBOLS))]
+    filled = _draw(f"{label}/filled", 6) > 0
     return {
         "id": _identifier(label),
         "symbol": symbol,
-        "side": SIDES[draw(f"{label}/side", 2)],
-        "quantity": str(Decimal(1 + draw(f"{label}/quantity", 400)) / 4),
+        "side": SIDES[_draw(f"{label}/side", 2)],
+        "quantity": str(Decimal(1 + _draw(f"{label}/quantity", 400)) / 4),
         "status": "filled" if filled else "canceled",
         "price": _money(price(symbol, submitted)),
         "submitted_at": _instant(submitted),
-        "filled_at": _instant(submitted + timedelta(milliseconds=draw(f"{label}/wait", 5_000))) if filled else None,
+        "filled_at": _instant(submitted + timedelta(milliseconds=_draw(f"{label}/wait", 5_000))) if filled else None,
     }
 
 
@@ -123,15 +124,14 @@ def order(holder: str, fields: Any, at: datetime) -> dict[str, Any]:
     Raises:
         ValueError: if it is not an object of valid `symbol`, `side` and `quantity`; names the field, not its value.
     """
-    if not isinstance(fields, Mapping) or set(fields) != _ORDER_FIELDS:
+    if not isinstance(fields, Mapping) or set(fields) != {"symbol", "side", "quantity"}:
         raise ValueError("An order must be a JSON object with the fields symbol, side and quantity.")
     symbol, side, quantity = fields["symbol"], fields["side"], fields["quantity"]
+    quantity = str(quantity) if type(quantity) is int else quantity
     if not isinstance(symbol, str) or not SYMBOL.match(symbol):
         raise ValueError("symbol must be one to six capital letters.")
-    if not isinstance(side, str) or side not in SIDES:
+    if side not in SIDES:
         raise ValueError("side must be buy or sell.")
-    if isinstance(quantity, int) and not isinstance(quantity, bool) and 0 < quantity < 10**9:
-        quantity = str(quantity)
     if not isinstance(quantity, str) or not _QUANTITY.match(quantity):
         raise ValueError("quantity must be a positive whole number, or decimal text such as 1.5.")
     return {
@@ -146,17 +146,42 @@ def order(holder: str, fields: Any, at: datetime) -> dict[str, Any]:
     }
 
 
+def price(symbol: str, at: datetime) -> Decimal:
+    """Return the price of a symbol at an aware instant, in cents; it stays within 8 % of the symbol's base."""
+    return _price(symbol, (at - _EPOCH) // timedelta(seconds=1))
+
+
+def base_price(symbol: str) -> Decimal:
+    """Return the price around which a symbol wanders, from 5.00 to 505.00."""
+    return Decimal(500 + _draw(f"{symbol}/price", 50_000)).scaleb(-2)
+
+
+@lru_cache(maxsize=4096)
+def _price(symbol: str, second: int) -> Decimal:
+    cents = int(base_price(symbol).scaleb(2))
+    millionths = _MILLION + sum(_wave(symbol, second, period, furthest) for period, furthest in _WAVES)
+    return Decimal((cents * millionths + _MILLION // 2) // _MILLION).scaleb(-2)
+
+
+def _wave(symbol: str, second: int, period: int, furthest: int) -> int:
+    """Return the distance of a wave from the base, in millionths."""
+    turn, passed = divmod(second, period)
+    start, end = (_draw(f"{symbol}/{period}/{turn + step}", 2 * furthest + 1) - furthest for step in (0, 1))
+    # The smooth step 3x² - 2x³ for x = passed / period.
+    return start + (end - start) * passed * passed * (3 * period - 2 * passed) // period**3
+
+
 def _positions(holder: str, number: int, at: datetime) -> list[dict[str, Any]]:
     if account_status(holder, number) == "closed":
         return []
-    count = draw(f"{holder}/{number}/positions", 4)
-    start = draw(f"{holder}/{number}/first", len(SYMBOLS))
+    count = _draw(f"{holder}/{number}/positions", 4)
+    start = _draw(f"{holder}/{number}/first", len(SYMBOLS))
     return [_position(holder, number, SYMBOLS[(start + step) % len(SYMBOLS)], at) for step in range(count)]
 
 
 def _position(holder: str, number: int, symbol: str, at: datetime) -> dict[str, Any]:
-    quantity = Decimal(1 + draw(f"{holder}/{number}/{symbol}", 4_000)) / 4
-    paid = base_price(symbol) * (80 + draw(f"{holder}/{number}/{symbol}/paid", 40)) / 100
+    quantity = Decimal(1 + _draw(f"{holder}/{number}/{symbol}", 4_000)) / 4
+    paid = base_price(symbol) * (80 + _draw(f"{holder}/{number}/{symbol}/paid", 40)) / 100
     now = price(symbol, at)
     return {
         "symbol": symbol,
@@ -168,21 +193,23 @@ def _position(holder: str, number: int, symbol: str, at: datetime) -> dict[str, 
 
 
 def _quote(symbol: str, at: datetime) -> dict[str, Any]:
-    middle, spread = price(symbol, at), (1 + draw(f"{symbol}/spread", 9)) * _CENT
+    middle, spread = price(symbol, at), (1 + _draw(f"{symbol}/spread", 9)) * _CENT
     return {"symbol": symbol, "bid": _money(middle - spread), "ask": _money(middle + spread), "at": _now(at)}
 
 
 def _account_number(holder: str, number: int) -> str:
     """Return nine digits or more, unique for the holder; every fourth number has a leading zero."""
-    first = 0 if number % 4 == 0 else 1 + draw(f"{holder}/{number}/digit", 9)
-    return f"{first}{draw(f'{holder}/branch', 100):02d}{number:06d}"
+    first = 0 if number % 4 == 0 else 1 + _draw(f"{holder}/{number}/digit", 9)
+    return f"{first}{_draw(f'{holder}/branch', 100):02d}{number:06d}"
 
 
 def _identifier(label: str) -> str:
-    """Return the version 5 UUID of a label (RFC 9562 section 5.5), as `uuid.uuid5` does, but several times faster."""
-    digest = hashlib.sha1(_UUID_PREFIX + label.encode(), usedforsecurity=False).hexdigest()
-    variant = "89ab"[int(digest[16], 16) % 4]
-    return f"{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"service-access-toolkit/practice/{label}"))
+
+
+def _draw(label: str, upper: int) -> int:
+    """Return a number from 0 to `upper` (exclusive), taken from a digest and so the same in every Python version."""
+    return int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], "big") % upper
 
 
 def _money(amount: Decimal) -> str:

@@ -1,31 +1,92 @@
-"""The practice service as users hold it: start it, call it, inspect it and make it fail."""
+"""The practice service as users hold it: start it, call it, inspect it and make it fail.
+
+A uvicorn server listens on eight loopback ports, one for each address, in its own thread with its own event loop, so
+that callers inside a running loop, such as a notebook's, are served too.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import socket
+import threading
 import weakref
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from toolkit.auth.profiles.practice_profiles import register_service
-from toolkit.core.arguments import as_choice, as_clock
+from toolkit.core.arguments import as_choice, as_clock, as_count, as_number
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.installation import not_installed
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
-from toolkit.practice_service.world import Options, World
+from toolkit.practice_service.authentication import Holders, Tokens
+from toolkit.practice_service.faults import Faults, Stats
 from toolkit.session.session import AsyncSession, Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from toolkit.auth.credentials import Credentials
-    from toolkit.practice_service.faults import Faults
-    from toolkit.practice_service.server import ServerThread
-    from toolkit.practice_service.world import Stats
 
+_HOST: Final = "127.0.0.1"
 _LOWEST_PORT: Final = 1024  # lower ports need privileges
 _HIGHEST_PORT: Final = 65536 - len(ADDRESS_NAMES)
+_OPTIONS_OF_UVICORN: Final[dict[str, Any]] = {
+    "http": "h11",
+    "ws": "none",
+    "loop": "asyncio",
+    "lifespan": "off",
+    "interface": "asgi3",
+    "log_config": None,
+    "log_level": "critical",
+    "access_log": False,
+    "proxy_headers": False,
+    "server_header": False,
+    "date_header": False,
+    "timeout_keep_alive": 30,  # seconds; longer than httpx keeps an idle connection, so that httpx closes it
+    "timeout_graceful_shutdown": 0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of a practice service; `practice()` explains them.
+
+    Raises:
+        ConfigurationError: if a value is out of range; `about` is its name.
+    """
+
+    accounts: int = 25
+    token_validity: float = 900
+    delay: float = 0.0
+    token_delay: float = 0.0
+    rate_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        as_count(self.accounts, about="accounts", most=100_000)
+        as_number(self.token_validity, about="token_validity", least=2, most=86_400, example=900)
+        as_number(self.delay, about="delay", least=0, most=3_600)
+        as_number(self.token_delay, about="token_delay", least=0, most=3_600)
+        if self.rate_limit is not None:
+            as_number(self.rate_limit, about="rate_limit", least=0.01, most=1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything the application works with, shared with the code that runs and inspects it."""
+
+    clock: Clock
+    options: Options = field(default_factory=Options)
+    holders: Holders = field(default_factory=Holders)
+    stats: Stats = field(default_factory=Stats)
+    faults: Faults = field(default_factory=Faults)
+    tokens: Tokens = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", Tokens(self.options.token_validity, self.clock))
 
 
 class PracticeService:
@@ -45,14 +106,8 @@ class PracticeService:
     """
 
     def __init__(self, options: Options, *, port: int = 0, clock: Clock | None = None) -> None:
-        if not isinstance(port, int) or not (port == 0 or _LOWEST_PORT <= port <= _HIGHEST_PORT):
-            raise ConfigurationError(
-                "port cannot be the first of eight ports.",
-                f"Use a number from {_LOWEST_PORT} to {_HIGHEST_PORT}, or 0 for any free ports.",
-                about="port",
-            )
+        self._port = port and as_count(port, about="port", least=_LOWEST_PORT, most=_HIGHEST_PORT)
         self._world = World(as_clock(clock) or SystemClock(), options)
-        self._port = port
         self._settings: Settings | None = None
         self._server: ServerThread | None = None
         self._forget_names: Callable[[], object] | None = None
@@ -165,17 +220,71 @@ def _settings(addresses: Mapping[str, str]) -> Settings:
 def _serve(world: World, port: int) -> tuple[ServerThread, dict[str, str]]:
     """Start a server; return it and its URLs by name of the address."""
     try:
-        from toolkit.practice_service.asgi import PracticeApp
-        from toolkit.practice_service.server import HOST, ServerThread, listen
+        from uvicorn import Config, Server
+
+        from toolkit.practice_service.app import PracticeApp
     except ModuleNotFoundError as error:
         packages = {"starlette", "uvicorn"}
         raise not_installed(error, packages, "The practice service", "practice", about="practice") from None
-    sockets = listen(len(ADDRESS_NAMES), port)
+    sockets = _listen(port)
     names = dict(zip((listening.getsockname()[1] for listening in sockets), ADDRESS_NAMES, strict=True))
-    server = ServerThread(PracticeApp(world, names), sockets)
+    server = ServerThread(Server(Config(PracticeApp(world, names), **_OPTIONS_OF_UVICORN)), sockets)
+    return server, {name: f"http://{_HOST}:{number}" for number, name in names.items()}
+
+
+def _listen(first_port: int) -> list[socket.socket]:
+    """Return eight listening sockets on consecutive ports from `first_port`, or on free ports if it is 0.
+
+    Raises:
+        ConfigurationError: if a port is taken.
+    """
+    sockets: list[socket.socket] = []
     try:
-        server.start()
-    except BaseException:
-        server.close()
-        raise
-    return server, {name: f"http://{HOST}:{number}" for number, name in names.items()}
+        for number in range(len(ADDRESS_NAMES)):
+            port = first_port and first_port + number
+            # asyncio turns Nagle's algorithm off only for sockets that name their protocol.
+            sockets.append(socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP))
+            if os.name == "posix":
+                # Lets a port be used again at once. On Windows the option would let other processes take it over.
+                sockets[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sockets[-1].bind((_HOST, port))
+            sockets[-1].listen()
+    except OSError as error:
+        for opened in sockets:
+            opened.close()
+        raise ConfigurationError(
+            f"The practice service cannot listen on port {port}: {error.strerror}.",
+            f"Choose a first port with {len(ADDRESS_NAMES)} free ports, or port=0 for any free ports.",
+            about="port",
+        ) from None
+    return sockets
+
+
+class ServerThread:
+    """Runs a uvicorn server on listening sockets, which it closes, until it is closed."""
+
+    def __init__(self, server: Any, sockets: list[socket.socket]) -> None:
+        self._server = server
+        self._sockets = sockets
+        self._thread = threading.Thread(target=self._run, name="practice-service", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop serving and drop open requests. Closing again does nothing."""
+        self._server.should_exit = True
+        # The garbage collector may call this on any thread, the server's own included.
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        finally:
+            for listening in self._sockets:
+                listening.close()
+
+    async def _serve(self) -> None:
+        await self._server.serve(sockets=self._sockets)
+        for connection in list(self._server.server_state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)  # lets the transports close their sockets
