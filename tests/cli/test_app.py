@@ -109,7 +109,7 @@ def test_malformed_settings_file(run: Run, tmp_path: Path) -> None:
 
 
 def test_environment_that_is_not_activated(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Next steps, help, notes, usage and errors name the program by its path if the shell would not find it."""
+    """Next steps, notes, usage and errors name the program by its path if the shell would not find it."""
     scripts = tmp_path / ".venv" / "bin"
     scripts.mkdir(parents=True)
     file = scripts / ("toolkit.exe" if os.name == "nt" else "toolkit")
@@ -119,22 +119,12 @@ def test_environment_that_is_not_activated(run: Run, tmp_path: Path, monkeypatch
     for arguments, expected in (
         (["credentials", "list"], "credentials add default --environment paper"),
         (["demo"], "lab"),
-        (["keys", "new", "--help"], "keys new"),
-        (["credentials"], "credentials add default --environment paper"),
         (["record", "--sometimes"], "record"),
         (["record", "x", "--environment", "paper"], "credentials add"),
     ):
         output = "".join(map(str, run(*arguments, typed=toolkit)[1:]))
         assert f"{toolkit} {expected}" in output
         assert not re.search(r"(?<!/)toolkit (credentials|lab|keys|record)\b", output), output
-
-
-@pytest.mark.parametrize("command", ["", "record", "verify", "scan", "credentials add", "cassettes prune", "keys new"])
-def test_help_in_words(command: str, run: Run) -> None:
-    """A help shows words rather than types of Python, and nothing after a flag."""
-    text = run(*command.split(), "--help").stdout
-    assert not re.search(r"<(bool|str|int|float|path|list)|\{\w+\}", text)
-    assert re.search(r"--help +-h +Show this message", text)
 
 
 def test_version_option(run: Run, tmp_path: Path) -> None:

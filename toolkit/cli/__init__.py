@@ -4,7 +4,7 @@
 error, and sets the exit status: 0 for success, 1 for an error, 2 for wrong usage (`scan`, `verify` and `cassettes` have
 statuses of their own). Commands are thin: they call the rooms below and print.
 
-- `app`: all commands together. `application` adds a command to a group, and words its help.
+- `app`: all commands together. `application` adds a command to a group.
 - `demo`, `lab`, `practice`, `record`, `verify`, `scan`, `publish`, `keys`: one for each command.
 - `credentials_command`: list, test, allow and remove credentials. `credentials_add` saves them, `values` asks for
   secrets, `credentials_destinations` says where they are sent, and `probe` tests them.

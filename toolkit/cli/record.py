@@ -74,8 +74,8 @@ def record(
 ) -> None:
     """Record calls without their secrets, to replay them without network and credentials.
 
-    Without PATH, the accounts call is recorded. Only GET requests are sent, to the environment's own addresses. If one
-    of them is refused, nothing is recorded.
+    Without a path, the accounts call is recorded. Only GET requests are sent, to the environment's own addresses. If
+    one of them is refused, nothing is recorded.
     """
     calls = [_Call(path, interface, all_pages) for path in paths or ()]
     _check(mode, interface, calls)
