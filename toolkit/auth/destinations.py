@@ -145,7 +145,7 @@ def refusal(
         variables = " and ".join(f"{variable_name(item.name)}={item.text}" for item in unread)
         allow = f"run `{command}` with {variables} in the environment"
         if is_bound:
-            allow += ", or save the credentials again with save_credentials()"
+            allow += ", or save the credentials again with `toolkit credentials add` or save_credentials()"
     else:
         allow = f"run `{command}` in that project"
     who = f"the credentials {name} for {environment} ({source})"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -53,18 +52,9 @@ for _name, _group, _summary in (
     app.add_typer(_group, name=_name, rich_help_panel=_OWN, short_help=_summary)
 
 
-def _long_options(command: Any) -> Iterator[str]:
-    """Yield the long options of a command and of those below it."""
-    for param in command.params:
-        yield from (option for option in param.opts if option.startswith("--"))
-    for inner in getattr(command, "commands", {}).values():
-        yield from _long_options(inner)
-
-
 def run() -> None:
     """Run the command line; print an error of the toolkit in two lines and exit with status 1."""
     warnings.showwarning = terminal.print_warning  # type: ignore[assignment]
-    terminal.OPTIONS.update(_long_options(typer.main.get_command(app)))
     for stream in (sys.stdout, sys.stderr):
         terminal.escape_what_is_not_encoded(stream)
     try:

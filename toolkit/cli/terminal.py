@@ -19,7 +19,6 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from toolkit.cli.terminal_words import for_terminal
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.escaping import excerpt, printable
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 # Columns of the practice service. Another service may have other columns; they are then shown in its own order.
 ENVIRONMENTS: Final = f"{', '.join(list(Environment)[:-1])} or {list(Environment)[-1]}"
-OPTIONS: Final[set[str]] = set()  # the long options of all commands; the application fills it in
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 ACCOUNT_COLUMNS: Final = ("account_number", "status", "currency", "cash", "equity", "buying_power")
 _LONGEST_CELL: Final = 40  # characters
@@ -71,10 +69,9 @@ def examples(*commands: str) -> str:
 
 
 def print_error(error: ToolkitError) -> None:
-    """Print what happened and what to do next on standard error, in the words of a terminal."""
-    what, next_step = (escape_hint(for_terminal(text, OPTIONS)) for text in (error.what, error.next_step))
-    text = f"[bold red]Error:[/] {what}\n{next_step}"
-    Console(stderr=True).print(text, soft_wrap=True)
+    """Print what happened and what to do next on standard error."""
+    what, next_step = escape_hint(error.what), escape_hint(error.next_step)
+    Console(stderr=True).print(f"[bold red]Error:[/] {what}\n{next_step}", soft_wrap=True)
 
 
 @contextmanager

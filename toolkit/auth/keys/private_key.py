@@ -37,7 +37,7 @@ _SHORTEST_TEXT: Final = 16  # characters; no part of a key that signs is shorter
 _KIDS_SHOWN: Final = 20
 _KID_SHOWN: Final = 60  # characters
 _PRIVATE_HALF: Final = "Give the private half of the key pair."
-_COPY_ALL: Final = "Copy all of it with its line breaks, or give its file as a pathlib.Path."
+_COPY_ALL: Final = "Copy all of it with its line breaks, or name its file: a pathlib.Path, or --key-file at a terminal."
 
 
 @frameless

@@ -23,7 +23,10 @@ _HALF: Final = {"ES256": 32, "ES384": 48, "ES512": 66}  # bytes of each of R and
 _EDDSA_SIGNATURE: Final = 64  # bytes; RFC 8032 section 5.1.6
 _TRY_AGAIN: Final = "Check the signer, and try again."
 KEYS_THAT_SIGN: Final = "Use an RSA, P-256, P-384, P-521 or Ed25519 key"
-_HOW_TO_GIVE_A_KEY: Final = "Give a private key as PEM or JWK text, as a pathlib.Path to its file, or as a key object."
+_HOW_TO_GIVE_A_KEY: Final = (
+    "Give a private key as PEM or JWK text, as its file (a pathlib.Path, or --key-file at a terminal), or as a key "
+    "object."
+)
 
 
 @runtime_checkable

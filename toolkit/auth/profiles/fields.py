@@ -193,7 +193,7 @@ class ProfileFields:
             raise ConfigurationError(
                 f"{self.label(field)} in {self.source} names a file outside the folder of the project.",
                 f"A project may not point at secrets elsewhere: set {self.label(field)} as an environment variable, "
-                "or save the credentials with save_credentials().",
+                "or save the credentials: `toolkit credentials add`, or save_credentials() in Python.",
                 about=field,
             )
         try:

@@ -101,7 +101,7 @@ def fields_in_dotenv(project: Path) -> list[ProfileFields]:
         raise ConfigurationError(
             f"{shown(file)} is a link out of the project.",
             "A project may not point at secrets elsewhere: put the file itself there, set environment variables, "
-            "or save the credentials with save_credentials().",
+            "or save the credentials: `toolkit credentials add`, or save_credentials() in Python.",
             about=FILE_NAME,
         )
     if belongs_to_stranger(file, project):
