@@ -10,7 +10,7 @@ from rich.console import Console
 
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cli import bundled, terminal
-from toolkit.core.installation import Installation
+from toolkit.core.installation import how_to_install
 from toolkit.session.session import Session
 
 EPILOG: Final = terminal.examples("toolkit demo", "toolkit demo --rows 20")
@@ -28,7 +28,7 @@ def demo(
         for title, table in bundled.take_tour(session):
             terminal.print_frame(console, title, table, rows=rows, first=terminal.ACCOUNT_COLUMNS)
         terminal.print_calls(console, session)
-    extra = "" if find_spec("jupyterlab") else f"; first: {Installation().command('lab')}"
+    extra = "" if find_spec("jupyterlab") else f". {how_to_install('lab')}"
     terminal.print_next_steps(
         console,
         [
