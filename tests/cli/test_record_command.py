@@ -166,3 +166,10 @@ def test_offline(run, monkeypatch):
     """While offline nothing is recorded, and the error says why."""
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     assert "TOOLKIT_OFFLINE is set" in run("mine").exception.what
+
+
+@pytest.mark.parametrize("name", ["../x", "folder/x", "./x.txt"])
+def test_a_path_without_a_suffix(run, service, project, name):
+    """A path needs the suffix of a cassette: other tools would not find the file, nor would `cassettes list`."""
+    assert run(name).exception.about == "name"
+    assert (service.calls, list(project.parent.glob("x*"))) == ([], [])

@@ -110,7 +110,8 @@ def print_probes(console: Console, results: list[Probe]) -> None:
         words = "as above" if len(result.meaning) > _LONG and result.meaning in shown else result.meaning
         shown.add(result.meaning)
         elapsed = "" if result.elapsed is None else f"{result.elapsed:.3f} s"
-        meaning = f"[{colours[result.works]}]{terminal.escape(words)}[/]"
+        has_error = result.works and (result.status or 0) >= 400  # of a path that the document does not show
+        meaning = f"[{'yellow' if has_error else colours[result.works]}]{terminal.escape(words)}[/]"
         table.add_row(result.interface, result.call, str(result.status or ""), elapsed, meaning)
     console.print(table, highlight=False)
     for step in dict.fromkeys(result.next_step for result in results if result.next_step):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
 import httpx
@@ -31,6 +32,7 @@ EPILOG: Final = terminal.examples(
     'toolkit record quotes "/v2/practice/quotes?symbols=ALFA" --interface market_data --practice',
     "toolkit record accounts-today /v2/orders /v2/positions --environment paper --mode new_episodes",
 )
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
 _RECORDING_MODES: Final = ("once", "new_episodes", "all")
 _INTERFACES: Final = tuple(str(interface) for interface in Interface if interface is not Interface.AUTH)
 _PRACTICE_PROFILES: Final = {"broker-live": "broker-secret", "broker-sandbox": "sandbox-secret"}
@@ -78,6 +80,10 @@ def record(
     one of them is refused, nothing is recorded.
     """
     calls = [_Call(path, interface, all_pages) for path in paths or ()]
+    if Path(name).name != name and Path(name).suffix not in _SUFFIXES:
+        raise ConfigurationError(
+            f"The path {excerpt(name, 60)} has no suffix of a cassette.", f"Write {name}.yaml.", about="name"
+        )
     _check(mode, interface, calls)
     if is_offline():
         raise ConfigurationError(
