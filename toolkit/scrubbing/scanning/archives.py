@@ -1,98 +1,269 @@
-"""The members of archives: zip and tar, read one after the other in bounded memory."""
+"""Open what a file holds: archives, compressed data, notebooks, text in any encoding, base64 in it, and other bytes.
+
+What comes out is opened again. All of it is counted in bytes, so that a small file which unpacks to an endless one
+costs little.
+"""
 
 from __future__ import annotations
 
+import binascii
+import bz2
+import gzip
 import io
+import json
 import lzma
+import re
 import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
-from typing import BinaryIO, Final, NamedTuple, cast
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from typing import IO, Any, Final, NamedTuple
 
-from toolkit.scrubbing.scanning.decompression import Readable
+from toolkit.core.errors import SecretLeak
+from toolkit.scrubbing import compression
+from toolkit.scrubbing.normal_form import flags_of, is_text, translated
+from toolkit.scrubbing.scanning.findings import TextPlace
+from toolkit.scrubbing.scanning.notebooks import Notebook
 
-_TAR: Final = b"ustar"
-_TAR_AT: Final = 257
+_HEAD: Final = 1 << 12  # bytes that tell what a file is
+_LARGEST: Final = 1 << 26  # bytes of an archive in an archive, of a notebook, or of text in UTF-16
+_SLICE: Final = 1 << 22  # bytes of a text that are searched at a time
+_BINARY: Final = 1 << 24  # bytes of other data that are searched at a time
+_MOST_LINES: Final = 1 << 16  # of base64 that belong to a slice
+_LONGEST_LINE: Final = 1 << 20  # bytes
+_ALLOWANCE: Final = 64 << 20  # bytes that may come out of any file, and so many times its size in addition
+_MULTIPLE: Final = 32
+_ATTEMPT: Final = 1 << 11  # bytes that each attempt to open something costs
+_DEEPEST: Final = 6  # layers: a file in a folder's archive, a body in it, base64 in that, and so on
+_TOO_MUCH: Final = "it holds compressed or encoded data, too large or too deep to scan"
+_BROKEN_DATA: Final = "an archive or compressed data in it is broken, ends early, or is of an unknown kind"
+_ENCRYPTED: Final = "a member of it is encrypted"
 _BROKEN: Final = (
     *(zipfile.BadZipFile, tarfile.TarError, NotImplementedError, RuntimeError, ValueError, KeyError, IndexError),
     *(OSError, EOFError, zlib.error, lzma.LZMAError, struct.error),
 )
+_COMPRESSED: Final[tuple[tuple[re.Pattern[bytes], Callable[[Any], Any]], ...]] = (
+    (re.compile(rb"\x1f\x8b\x08"), lambda stream: gzip.GzipFile(fileobj=stream)),
+    (re.compile(rb"BZh[1-9]1AY&SY"), bz2.BZ2File),
+    (re.compile(rb"\xfd7zXZ\0"), lzma.LZMAFile),
+)
+_NOT_TEXT: Final = re.compile("[\0-\b\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+_TOO_MANY: Final = 20  # more than one such character in so many is binary data
+_COLOUR: Final = re.compile(r"\x1b\[[0-?]{0,40}+[ -/]{0,4}+[@-~]")
+_KINDS: Final = bytes(1 if byte == 9 or 32 <= byte < 127 else 2 if byte else 0 for byte in range(256))
+_PRINTABLE: Final = re.compile(rb"\x01{8,}+(?:\x00\x01{8,}+)*+")  # also with zeros between texts
+_IS_DIGIT: Final = flags_of(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+_RUN: Final = re.compile(b"\1" * 32 + b"\1*+")
+_MORE_LINES: Final = re.compile(r"(?:(?:\\r)?+(?:\\n|\r?\n)[ \t]{0,60}+[A-Za-z0-9+/]++)*+")
+_LINE_OF_BASE64: Final = re.compile(rb"[ \t]{0,60}+[A-Za-z0-9+/]{48}")
+_BINARY_BEFORE: Final = re.compile(r"!!binary[^A-Za-z0-9]{0,40}\Z")
+_TRIED: Final = 64  # characters of a run, which tell whether it is worth decoding
+_OPENED: Final = (*compression.MAGICS, b"BZh", b"\xfd7zXZ\0", b"\x89PNG", b"%PDF-", b"\xff\xd8\xff", b"\xff\xfe")
 
 
-class Member(NamedTuple):
-    """A member of an archive.
+class TooMuchError(Exception):
+    """The data is too large to scan."""
+
+
+class FileText(NamedTuple):
+    """A text from a file, or a slice of one.
 
     Attributes:
-        name: its path in the archive.
-        stream: its content, to be read before the next member.
+        text: the text; bytes that are not text are searched for known secrets only.
+        place: returns the place of each of its lines, from 1.
+        passwords: lines that are a secret by their place, such as the value of a password field.
     """
 
-    name: str
-    stream: Readable
+    text: str | bytes
+    place: Callable[[int], TextPlace]
+    passwords: tuple[int, ...] = ()
 
 
-def is_zip(head: bytes) -> bool:
-    """Check whether a file that begins like this is a zip archive."""
-    return head.startswith((b"PK\x03\x04", b"PK\x05\x06"))
-
-
-def is_whole_zip(stream: BinaryIO) -> bool:
-    """Check whether a zip archive has its list of members at its end, and go back to its beginning."""
-    is_whole = zipfile.is_zipfile(stream)
-    stream.seek(0)
-    return is_whole
-
-
-def is_tar(head: bytes) -> bool:
-    """Check whether a file that begins like this is a tar archive."""
-    return head.startswith(_TAR, _TAR_AT)
-
-
-def zip_members(stream: BinaryIO) -> Iterator[Member | str]:
-    """Yield the members of a zip archive, and say what cannot be read."""
-    try:
-        archive = zipfile.ZipFile(stream)
-    except _BROKEN:
-        yield "it is a zip archive that is broken"
-        return
-    for info in archive.infolist():
-        if info.is_dir():
-            continue
-        if info.flag_bits & 1:
-            yield "a member of it is encrypted"
-            continue
-        try:
-            with archive.open(info) as content:
-                yield Member(info.filename, content)
-        except _BROKEN:
-            yield "a member of it is broken, or compressed in an unknown way"
-
-
-def tar_members(stream: Readable) -> Iterator[Member | str]:
-    """Yield the files in a tar archive, and say what cannot be read."""
-    try:
-        with tarfile.open(fileobj=cast("BinaryIO", stream), mode="r|") as archive:
-            while (info := archive.next()) is not None:
-                archive.members = []  # type: ignore[attr-defined] # it would keep them all
-                content = archive.extractfile(info) if info.isreg() else None
-                if content is not None:
-                    yield Member(info.name, content)
-    except _BROKEN:
-        yield "it is a tar archive that is broken or ends early"
-
-
-def as_file(head: bytes, stream: Readable, limit: int) -> BinaryIO | None:
-    """Return a stream as a file in which one can seek; None if it has more bytes than the limit.
+class Opener:
+    """Opens one file.
 
     Args:
-        head: what was read of it already.
-        stream: the rest.
-        limit: bytes.
+        size: bytes of the file, which decide how many may come out.
+
+    Attributes:
+        notes: what could not be opened, in words.
     """
-    if isinstance(stream, io.BufferedIOBase) and stream.seekable():
-        stream.seek(0)
-        return cast("BinaryIO", stream)
-    data = head + stream.read(max(0, limit + 1 - len(head)))
-    return io.BytesIO(data) if len(data) <= limit else None
+
+    def __init__(self, size: int) -> None:
+        self._left = _ALLOWANCE + _MULTIPLE * size
+        self.notes: set[str] = set()
+
+    def texts_in(self, stream: IO[bytes]) -> Iterator[FileText]:
+        """Yield every text in the file."""
+        try:
+            yield from self._opened(stream, TextPlace(0), 0)
+        except TooMuchError:
+            self.notes.add(_TOO_MUCH)
+
+    def spend(self, size: int) -> None:
+        """Count bytes that came out.
+
+        Raises:
+            TooMuchError: if these are too many.
+        """
+        self._left -= size
+        if self._left < 0:
+            raise TooMuchError
+
+    def _opened(self, stream: Any, base: TextPlace, depth: int) -> Iterator[FileText]:
+        self.spend(_ATTEMPT)
+        if depth > _DEEPEST:
+            self.notes.add(_TOO_MUCH)
+            return
+        head = stream.peek(_HEAD)[:_HEAD]
+        members: Iterator[tuple[str, Any]] = iter(())
+        if head.startswith((b"PK\3\4", b"PK\5\6")):
+            members = self._of_zip(stream if stream.seekable() else io.BytesIO(stream.read(_LARGEST)))
+        elif head.startswith(b"ustar", 257):
+            members = self._of_tar(stream)
+        elif decompress := next((opened for magic, opened in _COMPRESSED if magic.match(head)), None):
+            members = iter([("decompressed", decompress(stream))])
+        else:
+            yield from self._read(stream, head, base, depth)
+        for name, content in members:
+            counted = io.BufferedReader(_Counted(content, self), _HEAD)
+            yield from self._opened(counted, base.inside(name), depth + 1)
+
+    def _of_zip(self, file: Any) -> Iterator[tuple[str, Any]]:
+        try:
+            archive = zipfile.ZipFile(file)
+        except _BROKEN:
+            self.notes.add(_BROKEN_DATA)
+            return
+        for info in archive.infolist():
+            try:
+                yield info.filename, archive.open(info)
+            except _BROKEN:
+                self.notes.add(_ENCRYPTED if info.flag_bits & 1 else _BROKEN_DATA)
+
+    def _of_tar(self, stream: Any) -> Iterator[tuple[str, Any]]:
+        try:
+            with tarfile.open(fileobj=stream, mode="r|") as archive:
+                for info in archive:
+                    if content := archive.extractfile(info):
+                        yield info.name, content
+        except _BROKEN:
+            self.notes.add(_BROKEN_DATA)
+
+    def _read(self, stream: Any, head: bytes, base: TextPlace, depth: int) -> Iterator[FileText]:
+        """Yield a text in slices, or what other data holds."""
+        is_wide = head.count(0) * 3 > len(head) or head[:2] in (b"\xff\xfe", b"\xfe\xff")
+        encoding = json.detect_encoding(head) if is_wide else "utf-8-sig"
+        text = head.decode(encoding, "replace")
+        if len(_NOT_TEXT.findall(text)) * _TOO_MANY > len(text):
+            yield from self._binary(stream, base._replace(line=base.line or 1), depth)
+            return
+        is_notebook = text.lstrip()[:1] == "{" and ('"cells"' in text or '"nbformat"' in text)
+        line = 1
+        for text in _slices(stream, encoding, _LARGEST if is_notebook or is_wide else _SLICE):
+            content = FileText(text, partial(_place, base, line))
+            with suppress(ValueError, RecursionError):
+                if is_notebook:
+                    notebook = Notebook(text)
+                    content = FileText(notebook.text, partial(notebook.place, base), tuple(notebook.passwords))
+            yield from self._text(content, depth)
+            line += text.count("\n")
+
+    def _text(self, content: FileText, depth: int) -> Iterator[FileText]:
+        """Yield a text, and what it holds in base64."""
+        text = _COLOUR.sub("", str(content.text))  # colours stand between a name and its value
+        yield content._replace(text=text)
+        line, position = 1, 0
+        for start, data, is_unknown in _base64_in(text):
+            line += text.count("\n", position, start)
+            position = start
+            base = content.place(line).inside("base64")
+            yield from self._of_bytes(data, base, depth + 1)
+            for name in ("br", "deflate") if is_unknown else ():  # as recorders keep bodies that are compressed
+                with suppress(compression.Broken, compression.NotInstalled, SecretLeak, zlib.error):
+                    plain = compression.capped(compression.DECOMPRESSORS[name](data), len(data))
+                    yield from self._of_bytes(plain, base.inside(name), depth + 2)
+
+    def _binary(self, stream: Any, base: TextPlace, depth: int) -> Iterator[FileText]:
+        """Yield the printable runs of other data, and what it holds that is compressed."""
+        place = partial(_place, base, 1)
+        while data := stream.read(_BINARY):
+            runs = [data[slice(*run.span())] for run in _PRINTABLE.finditer(data.translate(_KINDS))]
+            text = b"\n".join(runs).decode("ascii").replace("\0", ": ")
+            yield from self._text(FileText(text, place), depth)
+            yield FileText(data, place)
+            if depth == _DEEPEST:  # by chance, any bytes look like compressed ones that look like compressed ones
+                continue
+            budget = compression.DecodingBudget(0)
+            with suppress(SecretLeak):
+                for member in compression.members_of(data, budget):
+                    yield from self._of_bytes(member.data, base.inside(member.name), depth + 1)
+                if not budget.is_exceeded:
+                    continue
+            self.notes.add(_TOO_MUCH)
+
+    def _of_bytes(self, data: bytes, base: TextPlace, depth: int) -> Iterator[FileText]:
+        self.spend(len(data))
+        yield from self._opened(io.BufferedReader(io.BytesIO(data), _HEAD), base, depth)
+
+
+class _Counted(io.RawIOBase):
+    """A stream whose bytes are counted, and that ends where its data is broken."""
+
+    def __init__(self, stream: Any, opener: Opener) -> None:
+        self._stream = stream
+        self._opener = opener
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        filled = 0
+        try:
+            while filled < len(buffer) and (piece := self._stream.read1(len(buffer) - filled)):
+                buffer[filled : filled + len(piece)] = piece
+                filled += len(piece)
+        except _BROKEN:
+            self._opener.notes.add(_BROKEN_DATA)
+        self._opener.spend(filled)
+        return filled
+
+
+def _place(base: TextPlace, first: int, line: int) -> TextPlace:
+    return base if base.line else base._replace(line=first + line - 1)
+
+
+def _slices(stream: Any, encoding: str, size: int) -> Iterator[str]:
+    """Yield the slices of a text, which end at the end of a line and not within base64, whose parts mean nothing."""
+    while data := stream.read(size):
+        lines = [data]
+        more = iter(partial(stream.readline, _LONGEST_LINE), b"") if len(data) == size else iter(())
+        for line in islice(more, _MOST_LINES):
+            lines.append(line)
+            if not _LINE_OF_BASE64.match(line):
+                break
+        yield b"".join(lines).decode(encoding, "replace")
+
+
+def _base64_in(text: str) -> Iterator[tuple[int, bytes, bool]]:
+    """Yield what a text holds in base64: the start, the bytes, and whether it may be compressed without a header."""
+    done = 0
+    for match in _RUN.finditer(translated(text.encode("ascii", "replace"), _IS_DIGIT)):
+        start, end = match.span()
+        if start < done:
+            continue
+        head = _decoded(text[start : min(end, start + _TRIED)])
+        is_signed = "." in (text[start - 1 : start], text[end : end + 1])  # a part of a signed token
+        is_known = not is_signed and (head.startswith(_OPENED) or is_text(head))
+        if is_known or _BINARY_BEFORE.search(text, max(0, start - _TRIED), start):
+            done = _MORE_LINES.match(text, end).end()  # type: ignore[union-attr]
+            yield start, _decoded(text[start:done]), not is_known
+
+
+def _decoded(run: str) -> bytes:
+    digits = "".join(run.replace("\\r", "").replace("\\n", "").split()).replace("-", "+").replace("_", "/")
+    return binascii.a2b_base64(digits[: len(digits) - (len(digits) % 4 == 1)] + "==")

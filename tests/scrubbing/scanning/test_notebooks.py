@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.scrubbing.scanning import scan_files
-from toolkit.scrubbing.scanning.notebook_texts import texts_of_notebook
+from toolkit.scrubbing.scanning.findings import TextPlace
+from toolkit.scrubbing.scanning.notebooks import Notebook
 
 
 def fake():
@@ -113,24 +114,6 @@ PLACES = {
         None,
         "widget state",
     ),
-    "worksheet": lambda value: (
-        {
-            "nbformat": 3,
-            "worksheets": [
-                {
-                    "cells": [
-                        {
-                            "cell_type": "code",
-                            "input": ["x"],
-                            "outputs": [{"output_type": "pyout", "text": [f"token={value}"]}],
-                        }
-                    ]
-                }
-            ],
-        },
-        1,
-        "output text",
-    ),
 }
 
 
@@ -144,14 +127,14 @@ def test_where_in_a_notebook(tmp_path, place, indent):
     text = json.dumps(document, indent=indent)
     path.write_text(text, encoding="utf-8")
     report = scan_files(path)
-    assert {(each.cell, each.part) for each in report.findings} == {(cell, part)}
-    assert len(report.findings) == 1
+    assert {(each.cell, each.part) for each in report} == {(cell, part)}
+    assert len(report) == 1
     assert value not in repr(report)
-    line = text.split("\n")[report.findings[0].line - 1]
+    line = text.split("\n")[report[0].line - 1]
     if value in text:
         assert value in line
     if indent is None:
-        assert report.findings[0].line == 1
+        assert report[0].line == 1
 
 
 @pytest.mark.parametrize("value", ["hunter2", "correct horse", "geheim!"])
@@ -161,7 +144,7 @@ def test_password_fields(tmp_path, value):
     for text in (value, "another-one"):
         document = notebook(widgets=widgets(a=("Password", {"description": "x", "value": text})))
         (tmp_path / "a.ipynb").write_text(json.dumps(document, indent=1), encoding="utf-8")
-        (finding,) = scan_files(tmp_path).findings
+        (finding,) = scan_files(tmp_path)
         assert (finding.kind, finding.part, finding.line) == ("value of a password field", "widget state", 13)
         fingerprints.add(finding.fingerprint)
     assert len(fingerprints) == 1
@@ -172,14 +155,14 @@ def test_empty_password_fields(tmp_path, value):
     """An empty field, and one with a stand-in, is no finding."""
     document = notebook(widgets=widgets(a=("Password", {"description": "Password:", "value": value})))
     (tmp_path / "a.ipynb").write_text(json.dumps(document), encoding="utf-8")
-    assert scan_files(tmp_path).findings == []
+    assert scan_files(tmp_path) == []
 
 
 def test_place_in_words(tmp_path):
     """A finding in a notebook reads like the place that a person looks for."""
     path = tmp_path / "a.ipynb"
     path.write_text(json.dumps(notebook(code_cell(stream(f"token={fake()}")))), encoding="utf-8")
-    findings = scan_files(path).findings
+    findings = scan_files(path)
     assert str(findings[0]) == f"{path}:1: cell 1, output stdout: secret field"
     assert "cell 1, output stdout" in repr(findings)
     assert "<td" in findings._repr_html_()
@@ -189,7 +172,7 @@ def test_not_a_notebook(tmp_path):
     """A file that only looks like a notebook, or is cut short, is read as text."""
     for name, text in (("a.ipynb", '{"cells": [\n'), ("b.ipynb", '{"cells": 3,\n'), ("c.ipynb", '{"nbformat": 4,\n')):
         (tmp_path / name).write_text(f'{text} "password": "{fake()}"}}', encoding="utf-8")
-    assert [(each.line, each.cell, each.part) for each in scan_files(tmp_path).findings] == [(2, None, "")] * 3
+    assert [(each.line, each.cell, each.part) for each in scan_files(tmp_path)] == [(2, None, "")] * 3
 
 
 @pytest.mark.parametrize("depth", [*range(150, 1000, 50), 100_000])
@@ -197,7 +180,7 @@ def test_deep_notebooks(tmp_path, depth):
     """A notebook that is nested too deeply to be read as JSON is read as text."""
     text = f'{{"cells": [], "metadata": {{"password": "{fake()}", "a": {"[" * depth}{"]" * depth}}}}}'
     (tmp_path / "a.ipynb").write_text(text, encoding="utf-8")
-    assert [finding.kind for finding in scan_files(tmp_path).findings] == ["secret field"]
+    assert [finding.kind for finding in scan_files(tmp_path)] == ["secret field"]
 
 
 KEYS = st.sampled_from(
@@ -215,8 +198,11 @@ SHAPES = st.recursive(
 
 @given(st.dictionaries(KEYS, SHAPES, max_size=3))
 def test_every_text_is_read(document):
-    """Whatever shape a notebook has, each text in it is searched."""
-    read = "\n".join(part.text for part in texts_of_notebook(document))
+    """Whatever shape a notebook has, each text in it is searched, and has a place."""
+    notebook = Notebook(json.dumps({"cells": [document]}))
+    read = notebook.text
+    for line in range(1, read.count("\n") + 2):
+        assert notebook.place(TextPlace(0), line).line == 1
 
     def check(value):
         if isinstance(value, str):
