@@ -17,10 +17,9 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
 from typing import IO, Any, Final, NamedTuple
 
 from toolkit.core.errors import SecretLeak
@@ -31,10 +30,9 @@ from toolkit.scrubbing.scanning.notebooks import Notebook
 
 _HEAD: Final = 1 << 12  # bytes that tell what a file is
 _LARGEST: Final = 1 << 26  # bytes of an archive in an archive, of a notebook, or of text in UTF-16
-_SLICE: Final = 1 << 22  # bytes of a text that are searched at a time
+_SLICE: Final = 1 << 23  # bytes of a text that are searched at a time
 _BINARY: Final = 1 << 24  # bytes of other data that are searched at a time
-_MOST_LINES: Final = 1 << 16  # of base64 that belong to a slice
-_LONGEST_LINE: Final = 1 << 20  # bytes
+_LONGEST_LINE: Final = 1 << 20  # bytes until the end of a line, where a slice ends
 _ALLOWANCE: Final = 64 << 20  # bytes that may come out of any file, and so many times its size in addition
 _MULTIPLE: Final = 32
 _ATTEMPT: Final = 1 << 11  # bytes that each attempt to open something costs
@@ -46,11 +44,11 @@ _BROKEN: Final = (
     *(zipfile.BadZipFile, tarfile.TarError, NotImplementedError, RuntimeError, ValueError, KeyError, IndexError),
     *(OSError, EOFError, zlib.error, lzma.LZMAError, struct.error),
 )
-_COMPRESSED: Final[tuple[tuple[re.Pattern[bytes], Callable[[Any], Any]], ...]] = (
-    (re.compile(rb"\x1f\x8b\x08"), lambda stream: gzip.GzipFile(fileobj=stream)),
-    (re.compile(rb"BZh[1-9]1AY&SY"), bz2.BZ2File),
-    (re.compile(rb"\xfd7zXZ\0"), lzma.LZMAFile),
-)
+_COMPRESSED: Final[dict[bytes, Callable[[Any], Any]]] = {
+    b"\x1f\x8b\x08": lambda stream: gzip.GzipFile(fileobj=stream),
+    b"BZh91AY&SY": bz2.BZ2File,
+    b"\xfd7zXZ\0": lzma.LZMAFile,
+}
 _NOT_TEXT: Final = re.compile("[\0-\b\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _TOO_MANY: Final = 20  # more than one such character in so many is binary data
 _COLOUR: Final = re.compile(r"\x1b\[[0-?]{0,40}+[ -/]{0,4}+[@-~]")
@@ -59,8 +57,6 @@ _PRINTABLE: Final = re.compile(rb"\x01{8,}+(?:\x00\x01{8,}+)*+")  # also with ze
 _IS_DIGIT: Final = flags_of(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _RUN: Final = re.compile(b"\1" * 32 + b"\1*+")
 _MORE_LINES: Final = re.compile(r"(?:(?:\\r)?+(?:\\n|\r?\n)[ \t]{0,60}+[A-Za-z0-9+/]++)*+")
-_LINE_OF_BASE64: Final = re.compile(rb"[ \t]{0,60}+[A-Za-z0-9+/]{48}")
-_BINARY_BEFORE: Final = re.compile(r"!!binary[^A-Za-z0-9]{0,40}\Z")
 _TRIED: Final = 64  # characters of a run, which tell whether it is worth decoding
 _OPENED: Final = (*compression.MAGICS, b"BZh", b"\xfd7zXZ\0", b"\x89PNG", b"%PDF-", b"\xff\xd8\xff", b"\xff\xfe")
 
@@ -70,17 +66,11 @@ class TooMuchError(Exception):
 
 
 class FileText(NamedTuple):
-    """A text from a file, or a slice of one.
+    """A text from a file, or a slice of one, and what returns the place of each of its lines."""
 
-    Attributes:
-        text: the text; bytes that are not text are searched for known secrets only.
-        place: returns the place of each of its lines, from 1.
-        passwords: lines that are a secret by their place, such as the value of a password field.
-    """
-
-    text: str | bytes
+    text: str | bytes  # bytes are searched for known secrets only
     place: Callable[[int], TextPlace]
-    passwords: tuple[int, ...] = ()
+    passwords: Sequence[int] = ()  # lines that are a secret by their place
 
 
 class Opener:
@@ -105,11 +95,7 @@ class Opener:
             self.notes.add(_TOO_MUCH)
 
     def spend(self, size: int) -> None:
-        """Count bytes that came out.
-
-        Raises:
-            TooMuchError: if these are too many.
-        """
+        """Count bytes that came out, and raise `TooMuchError` if these are too many."""
         self._left -= size
         if self._left < 0:
             raise TooMuchError
@@ -125,7 +111,7 @@ class Opener:
             members = self._of_zip(stream if stream.seekable() else io.BytesIO(stream.read(_LARGEST)))
         elif head.startswith(b"ustar", 257):
             members = self._of_tar(stream)
-        elif decompress := next((opened for magic, opened in _COMPRESSED if magic.match(head)), None):
+        elif decompress := next((opened for magic, opened in _COMPRESSED.items() if head.startswith(magic)), None):
             members = iter([("decompressed", decompress(stream))])
         else:
             yield from self._read(stream, head, base, depth)
@@ -164,12 +150,14 @@ class Opener:
             return
         is_notebook = text.lstrip()[:1] == "{" and ('"cells"' in text or '"nbformat"' in text)
         line = 1
-        for text in _slices(stream, encoding, _LARGEST if is_notebook or is_wide else _SLICE):
+        size = _LARGEST if is_notebook or is_wide else _SLICE
+        while data := stream.read(size) + stream.readline(_LONGEST_LINE):
+            text = data.decode(encoding, "replace")
             content = FileText(text, partial(_place, base, line))
             with suppress(ValueError, RecursionError):
                 if is_notebook:
                     notebook = Notebook(text)
-                    content = FileText(notebook.text, partial(notebook.place, base), tuple(notebook.passwords))
+                    content = FileText(notebook.text, partial(notebook.place, base), notebook.passwords)
             yield from self._text(content, depth)
             line += text.count("\n")
 
@@ -178,15 +166,10 @@ class Opener:
         text = _COLOUR.sub("", str(content.text))  # colours stand between a name and its value
         yield content._replace(text=text)
         line, position = 1, 0
-        for start, data, is_unknown in _base64_in(text):
+        for start, data in _base64_in(text):
             line += text.count("\n", position, start)
             position = start
-            base = content.place(line).inside("base64")
-            yield from self._of_bytes(data, base, depth + 1)
-            for name in ("br", "deflate") if is_unknown else ():  # as recorders keep bodies that are compressed
-                with suppress(compression.Broken, compression.NotInstalled, SecretLeak, zlib.error):
-                    plain = compression.capped(compression.DECOMPRESSORS[name](data), len(data))
-                    yield from self._of_bytes(plain, base.inside(name), depth + 2)
+            yield from self._of_bytes(data, content.place(line).inside("base64"), depth + 1)
 
     def _binary(self, stream: Any, base: TextPlace, depth: int) -> Iterator[FileText]:
         """Yield the printable runs of other data, and what it holds that is compressed."""
@@ -237,31 +220,17 @@ def _place(base: TextPlace, first: int, line: int) -> TextPlace:
     return base if base.line else base._replace(line=first + line - 1)
 
 
-def _slices(stream: Any, encoding: str, size: int) -> Iterator[str]:
-    """Yield the slices of a text, which end at the end of a line and not within base64, whose parts mean nothing."""
-    while data := stream.read(size):
-        lines = [data]
-        more = iter(partial(stream.readline, _LONGEST_LINE), b"") if len(data) == size else iter(())
-        for line in islice(more, _MOST_LINES):
-            lines.append(line)
-            if not _LINE_OF_BASE64.match(line):
-                break
-        yield b"".join(lines).decode(encoding, "replace")
-
-
-def _base64_in(text: str) -> Iterator[tuple[int, bytes, bool]]:
-    """Yield what a text holds in base64: the start, the bytes, and whether it may be compressed without a header."""
+def _base64_in(text: str) -> Iterator[tuple[int, bytes]]:
+    """Yield what a text holds in base64, if it is text or begins like something that can be opened, and its start."""
     done = 0
     for match in _RUN.finditer(translated(text.encode("ascii", "replace"), _IS_DIGIT)):
         start, end = match.span()
-        if start < done:
-            continue
-        head = _decoded(text[start : min(end, start + _TRIED)])
         is_signed = "." in (text[start - 1 : start], text[end : end + 1])  # a part of a signed token
-        is_known = not is_signed and (head.startswith(_OPENED) or is_text(head))
-        if is_known or _BINARY_BEFORE.search(text, max(0, start - _TRIED), start):
-            done = _MORE_LINES.match(text, end).end()  # type: ignore[union-attr]
-            yield start, _decoded(text[start:done]), not is_known
+        if start >= done and not is_signed:
+            head = _decoded(text[start : min(end, start + _TRIED)])
+            if head.startswith(_OPENED) or is_text(head):
+                done = _MORE_LINES.match(text, end).end()  # type: ignore[union-attr]
+                yield start, _decoded(text[start:done])
 
 
 def _decoded(run: str) -> bytes:

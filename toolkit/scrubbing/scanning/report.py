@@ -27,9 +27,9 @@ _SEVERITY: Final = "8.0"  # how GitHub sorts alerts: 7.0 to 8.9 is "high"
 _MORE: Final = f"More in the toolkit's {PAGE}."
 
 
-def summary(findings: FindingList) -> str:
+def _summary(findings: FindingList) -> str:
     """Return in one sentence how much was found, read and left out."""
-    counts = {"allowed": findings.allowed, "not read": len(findings.unreadable)}
+    counts = {"allowed": findings.allowed, "not read": len(findings.unreadable), "skipped": len(findings.skipped)}
     left_out = [f"{count:,} {words}" for words, count in counts.items() if count]
     read = ", ".join([f"{count_text(findings.files, 'file')} read", *left_out])
     return f"{findings.count_words() if findings else 'No findings'} ({read})."
@@ -38,7 +38,7 @@ def summary(findings: FindingList) -> str:
 def _text(findings: FindingList, _: Path) -> str:
     lines = [f"{_on_one_line(str(finding))}  [{finding.fingerprint}]" for finding in findings]
     lines += [*map(_on_one_line, findings.not_seen()), *(f"unused: {each}" for each in findings.unused_allowances)]
-    sections = [lines, [summary(findings)]]
+    sections = [lines, [_summary(findings)]]
     if findings:
         steps = (f"- {pasteable(step)}" for step in advice_for(findings))
         sections.append(["What to do:", *steps, _MORE])
@@ -78,33 +78,24 @@ def _github(findings: FindingList, folder: Path) -> str:
         )
         for finding in findings
     ]
-    lines += [
-        annotation("warning", reason, file=masked(workspace_path(path, folder)), title="Not scanned")
-        for path, reason in findings.unreadable
-    ]
-    lines += [
-        annotation("warning", entry, file="toolkit.toml", title="Unused allowance")
-        for entry in findings.unused_allowances
-    ]
-    last = annotation("error" if findings else "notice", summary(findings), title="toolkit scan")
+    warnings = [*map(str, findings.unreadable), *findings.unused_allowances]
+    lines += [annotation("warning", masked(each), title="toolkit scan") for each in warnings]
+    last = annotation("error" if findings else "notice", _summary(findings), title="toolkit scan")
     return "\n".join([*lines, last, ""])
 
 
 def _sarif(findings: FindingList, folder: Path) -> str:
     kinds = sorted({finding.kind for finding in findings})
-    notes = [
-        {
-            "level": "error",
-            "message": {"text": f"Not read: {each.reason}."},
-            "locations": [{"physicalLocation": {"artifactLocation": _artifact(each.path, folder)}}],
-        }
-        for each in findings.unreadable
-    ]
-    notes += [{"level": "warning", "message": {"text": each}} for each in findings.unused_allowances]
+    notes = [_on_one_line(each) for each in (*findings.not_seen(), *findings.unused_allowances)]
     run = {
         "tool": {"driver": {"name": "toolkit scan", "rules": [_rule(kind) for kind in kinds]}},
         "columnKind": "unicodeCodePoints",
-        "invocations": [{"executionSuccessful": not findings.unreadable, "toolExecutionNotifications": notes}],
+        "invocations": [
+            {
+                "executionSuccessful": not findings.unreadable,
+                "toolExecutionNotifications": [{"message": {"text": each}} for each in notes],
+            }
+        ],
         "results": [_result(finding, kinds.index(finding.kind), folder) for finding in findings],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"

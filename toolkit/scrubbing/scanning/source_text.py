@@ -18,9 +18,9 @@ from toolkit.scrubbing.finding.find import without_entities
 from toolkit.scrubbing.finding.pairs import columns_in, elements_in, pairs_in
 from toolkit.scrubbing.finding.shapes import PROVIDER_KEY, credentials_in
 from toolkit.scrubbing.formats import SAMPLES
-from toolkit.scrubbing.grading import is_weak_pair, password_of_pair, secret_kind
+from toolkit.scrubbing.grading import secret_kind
 from toolkit.scrubbing.strength import Strength, grade, is_dummy
-from toolkit.scrubbing.vocabulary import Place, credential_kind, is_core_name, is_placeholder, needs_strong_value
+from toolkit.scrubbing.vocabulary import Place, is_core_name, is_placeholder, needs_strong_value
 
 _LONGEST: Final = 1 << 13  # characters of a match that begins at the end of a slice
 _FIELD: Final = "secret field"
@@ -77,13 +77,7 @@ _LEVELS: Final = 3  # of escapes within escapes, such as URLs within URLs
 
 
 class SecretPlace(NamedTuple):
-    """A place in a text that holds what looks like a secret.
-
-    Attributes:
-        line: number of its line, from 1.
-        kind: what it is called, in words.
-        value: the secret itself without escapes, which is never shown; for fingerprints.
-    """
+    """Line and kind of what looks like a secret in a text, and the secret without escapes, which is never shown."""
 
     line: int
     kind: str
@@ -146,20 +140,10 @@ def _shaped(text: str) -> Iterator[_Hit]:
 def _fields(text: str) -> Iterator[_Hit]:
     for field in chain(Fields(text), pairs_in(text), elements_in(text), columns_in(text)):
         value, start, end = field.written[:3]
-        kind = credential_kind(field.name, field.place) or ""
-        if kind.endswith("AUTHORIZATION") and _is_plain_pair(value):
-            continue
         is_listed = compiled(_LIST).search(text[max(0, start - _LONGEST_SIGN) : start]) is not None
         place = Place.HEADER if is_listed else field.place
         if secret_kind(field.name, value, place) is not None or _is_made_by_a_person(text, field):
             yield _Hit(start, 3, end, _FIELD, value)
-
-
-def _is_plain_pair(value: str) -> bool:
-    """Check whether a value is a pair of Basic whose password is a word, as in examples, rather than one to guess."""
-    pair = value.rpartition(" ")[2]
-    password = password_of_pair(pair)
-    return is_weak_pair(pair) and (password.isalpha() or not password.isascii() or " " in password)
 
 
 def _is_made_by_a_person(text: str, field: CredentialField) -> bool:
