@@ -53,7 +53,7 @@ class AllowList:
     def allows(self, finding: Finding) -> bool:
         """Check whether an entry allows a finding, and note that it is used."""
         relative = _relative(finding.path, self._project) if self._entries else ""
-        allowing = [number for number, entry in enumerate(self._entries) if _is_met(entry, finding, relative)]
+        allowing = [number for number, entry in enumerate(self._entries, start=1) if _is_met(entry, finding, relative)]
         self._used.update(allowing)
         return bool(allowing)
 
@@ -62,10 +62,11 @@ class AllowList:
         project = self._project.resolve()
         if not any(project.is_relative_to(path.resolve()) for path in paths):
             return ()
-        left = [(number, entry) for number, entry in enumerate(self._entries, start=1) if number - 1 not in self._used]
+        texts = {number: ", ".join(entry.values()) for number, entry in enumerate(self._entries, start=1)}
         return tuple(
-            excerpt(f"entry {number} of [scan] allow matches nothing: {', '.join(entry.values())}", 400)
-            for number, entry in left
+            excerpt(f"entry {number} of [scan] allow matches nothing: {text}", 400)
+            for number, text in texts.items()
+            if number not in self._used
         )
 
 

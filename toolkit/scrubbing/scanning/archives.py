@@ -17,7 +17,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import IO, Any, Final, NamedTuple
@@ -70,7 +70,6 @@ class FileText(NamedTuple):
 
     text: str | bytes  # bytes are searched for known secrets only
     place: Callable[[int], TextPlace]
-    passwords: Sequence[int] = ()  # lines that are a secret by their place
 
 
 class Opener:
@@ -157,7 +156,7 @@ class Opener:
             with suppress(ValueError, RecursionError):
                 if is_notebook:
                     notebook = Notebook(text)
-                    content = FileText(notebook.text, partial(notebook.place, base), notebook.passwords)
+                    content = FileText(notebook.text, partial(notebook.place, base))
             yield from self._text(content, depth)
             line += text.count("\n")
 

@@ -31,7 +31,6 @@ _SCANNED: Final = frozenset(
 )
 _LEFT_OUT: Final = frozenset({"__pycache__", "node_modules"})
 _VIRTUAL_ENVIRONMENT: Final = "pyvenv.cfg"
-_TYPED: Final = "value of a password field"
 Paths = str | Path | Iterable[str | Path]
 
 
@@ -58,16 +57,20 @@ def scan_files(
     skipped: list[Path] = []
     files: set[Path] = set()
     for path in named:
-        for file in _files_at(path, unreadable, skipped):
-            if file.absolute() in files:
-                continue
-            try:
-                found += _findings_in(file, known, unreadable)
-                files.add(file.absolute())
-            except OSError as error:
-                if file == path:
-                    raise _cannot_read(file, error) from None
-                unreadable.append(Unreadable(file, _reason_of(error)))
+        try:
+            for file in _files_at(path, unreadable, skipped):
+                if file.absolute() in files:
+                    continue
+                try:
+                    found += _findings_in(file, known, unreadable)
+                    files.add(file.absolute())
+                except OSError as error:
+                    if file == path:
+                        raise
+                    unreadable.append(_unreadable(error, file))
+        except OSError as error:
+            what = f"Cannot read {path}: {_unreadable(error, path).reason}."
+            raise ConfigurationError(what, "Fix its permissions or leave it out.", about="paths") from None
     result = FindingList(finding for finding in found if not allowed.allows(finding))
     result.files, result.allowed = len(files), len(found) - len(result)
     result.unreadable, result.skipped = tuple(unreadable), tuple(skipped)
@@ -92,9 +95,9 @@ def _files_at(path: Path, unreadable: list[Unreadable], skipped: list[Path]) -> 
         raise ConfigurationError(f"{path} is neither a file nor a folder.", "Pass a file or a folder.", about="paths")
 
     def note(error: OSError) -> None:
-        if Path(error.filename or path) == path:
-            raise _cannot_read(path, error) from None
-        unreadable.append(Unreadable(Path(error.filename), _reason_of(error)))
+        if Path(error.filename) == path:
+            raise error
+        unreadable.append(_unreadable(error, Path(error.filename)))
 
     files: list[Path] = []
     for folder, names, file_names in os.walk(path, onerror=note):
@@ -121,20 +124,13 @@ def _findings_in(path: Path, known: KnownSecrets, unreadable: list[Unreadable]) 
                 finding = Finding(path, line, kind, cell, part, fingerprint)
                 findings[finding, fingerprint] = finding
     unreadable += (Unreadable(path, note) for note in sorted(opener.notes))
-    return sorted(findings.values(), key=_order)
-
-
-def _order(finding: Finding) -> tuple[int, int, str, str, str]:
-    return finding.line, finding.cell or 0, finding.part, finding.kind, finding.fingerprint
+    return sorted(findings.values(), key=lambda each: (each.line, each.cell or 0, each.part, each.kind))
 
 
 def _unknown_in(text: FileText) -> Iterator[tuple[int, str, str]]:
     """Yield line, kind and fingerprint of what looks like a secret."""
-    for place in secrets_in(text.text) if isinstance(text.text, str) else ():
-        if place.line not in text.passwords:
-            yield place.line, place.kind, fingerprint_of(place.kind, place.value)
-    for line in text.passwords:
-        yield line, _TYPED, fingerprint_of(_TYPED)
+    for line, kind, value in secrets_in(text.text) if isinstance(text.text, str) else ():
+        yield line, kind, fingerprint_of(kind, value)
 
 
 def _known_in(text: FileText, known: KnownSecrets) -> Iterator[tuple[int, str, str]]:
@@ -144,24 +140,16 @@ def _known_in(text: FileText, known: KnownSecrets) -> Iterator[tuple[int, str, s
     if anywhere is None:
         return
     keys = {known.placeholder_of(secret) for _, secret in REGISTER.since(0) if "\n" in secret.reveal().strip()}
+    kinds: dict[int, str] = {}
     before = None
-    is_in_a_line = False
     for number, line in enumerate(data.split(b"\n"), start=1):
         hit = known.find(line)
         if hit is not None and (hit != before or hit[0] not in keys):
-            is_in_a_line = True
-            kind = f"known secret, {hit[1]}"
-            yield number, kind, fingerprint_of(kind)
+            kinds[number] = f"known secret, {hit[1]}"
         before = hit
-    if not is_in_a_line:
-        kind = f"known secret across lines, {anywhere[1]}"
-        yield 1, kind, fingerprint_of(kind)
+    for number, kind in (kinds or {1: f"known secret across lines, {anywhere[1]}"}).items():
+        yield number, kind, fingerprint_of(kind)
 
 
-def _reason_of(error: OSError) -> str:
-    return error.strerror or type(error).__name__
-
-
-def _cannot_read(path: Path, error: OSError) -> ConfigurationError:
-    advice = "Fix its permissions or leave it out."
-    return ConfigurationError(f"Cannot read {path}: {_reason_of(error)}.", advice, about="paths")
+def _unreadable(error: OSError, path: Path) -> Unreadable:
+    return Unreadable(path, error.strerror or type(error).__name__)

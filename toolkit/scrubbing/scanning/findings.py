@@ -6,7 +6,6 @@ A secret that was shared stays known whatever happens to the file, so it is revo
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +25,6 @@ _MOST_FOLDERS: Final = 8  # names of folders that are shown
 _LONGEST_PART: Final = 300  # characters of the words for a place
 _FINGERPRINT_KEY: Final = b"toolkit scan"
 _FINGERPRINT_SIZE: Final = 3  # bytes
-_LOOSE: Final = re.compile(r"[^A-Za-z0-9]+")
 # How to revoke a secret, by a part of its kind. The first entry that matches counts.
 _ENDINGS: Final = (
     ("private key", "Make a new key pair, register its public key, and revoke the old key."),
@@ -37,17 +35,13 @@ _ENDINGS: Final = (
     ("password", "Change the password, also wherever else it is used."),
     ("", "Revoke it where it was issued, make a new one, and look there for what it was used for."),
 )
-# How to clean a file, by the end of its name and the beginning of the place.
-_CLEANINGS: Final = (
-    (".ipynb", "output", "Clear the outputs of the cell and save. With %load_ext toolkit, its next run masks secrets."),
-    (".ipynb", "widget", "Shut the kernel down, clear all outputs and save: that removes the state of widgets."),
-    (
-        ".ipynb",
-        "",
-        'Take it out of the notebook: tk.Session("paper") uses saved credentials. Clear the outputs and save.',
-    ),
-    (".yaml", "", "If it is a recording: toolkit cassettes scrub FILE. In settings, name a variable instead."),
-    ("", "", "Take it out of the file, or delete the file: toolkit credentials add saves it."),
+_CLEANING: Final = (
+    "Take it out of the file: clear the outputs of a notebook, write a recording again with toolkit cassettes scrub, "
+    "delete a log or an archive; keep the value in a variable, or save it with toolkit credentials add."
+)
+_HISTORY: Final = (
+    "If it was committed: git filter-repo --invert-paths --path FILE takes the file out of git's history, "
+    "--replace-text the secret alone. Then push with --force, and let everybody clone again."
 )
 
 
@@ -106,9 +100,6 @@ class Unreadable(NamedTuple):
     path: Path
     reason: str
 
-    def __str__(self) -> str:
-        return printable(f"{self.path}: {self.reason}").replace("\n", " ")
-
 
 class FindingList(list[Finding]):
     """A list of findings, shown as a table in notebooks and terminals.
@@ -132,12 +123,11 @@ class FindingList(list[Finding]):
     def not_seen(self) -> list[str]:
         """Return a line for each file that could not be read, and one for the folders that were not looked at."""
         counts = Counter(path.name for path in self.skipped)
-        names = [f"{printable(name)} ({count:,})" if count > 1 else printable(name) for name, count in counts.items()]
+        names = [f"{name} ({count:,})" if count > 1 else name for name, count in counts.items()]
         names[_MOST_FOLDERS:] = [f"{len(names) - _MOST_FOLDERS:,} more"] if len(names) > _MOST_FOLDERS else []
-        return [
-            *(f"not read: {each}" for each in self.unreadable),
-            *([f"not looked at: {', '.join(names)}"] * bool(names)),
-        ]
+        lines = [f"not read: {path}: {reason}" for path, reason in self.unreadable]
+        lines += [f"not looked at: {', '.join(names)}"] if names else []
+        return [printable(line).replace("\n", " ") for line in lines]
 
     def count_words(self) -> str:
         """Return how many findings there are, in how many files."""
@@ -163,7 +153,7 @@ def fingerprint_of(kind: str, value: str = "") -> str:
     It has 24 bits: enough to tell the findings of a file apart, and far too few to find a value that a machine made.
     One text in 16 million has the same. For a secret that the user names, pass no value: people may have made it up.
     """
-    text = f"{kind}\n{_LOOSE.sub('', value)}".encode("utf-8", "replace")
+    text = f"{kind}\n{''.join(filter(str.isalnum, value))}".encode("utf-8", "replace")
     return hashlib.blake2b(text, key=_FINGERPRINT_KEY, digest_size=_FINGERPRINT_SIZE).hexdigest()
 
 
@@ -172,19 +162,10 @@ def ending_for(kind: str) -> str:
     return next(text for part, text in _ENDINGS if part in kind)
 
 
-def advice_for(findings: Sequence[Finding]) -> list[str]:
+def advice_for(findings: Iterable[Finding]) -> list[str]:
     """Return the steps to take about findings, in order: revoke the secrets, clean the files, clean git's history."""
     paths = {finding.path for finding in findings}
     path = paths.pop() if len(paths) == 1 else Path("FILE")
     name = shell_word(masked(printable(path.as_posix()).replace("\n", " ")))
-    history = (
-        f"If it was committed: git filter-repo --invert-paths --path {name} takes the file out of git's history, "
-        "--replace-text the secret alone. Then push with --force, and let everybody clone again."
-    )
-    steps = [*(ending_for(finding.kind) for finding in findings), *map(_cleaning_for, findings)]
-    return [*(step.replace("FILE", name) for step in dict.fromkeys(steps)), history]
-
-
-def _cleaning_for(finding: Finding) -> str:
-    name, part = finding.path.name.lower(), finding.part
-    return next(text for end, start, text in _CLEANINGS if name.endswith(end) and part.startswith(start))
+    endings = dict.fromkeys(ending_for(finding.kind) for finding in findings)
+    return [*endings, _CLEANING, _HISTORY.replace("FILE", name)]

@@ -7,18 +7,15 @@ name. The format is that of nbformat 4.
 from __future__ import annotations
 
 import json
-from functools import cached_property, reduce
+from functools import cached_property
 from json.encoder import encode_basestring
-from operator import getitem
 from typing import Any, Final
 
 from toolkit.core.escaping import excerpt
 from toolkit.core.json_lines import Path, lines_of_values
 from toolkit.scrubbing.scanning.findings import TextPlace
-from toolkit.scrubbing.strength import is_dummy
 
 _LONGEST_NAME: Final = 60  # characters of a name that is shown
-_ERRORS: Final = frozenset({"ename", "evalue", "traceback"})
 
 
 class Notebook:
@@ -29,26 +26,24 @@ class Notebook:
 
     Attributes:
         text: all texts, with an empty line between them.
-        passwords: the lines of it, from 1, with what was typed into fields for passwords.
 
     Raises:
         ValueError: if the text is not a notebook.
     """
 
     def __init__(self, file: str) -> None:
-        self._document = json.loads(file)
-        if not isinstance(self._document, dict) or not isinstance(self._document.get("cells"), list):
+        document = json.loads(file)
+        if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
             raise ValueError("not a notebook")  # noqa: TRY004 - one kind of error for a text that is not one
         self._file = file
         self._lines: list[tuple[str, Path]] = []
-        self.passwords: list[int] = []
-        self._read(self._document, ())
+        self._read(document, ())
         self.text = "\n".join([line for line, _ in self._lines])
 
     def place(self, base: TextPlace, line: int) -> TextPlace:
         """Return where a line of the texts stands, given the place of the notebook."""
         _, path = self._lines[line - 1]
-        cell, part = self._words(path)
+        cell, part = _words(path)
         while path and path not in self._lines_of_values:
             path = path[:-1]
         return TextPlace(base.line or self._lines_of_values.get(path, 1), cell, base.inside(part).part)
@@ -72,37 +67,21 @@ class Notebook:
                 self._read(each, (*path, at))
 
     def _read_members(self, members: dict[str, Any], path: Path) -> None:
-        state = members.get("state")
-        if isinstance(state, dict) and "Password" in f"{members.get('model_name')}{state.get('_model_name')}":
-            typed = state.get("value")
-            if isinstance(typed, str) and typed and not is_dummy(typed):
-                self._lines.append((typed, (*path, "state", "value")))
-                self.passwords.append(len(self._lines))
-            members = {**members, "state": {**state, "value": None}}
-        inner = []
+        inner = [key for key, value in members.items() if isinstance(value, dict | list) or "\n" in str(value)]
         for key, value in members.items():
-            if isinstance(value, dict | list) or (isinstance(value, str) and "\n" in value):
-                inner.append(key)
             written = encode_basestring(value) if isinstance(value, str) and key not in inner else "null"
             self._lines.append((f"{{{encode_basestring(key)}: {written}}}", (*path, key)))
+        if "Password" in str(members.get("_model_name")):  # what was typed into a field for passwords
+            self._lines.append((f"password: {encode_basestring(str(members.get('value')))}", (*path, "value")))
         self._lines.append(("", path))
         for key in inner:
             self._read(members[key], (*path, key))
 
-    def _words(self, path: Path) -> tuple[int | None, str]:
-        """Return the number of the cell, from 1, that a path leads to, and what it is in words."""
-        if path[:1] != ("cells",) or len(path) < 3:
-            return None, "widget state" if "widgets" in path[:2] else "metadata"
-        cell, key, names = int(path[1]) + 1, path[2], [excerpt(str(name), _LONGEST_NAME) for name in path[3:]]
-        if key == "source":
-            return cell, "source"
-        if key == "attachments":
-            return cell, " ".join(["attachment", *names])
-        if key != "outputs" or len(names) < 2:
-            return cell, "metadata"
-        if names[1] == "data":
-            return cell, " ".join(["output", *names[2:3]])
-        if names[1] == "text":
-            output = reduce(getitem, path[:4], self._document)
-            return cell, f"output {excerpt(str(output.get('name', 'text')), _LONGEST_NAME)}"
-        return cell, "output error" if names[1] in _ERRORS else f"output {names[1]}"
+
+def _words(path: Path) -> tuple[int | None, str]:
+    """Return the number of the cell, from 1, that a path leads to, and what it is in words."""
+    if path[:1] != ("cells",) or len(path) < 3:
+        return None, "widget state" if "widgets" in path[:2] else "metadata"
+    names = [excerpt(name, _LONGEST_NAME) for name in path[2:] if isinstance(name, str) and name != "data"]
+    first = {"outputs": "output", "attachments": "attachment"}.get(names[0], names[0])
+    return int(path[1]) + 1, " ".join([first, *names[1 : 2 + (first == "attachment")]])

@@ -50,13 +50,8 @@ def _json(findings: FindingList, _: Path) -> str:
     content = {
         "version": _VERSION,
         "findings": [
-            {
-                **asdict(finding),
-                "path": masked(str(finding.path)),
-                "part": masked(finding.part),
-                "advice": finding.advice,
-            }
-            for finding in findings
+            asdict(each) | {"path": masked(str(each.path)), "part": masked(each.part), "advice": each.advice}
+            for each in findings
         ],
         "files": findings.files,
         "allowed": findings.allowed,
@@ -78,7 +73,7 @@ def _github(findings: FindingList, folder: Path) -> str:
         )
         for finding in findings
     ]
-    warnings = [*map(str, findings.unreadable), *findings.unused_allowances]
+    warnings = [*(f"{path}: {reason}" for path, reason in findings.unreadable), *findings.unused_allowances]
     lines += [annotation("warning", masked(each), title="toolkit scan") for each in warnings]
     last = annotation("error" if findings else "notice", _summary(findings), title="toolkit scan")
     return "\n".join([*lines, last, ""])
@@ -103,12 +98,8 @@ def _sarif(findings: FindingList, folder: Path) -> str:
 
 def _rule(kind: str) -> dict[str, Any]:
     """Return a kind of finding as a `reportingDescriptor` (SARIF 2.1.0, section 3.49)."""
-    return {
-        "id": _rule_id(kind),
-        "shortDescription": {"text": f"{kind[:1].upper()}{kind[1:]}."},
-        "help": {"text": f"{ending_for(kind)} {_MORE}"},
-        "properties": {"tags": ["security"], "security-severity": _SEVERITY},
-    }
+    advice, level = {"text": f"{ending_for(kind)} {_MORE}"}, {"tags": ["security"], "security-severity": _SEVERITY}
+    return {"id": _rule_id(kind), "shortDescription": {"text": kind}, "help": advice, "properties": level}
 
 
 def _rule_id(kind: str) -> str:
@@ -117,16 +108,13 @@ def _rule_id(kind: str) -> str:
 
 def _result(finding: Finding, rule: int, folder: Path) -> dict[str, Any]:
     """Return a finding as a `result` (SARIF 2.1.0, section 3.27)."""
-    place = {
-        "artifactLocation": _artifact(finding.path, folder),
-        "region": {"startLine": _line_in_file(finding) or 1},
-    }
+    region = {"startLine": _line_in_file(finding) or 1}
     return {
         "ruleId": _rule_id(finding.kind),
         "ruleIndex": rule,
         "level": "error",
         "message": {"text": _message(finding)},
-        "locations": [{"physicalLocation": place}],
+        "locations": [{"physicalLocation": {"artifactLocation": _artifact(finding.path, folder), "region": region}}],
         "partialFingerprints": {"toolkitScan/v1": finding.fingerprint},
     }
 
