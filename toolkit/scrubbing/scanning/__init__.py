@@ -1,7 +1,7 @@
 """`scan_files` looks for secrets in existing files and reports the findings.
 
-`files` goes over files and folders. `archives` opens what a file holds, `notebooks` has the texts of a notebook, and
-`source_text` looks into one text, with the engine of the recorder. `findings` has what comes out, without values, and
+`files` goes over files and folders. `contents` opens what a file holds, and `source_text` looks into one text, with the
+engine of the recorder. `findings` has what comes out, without values, and
 what to do about it; `allow` leaves out what `toolkit.toml` allows, and `report` writes the rest as text, JSON,
 annotations or SARIF.
 """

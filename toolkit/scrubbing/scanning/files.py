@@ -18,7 +18,7 @@ from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scanning.allow import AllowList
-from toolkit.scrubbing.scanning.archives import FileText, Opener
+from toolkit.scrubbing.scanning.contents import FileText, Opener
 from toolkit.scrubbing.scanning.findings import Finding, FindingList, Unreadable, fingerprint_of
 from toolkit.scrubbing.scanning.source_text import secrets_in
 

@@ -22,20 +22,10 @@ _COLUMNS: Final = ("file", "line", "place", "what")
 _WHAT_TO_DO: Final = "check each place, remove the secrets, and change those in files that were shared."
 _NO_FINDINGS: Final = "No findings: nothing looks like a secret."
 _MOST_FOLDERS: Final = 8  # names of folders that are shown
-_LONGEST_PART: Final = 300  # characters of the words for a place
 _FINGERPRINT_KEY: Final = b"toolkit scan"
 _FINGERPRINT_SIZE: Final = 3  # bytes
-# How to revoke a secret, by a part of its kind. The first entry that matches counts.
-_ENDINGS: Final = (
-    ("private key", "Make a new key pair, register its public key, and revoke the old key."),
-    ("cookie", "Sign out of all sessions of the account, which ends the cookie."),
-    ("known secret", "Revoke it where it was issued, and save its replacement with toolkit credentials add."),
-    ("token", "Revoke the token where it was issued, unless it has expired."),
-    ("webhook", "Delete the webhook where it was made, and make a new one."),
-    ("password", "Change the password, also wherever else it is used."),
-    ("", "Revoke it where it was issued, make a new one, and look there for what it was used for."),
-)
-_CLEANING: Final = (
+_REVOKE: Final = "Revoke each secret where it was issued, first of all, and look there for what it was used for."
+_CLEAN: Final = (
     "Take it out of the file: clear the outputs of a notebook, write a recording again with toolkit cassettes scrub, "
     "delete a log or an archive; keep the value in a variable, or save it with toolkit credentials add."
 )
@@ -43,19 +33,6 @@ _HISTORY: Final = (
     "If it was committed: git filter-repo --invert-paths --path FILE takes the file out of git's history, "
     "--replace-text the secret alone. Then push with --force, and let everybody clone again."
 )
-
-
-class TextPlace(NamedTuple):
-    """Line, cell and part of a text, as a finding has them; the line is 0 if the lines of the text itself count."""
-
-    line: int
-    cell: int | None = None
-    part: str = ""
-
-    def inside(self, part: str) -> TextPlace:
-        """Return the place of something that is found here; the name of an archive's member may be any bytes."""
-        words = ", ".join(filter(None, (self.part, part)))[:_LONGEST_PART]
-        return self._replace(part=words.encode("utf-8", "replace").decode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +134,14 @@ def fingerprint_of(kind: str, value: str = "") -> str:
     return hashlib.blake2b(text, key=_FINGERPRINT_KEY, digest_size=_FINGERPRINT_SIZE).hexdigest()
 
 
-def ending_for(kind: str) -> str:
-    """Return how to revoke a secret of a kind, so that it opens nothing."""
-    return next(text for part, text in _ENDINGS if part in kind)
-
-
 def advice_for(findings: Iterable[Finding]) -> list[str]:
-    """Return the steps to take about findings, in order: revoke the secrets, clean the files, clean git's history."""
+    """Return the steps to take about findings, in order."""
     paths = {finding.path for finding in findings}
     path = paths.pop() if len(paths) == 1 else Path("FILE")
     name = shell_word(masked(printable(path.as_posix()).replace("\n", " ")))
-    endings = dict.fromkeys(ending_for(finding.kind) for finding in findings)
-    return [*endings, _CLEANING, _HISTORY.replace("FILE", name)]
+    return [
+        _REVOKE,
+        _CLEAN,
+        _HISTORY.replace("FILE", name),
+        f"More, by kinds of secrets and files, in the toolkit's {PAGE}.",
+    ]

@@ -19,12 +19,11 @@ from toolkit.core.programs import pasteable
 from toolkit.core.words import count_text
 from toolkit.core.workflow_commands import annotation, workspace_path
 from toolkit.scrubbing.scanning.allow import entries_for
-from toolkit.scrubbing.scanning.findings import PAGE, Finding, FindingList, advice_for, ending_for
+from toolkit.scrubbing.scanning.findings import PAGE, Finding, FindingList, advice_for
 
 _VERSION: Final = 1  # of the JSON report
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _SEVERITY: Final = "8.0"  # how GitHub sorts alerts: 7.0 to 8.9 is "high"
-_MORE: Final = f"More in the toolkit's {PAGE}."
 
 
 def _summary(findings: FindingList) -> str:
@@ -41,7 +40,7 @@ def _text(findings: FindingList, _: Path) -> str:
     sections = [lines, [_summary(findings)]]
     if findings:
         steps = (f"- {pasteable(step)}" for step in advice_for(findings))
-        sections.append(["What to do:", *steps, _MORE])
+        sections.append(["What to do:", *steps])
         sections.append(["False alarms? Say why, in toolkit.toml:", *entries_for(findings, findings.project)])
     return "\n".join("\n".join([*section, ""]) for section in sections if section)
 
@@ -98,7 +97,7 @@ def _sarif(findings: FindingList, folder: Path) -> str:
 
 def _rule(kind: str) -> dict[str, Any]:
     """Return a kind of finding as a `reportingDescriptor` (SARIF 2.1.0, section 3.49)."""
-    advice, level = {"text": f"{ending_for(kind)} {_MORE}"}, {"tags": ["security"], "security-severity": _SEVERITY}
+    advice, level = {"text": f"See the toolkit's {PAGE}."}, {"tags": ["security"], "security-severity": _SEVERITY}
     return {"id": _rule_id(kind), "shortDescription": {"text": kind}, "help": advice, "properties": level}
 
 
@@ -138,7 +137,7 @@ def _message(finding: Finding) -> str:
     place = f" in {finding.place}" if finding.place else ""
     line = "" if _line_in_file(finding) else f", line {finding.line}"
     found = _on_one_line(f"{finding.kind[:1].upper()}{finding.kind[1:]}{place}{line}.")
-    return "\n".join([found, *finding.advice, _MORE])
+    return "\n".join([found, *finding.advice])
 
 
 def _on_one_line(text: str) -> str:

@@ -19,14 +19,15 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
+from json.encoder import encode_basestring
 from typing import IO, Any, Final, NamedTuple
 
 from toolkit.core.errors import SecretLeak
+from toolkit.core.escaping import excerpt
+from toolkit.core.json_lines import Path, lines_of_values
 from toolkit.scrubbing import compression
 from toolkit.scrubbing.normal_form import flags_of, is_text, translated
-from toolkit.scrubbing.scanning.findings import TextPlace
-from toolkit.scrubbing.scanning.notebooks import Notebook
 
 _HEAD: Final = 1 << 12  # bytes that tell what a file is
 _LARGEST: Final = 1 << 26  # bytes of an archive in an archive, of a notebook, or of text in UTF-16
@@ -57,12 +58,27 @@ _PRINTABLE: Final = re.compile(rb"\x01{8,}+(?:\x00\x01{8,}+)*+")  # also with ze
 _IS_DIGIT: Final = flags_of(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _RUN: Final = re.compile(b"\1" * 32 + b"\1*+")
 _MORE_LINES: Final = re.compile(r"(?:(?:\\r)?+(?:\\n|\r?\n)[ \t]{0,60}+[A-Za-z0-9+/]++)*+")
+_LONGEST_NAME: Final = 60  # characters of a name that is shown
+_LONGEST_PART: Final = 300  # characters of the words for a place
 _TRIED: Final = 64  # characters of a run, which tell whether it is worth decoding
 _OPENED: Final = (*compression.MAGICS, b"BZh", b"\xfd7zXZ\0", b"\x89PNG", b"%PDF-", b"\xff\xd8\xff", b"\xff\xfe")
 
 
 class TooMuchError(Exception):
     """The data is too large to scan."""
+
+
+class TextPlace(NamedTuple):
+    """Line, cell and part of a text, as a finding has them; the line is 0 if the lines of the text itself count."""
+
+    line: int
+    cell: int | None = None
+    part: str = ""
+
+    def inside(self, part: str) -> TextPlace:
+        """Return the place of something that is found here; the name of an archive's member may be any bytes."""
+        words = ", ".join(filter(None, (self.part, part)))[:_LONGEST_PART]
+        return self._replace(part=words.encode("utf-8", "replace").decode())
 
 
 class FileText(NamedTuple):
@@ -73,14 +89,7 @@ class FileText(NamedTuple):
 
 
 class Opener:
-    """Opens one file.
-
-    Args:
-        size: bytes of the file, which decide how many may come out.
-
-    Attributes:
-        notes: what could not be opened, in words.
-    """
+    """Opens one file, whose size decides how many bytes may come out; `notes` has what could not be opened, in words."""
 
     def __init__(self, size: int) -> None:
         self._left = _ALLOWANCE + _MULTIPLE * size
@@ -235,3 +244,66 @@ def _base64_in(text: str) -> Iterator[tuple[int, bytes]]:
 def _decoded(run: str) -> bytes:
     digits = "".join(run.replace("\\r", "").replace("\\n", "").split()).replace("-", "+").replace("_", "/")
     return binascii.a2b_base64(digits[: len(digits) - (len(digits) % 4 == 1)] + "==")
+
+
+class Notebook:
+    """The texts of a notebook (nbformat 4), and where each of their lines stands.
+
+    A list of texts stands there as it is; of an object, each member is a line of JSON, so that a value stands beside its
+    name. A text that is not a notebook is a `ValueError`.
+    """
+
+    def __init__(self, file: str) -> None:
+        document = json.loads(file)
+        if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
+            raise ValueError("not a notebook")  # noqa: TRY004 - one kind of error for a text that is not one
+        self._file = file
+        self._lines: list[tuple[str, Path]] = []
+        self._read(document, ())
+        self.text = "\n".join([line for line, _ in self._lines])
+
+    def place(self, base: TextPlace, line: int) -> TextPlace:
+        """Return where a line of the texts stands, given the place of the notebook."""
+        _, path = self._lines[line - 1]
+        cell, part = _words(path)
+        while path and path not in self._lines_of_values:
+            path = path[:-1]
+        return TextPlace(base.line or self._lines_of_values.get(path, 1), cell, base.inside(part).part)
+
+    @cached_property
+    def _lines_of_values(self) -> dict[Path, int]:
+        return lines_of_values(self._file)
+
+    def _read(self, value: Any, path: Path) -> None:
+        if isinstance(value, str):
+            self._lines += [(line, path) for line in (*value.split("\n"), "")]
+        elif isinstance(value, dict):
+            self._read_members(value, path)
+        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+            end = "\n" if path[-1:] == ("traceback",) else ""
+            paths = [(*path, at) for at, each in enumerate(value) for _ in range(f"{each}{end}".count("\n"))]
+            lines = end.join(value).split("\n")
+            self._lines += zip((*lines, ""), (*paths, (*path, len(value) - 1), path), strict=False)
+        elif isinstance(value, list):
+            for at, each in enumerate(value):
+                self._read(each, (*path, at))
+
+    def _read_members(self, members: dict[str, Any], path: Path) -> None:
+        inner = [key for key, value in members.items() if isinstance(value, dict | list) or "\n" in str(value)]
+        for key, value in members.items():
+            written = encode_basestring(value) if isinstance(value, str) and key not in inner else "null"
+            self._lines.append((f"{{{encode_basestring(key)}: {written}}}", (*path, key)))
+        if "Password" in str(members.get("_model_name")):  # what was typed into a field for passwords
+            self._lines.append((f"password: {encode_basestring(str(members.get('value')))}", (*path, "value")))
+        self._lines.append(("", path))
+        for key in inner:
+            self._read(members[key], (*path, key))
+
+
+def _words(path: Path) -> tuple[int | None, str]:
+    """Return the number of the cell, from 1, that a path leads to, and what it is in words."""
+    if path[:1] != ("cells",) or len(path) < 3:
+        return None, "widget state" if "widgets" in path[:2] else "metadata"
+    names = [excerpt(name, _LONGEST_NAME) for name in path[2:] if isinstance(name, str) and name != "data"]
+    first = {"outputs": "output", "attachments": "attachment"}.get(names[0], names[0])
+    return int(path[1]) + 1, " ".join([first, *names[1 : 2 + (first == "attachment")]])
