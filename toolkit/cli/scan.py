@@ -17,7 +17,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.local.files import write_atomically
 from toolkit.scrubbing.scanning import scan_files
-from toolkit.scrubbing.scanning.report import FORMATS
+from toolkit.scrubbing.scanning.findings import FORMATS
 from toolkit.sharing.saved_secrets import learn_credentials
 
 EPILOG: Final = terminal.examples(

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.scanning import scan_files
-from toolkit.scrubbing.scanning.allow import AllowList, entries_for, path_matches
+from toolkit.scrubbing.scanning.allow import AllowList, path_matches
+from toolkit.scrubbing.scanning.findings import entries_for
 from toolkit.sharing.saved_secrets import scan
 
 ROOT = Path(test_floors.__file__).parents[1]

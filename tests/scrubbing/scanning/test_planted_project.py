@@ -8,7 +8,7 @@ from canaries import assert_absent
 
 from tests.planted_project import PROJECT, write_project
 from toolkit.scrubbing.scanning import scan_files
-from toolkit.scrubbing.scanning.report import FORMATS
+from toolkit.scrubbing.scanning.findings import FORMATS
 
 
 @pytest.mark.parametrize("file", PROJECT, ids=lambda file: file.name)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.scanning import Finding, FindingList, Unreadable
-from toolkit.scrubbing.scanning.report import FORMATS
+from toolkit.scrubbing.scanning.findings import FORMATS
 
 FOLDER = Path("/checkout")
 NOTEBOOK = Finding(FOLDER / "a b.ipynb", 12, "bearer token", 3, "output text/html", "aa11bb")

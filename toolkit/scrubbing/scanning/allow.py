@@ -6,7 +6,6 @@ allow = [{path = "tests/**", kind = "private key", reason = "made for these test
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -14,9 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt, masked, printable
-from toolkit.core.shells import toml_string
-from toolkit.scrubbing.scanning.findings import Finding
+from toolkit.core.escaping import excerpt
+from toolkit.scrubbing.scanning.findings import Finding, relative_path
 
 _CONDITIONS: Final = ("path", "kind", "fingerprint")
 _KEYS: Final = frozenset({*_CONDITIONS, "reason"})
@@ -52,7 +50,7 @@ class AllowList:
 
     def allows(self, finding: Finding) -> bool:
         """Check whether an entry allows a finding, and note that it is used."""
-        relative = _relative(finding.path, self._project) if self._entries else ""
+        relative = relative_path(finding.path, self._project) if self._entries else ""
         allowing = [number for number, entry in enumerate(self._entries, start=1) if _is_met(entry, finding, relative)]
         self._used.update(allowing)
         return bool(allowing)
@@ -87,27 +85,6 @@ def _is_met(entry: Mapping[str, str], finding: Finding, relative: str) -> bool:
         and (not entry.get("fingerprint") or finding.fingerprint in entry["fingerprint"].split())
         and (not entry.get("path") or path_matches(entry["path"], relative))
     )
-
-
-def entries_for(findings: Iterable[Finding], project: Path) -> list[str]:
-    """Return the lines of `toolkit.toml` that allow these findings, ready to paste: an entry for each file."""
-    fingerprints: dict[str, dict[str, None]] = {}
-    for finding in findings:
-        path = masked(printable(_relative(finding.path, project))).replace("\n", " ")
-        fingerprints.setdefault(path, {})[finding.fingerprint] = None
-    entries = [
-        f'  {{path = {toml_string(path)}, fingerprint = "{" ".join(several)}", reason = "why it is harmless"}},'
-        for path, several in fingerprints.items()
-    ]
-    return ["[scan]", "allow = [", *entries, "]"]
-
-
-def _relative(path: Path, folder: Path) -> str:
-    """Return a path relative to a folder, with slashes; one elsewhere begins with `..`, or is absolute."""
-    try:
-        return Path(os.path.relpath(path.absolute(), folder.absolute())).as_posix()
-    except ValueError:  # another drive
-        return path.absolute().as_posix()
 
 
 def path_matches(pattern: str, path: str) -> bool:

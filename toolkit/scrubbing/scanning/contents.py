@@ -89,7 +89,7 @@ class FileText(NamedTuple):
 
 
 class Opener:
-    """Opens one file, whose size decides how many bytes may come out; `notes` has what could not be opened, in words."""
+    """Opens one file, whose size decides how many bytes may come out; `notes` says what could not be opened."""
 
     def __init__(self, size: int) -> None:
         self._left = _ALLOWANCE + _MULTIPLE * size
@@ -249,8 +249,8 @@ def _decoded(run: str) -> bytes:
 class Notebook:
     """The texts of a notebook (nbformat 4), and where each of their lines stands.
 
-    A list of texts stands there as it is; of an object, each member is a line of JSON, so that a value stands beside its
-    name. A text that is not a notebook is a `ValueError`.
+    A list of texts stands there as it is; of an object, each member is a line of JSON, so that a value stands beside
+    its name. A text that is not a notebook is a `ValueError`.
     """
 
     def __init__(self, file: str) -> None:

@@ -119,22 +119,17 @@ def _findings_in(path: Path, known: KnownSecrets, unreadable: list[Unreadable]) 
     with path.open("rb") as stream:
         opener = Opener(os.fstat(stream.fileno()).st_size)
         for text in opener.texts_in(stream):
-            for number, kind, fingerprint in {*_known_in(text, known), *_unknown_in(text)}:
+            unknown = secrets_in(text.text) if isinstance(text.text, str) else ()
+            for number, kind, value in {*_known_in(text, known), *unknown}:
                 line, cell, part = text.place(number)
-                finding = Finding(path, line, kind, cell, part, fingerprint)
-                findings[finding, fingerprint] = finding
+                finding = Finding(path, line, kind, cell, part, fingerprint_of(kind, value))
+                findings[finding, finding.fingerprint] = finding
     unreadable += (Unreadable(path, note) for note in sorted(opener.notes))
     return sorted(findings.values(), key=lambda each: (each.line, each.cell or 0, each.part, each.kind))
 
 
-def _unknown_in(text: FileText) -> Iterator[tuple[int, str, str]]:
-    """Yield line, kind and fingerprint of what looks like a secret."""
-    for line, kind, value in secrets_in(text.text) if isinstance(text.text, str) else ():
-        yield line, kind, fingerprint_of(kind, value)
-
-
 def _known_in(text: FileText, known: KnownSecrets) -> Iterator[tuple[int, str, str]]:
-    """Yield line, kind and fingerprint of every known secret; for a key in several lines, its first line."""
+    """Yield line and kind of every known secret, without its value; for a key in several lines, its first line."""
     data = text.text if isinstance(text.text, bytes) else text.text.encode("utf-8", "surrogatepass")
     anywhere = known.find(data)
     if anywhere is None:
@@ -148,7 +143,7 @@ def _known_in(text: FileText, known: KnownSecrets) -> Iterator[tuple[int, str, s
             kinds[number] = f"known secret, {hit[1]}"
         before = hit
     for number, kind in (kinds or {1: f"known secret across lines, {anywhere[1]}"}).items():
-        yield number, kind, fingerprint_of(kind)
+        yield number, kind, ""
 
 
 def _unreadable(error: OSError, path: Path) -> Unreadable:

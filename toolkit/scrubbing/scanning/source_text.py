@@ -30,9 +30,7 @@ _CUT_KEY: Final = (
     r"(?:[A-Za-z0-9+/]{16}|Proc-Type:|DEK-Info:|Version:|Comment:)"
 )
 _DUMMY_KEY: Final = r"0123456789|abcdefghij|(?i:example|obviously|redacted|xxxxxxxx)"
-# In YAML, the header of a recorded message has a list of values.
-_LIST: Final = r":[ \t]{0,8}+\r?\n[ \t]{0,40}+- [\"'\\]{0,8}+(?i:(?:basic|token)[ ]{1,8}+)?\Z"
-_LONGEST_SIGN: Final = 80  # characters from a name to its value
+_LONGEST_SIGN: Final = 80  # characters before a word that may belong to its name
 # A name, signs and at most two words without a value of their own, and a value; in small letters, where each word that
 # begins a pattern is found quickly.
 _WORDS: Final = tuple("pass pwd secret token key auth credential login".split())
@@ -76,14 +74,6 @@ _NEW_LINE: Final = r"(?i)%0([AD])"
 _LEVELS: Final = 3  # of escapes within escapes, such as URLs within URLs
 
 
-class SecretPlace(NamedTuple):
-    """Line and kind of what looks like a secret in a text, and the secret without escapes, which is never shown."""
-
-    line: int
-    kind: str
-    value: str
-
-
 class _Hit(NamedTuple):
     start: int
     rank: int  # the lower it is, the more certain is the kind
@@ -92,8 +82,8 @@ class _Hit(NamedTuple):
     value: str
 
 
-def secrets_in(text: str) -> Iterator[SecretPlace]:
-    """Yield the places in a text that hold what looks like a secret; first those that are written without escapes."""
+def secrets_in(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield line, kind and value of what looks like a secret in a text."""
     seen: set[tuple[int, str]] = set()
     level = text
     for _ in range(_LEVELS + 1):
@@ -103,7 +93,7 @@ def secrets_in(text: str) -> Iterator[SecretPlace]:
             position = hit.start
             if (line, hit.value) not in seen:
                 seen.add((line, hit.value))
-                yield SecretPlace(line, hit.kind, hit.value)
+                yield line, hit.kind, hit.value
         if not compiled(_ESCAPED).search(level):
             return
         level = "\n".join([_unescaped(each) if compiled(_ESCAPED).search(each) else "" for each in level.split("\n")])
@@ -140,7 +130,7 @@ def _shaped(text: str) -> Iterator[_Hit]:
 def _fields(text: str) -> Iterator[_Hit]:
     for field in chain(Fields(text), pairs_in(text), elements_in(text), columns_in(text)):
         value, start, end = field.written[:3]
-        is_listed = compiled(_LIST).search(text[max(0, start - _LONGEST_SIGN) : start]) is not None
+        is_listed = "- " in text[max(0, start - 3) : start]  # in YAML, the header of a message has a list of values
         place = Place.HEADER if is_listed else field.place
         if secret_kind(field.name, value, place) is not None or _is_made_by_a_person(text, field):
             yield _Hit(start, 3, end, _FIELD, value)
