@@ -91,7 +91,6 @@ HOLDERS = {
     "zTXt": (lambda: png(zTXt=b"Source\0\0" + zlib.compress(leak())), 1, "zlib"),
     "body in gzip": (lambda: cassette(gzip.compress(leak())), 6, "base64, decompressed"),
     "body in zlib": (lambda: cassette(zlib.compress(leak())), 6, "base64, zlib"),
-    "body in deflate": (lambda: cassette(zlib.compress(leak() * 2)[2:-4]), 6, "base64, deflate"),
     "body of a picture": (lambda: cassette(png(tEXt=b"password\0" + fake().encode())), 6, "base64"),
     "body of text": (lambda: cassette("é".encode() + b"some text " * 20 + leak()), 6, "base64"),
     "JSON": (
@@ -145,7 +144,7 @@ def test_encrypted_members(tmp_path):
 
 def test_a_bomb(tmp_path, monkeypatch):
     """A small file that unpacks to an endless one is given up, by the bytes and not by the clock."""
-    monkeypatch.setattr("toolkit.scrubbing.scanning.archives._ALLOWANCE", 1 << 20)
+    monkeypatch.setattr("toolkit.scrubbing.scanning.contents._ALLOWANCE", 1 << 20)
     bomb = gzip.compress(leak() + bytes(1 << 24))
     findings, unreadable = found_in(tmp_path, bomb)
     assert unreadable == ["it holds compressed or encoded data, too large or too deep to scan"]

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.scanning import Finding, FindingList, Unreadable
-from toolkit.scrubbing.scanning.findings import FORMATS
+from toolkit.scrubbing.scanning.findings import FORMATS, PAGE
 
+ROOT = Path(__file__).resolve().parents[3]
 FOLDER = Path("/checkout")
 NOTEBOOK = Finding(FOLDER / "a b.ipynb", 12, "bearer token", 3, "output text/html", "aa11bb")
 ARCHIVE = Finding(FOLDER / "old.zip", 7, "secret field", None, "keys.json", "cc22dd")
@@ -117,15 +118,9 @@ def test_text():
         "not looked at: node_modules (2), .venv",
         "unused: entry 1 of [scan] allow matches nothing: b",
     ]
-    assert lines[7] == "3 findings in 3 files (9 files read, 4 allowed, 1 not read)."
+    assert lines[7] == "3 findings in 3 files (9 files read, 4 allowed, 1 not read, 3 skipped)."
     steps = "\n".join(lines[8:])
-    for words in (
-        "- Revoke the token",
-        "- Revoke it",
-        "- Take it out of the file",
-        "git filter-repo",
-        "after-a-leak.md",
-    ):
+    for words in ("- Revoke each secret first", "- Clean the file", "--path FILE ", "after-a-leak.md"):
         assert steps.count(words) == 1
     entries = tomllib.loads("\n".join(lines[lines.index("[scan]") :]))["scan"]["allow"]
     reason = "why it is harmless"
@@ -156,17 +151,22 @@ def test_clean_text():
     """Without findings there is one line."""
     assert written(CLEAN, "text") == "No findings (2 files read).\n"
     assert (
-        written(report_of(skipped=(Path("a/.git"),)), "text") == "not looked at: .git\n\nNo findings (0 files read).\n"
+        written(report_of(skipped=(Path("a/.git"),)), "text")
+        == "not looked at: .git\n\nNo findings (0 files read, 1 skipped).\n"
     )
 
 
-def test_text_of_one_file():
-    """Steps about a single file name it in their commands, as a shell takes it."""
-    finding = Finding(Path("my tour.yaml"), 2, "bearer token", fingerprint="aa11bb")
+@pytest.mark.parametrize(
+    ("name", "shown"), [("my tour.yaml", "'my tour.yaml'"), ("x; rm -rf \x1b[2J.yaml", "'x; rm -rf [2J.yaml'")]
+)
+def test_steps_about_one_file(name, shown):
+    """Steps about a single file name it as a shell takes it; the name cannot add commands or move the cursor."""
+    finding = Finding(Path(name), 2, "bearer token", fingerprint="aa11bb")
     text = written(report_of(finding, finding, files=1), "text")
-    assert "toolkit cassettes scrub 'my tour.yaml'." in text
-    assert "--path 'my tour.yaml' " in text
+    assert f"git filter-repo --invert-paths --path {shown} " in text
     assert "FILE" not in text
+    assert finding.advice[0].startswith("Revoke each secret first")
+    assert (ROOT / PAGE).is_file()
 
 
 def test_json():
@@ -180,7 +180,7 @@ def test_json():
         "kind": "bearer token",
         "fingerprint": "aa11bb",
     }
-    assert len(content["findings"][1]["advice"]) == 3
+    assert content["findings"][1]["advice"] == list(SCRIPT.advice)
     assert content["unreadable"] == [{"path": "/checkout/locked.db", "reason": "Permission denied"}]
     assert (content["version"], content["files"], content["allowed"], len(content["skipped"])) == (1, 9, 4, 3)
     assert content["unused_allowances"] == list(REPORT.unused_allowances)
@@ -192,8 +192,8 @@ def test_github():
     assert lines[0].startswith("::error file=a b.ipynb,line=12,title=Secret%3A bearer token::Bearer token in cell 3, ")
     assert lines[2].startswith("::error file=old.zip,title=Secret%3A secret field::Secret field in keys.json, line 7.")
     assert [line.partition(" ")[0] for line in lines] == ["::error"] * 3 + ["::warning"] * 2 + ["::error"]
-    assert "file=locked.db" in lines[3]
-    assert "file=toolkit.toml" in lines[4]
+    assert "locked.db: Permission denied" in lines[3]
+    assert "entry 1" in lines[4]
     assert written(CLEAN, "github") == "::notice title=toolkit scan::No findings (2 files read).\n"
 
 
@@ -207,7 +207,7 @@ def test_sarif():
     assert run["results"][0]["message"]["text"].startswith("Bearer token in cell 3, output text/html.")
     assert run["results"][0]["partialFingerprints"] == {"toolkitScan/v1": "aa11bb"}
     assert run["invocations"][0]["executionSuccessful"] is False
-    assert len(run["invocations"][0]["toolExecutionNotifications"]) == 2
+    assert len(run["invocations"][0]["toolExecutionNotifications"]) == 3
     assert checked_sarif(CLEAN)["invocations"][0]["executionSuccessful"] is True
 
 

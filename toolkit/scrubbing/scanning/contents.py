@@ -40,11 +40,12 @@ _ATTEMPT: Final = 1 << 11  # bytes that each attempt to open something costs
 _DEEPEST: Final = 6  # layers: a file in a folder's archive, a body in it, base64 in that, and so on
 _TOO_MUCH: Final = "it holds compressed or encoded data, too large or too deep to scan"
 _BROKEN_DATA: Final = "an archive or compressed data in it is broken, ends early, or is of an unknown kind"
-_ENCRYPTED: Final = "a member of it is encrypted"
 _BROKEN: Final = (
     *(zipfile.BadZipFile, tarfile.TarError, NotImplementedError, RuntimeError, ValueError, KeyError, IndexError),
     *(OSError, EOFError, zlib.error, lzma.LZMAError, struct.error),
 )
+_ZIP: Final = b"PK\3\4"
+_TAR, _TAR_AT = b"ustar", 257
 _COMPRESSED: Final[dict[bytes, Callable[[Any], Any]]] = {
     b"\x1f\x8b\x08": lambda stream: gzip.GzipFile(fileobj=stream),
     b"BZh91AY&SY": bz2.BZ2File,
@@ -81,11 +82,9 @@ class TextPlace(NamedTuple):
         return self._replace(part=words.encode("utf-8", "replace").decode())
 
 
-class FileText(NamedTuple):
-    """A text from a file, or a slice of one, and what returns the place of each of its lines."""
-
-    text: str | bytes  # bytes are searched for known secrets only
-    place: Callable[[int], TextPlace]
+# A text from a file, or a slice of one, and what returns the place of each of its lines; bytes that are not text are
+# searched for known secrets only.
+FileText = tuple[str | bytes, Callable[[int], TextPlace]]
 
 
 class Opener:
@@ -114,37 +113,30 @@ class Opener:
             self.notes.add(_TOO_MUCH)
             return
         head = stream.peek(_HEAD)[:_HEAD]
-        members: Iterator[tuple[str, Any]] = iter(())
-        if head.startswith((b"PK\3\4", b"PK\5\6")):
-            members = self._of_zip(stream if stream.seekable() else io.BytesIO(stream.read(_LARGEST)))
-        elif head.startswith(b"ustar", 257):
-            members = self._of_tar(stream)
-        elif decompress := next((opened for magic, opened in _COMPRESSED.items() if head.startswith(magic)), None):
-            members = iter([("decompressed", decompress(stream))])
-        else:
+        if not head.startswith((_ZIP, *_COMPRESSED)) and not head.startswith(_TAR, _TAR_AT):
             yield from self._read(stream, head, base, depth)
-        for name, content in members:
+            return
+        for name, content in self._members(stream, head):
             counted = io.BufferedReader(_Counted(content, self), _HEAD)
             yield from self._opened(counted, base.inside(name), depth + 1)
 
-    def _of_zip(self, file: Any) -> Iterator[tuple[str, Any]]:
+    def _members(self, stream: Any, head: bytes) -> Iterator[tuple[str, Any]]:
+        """Yield the members of an archive by their names, or what was compressed."""
         try:
-            archive = zipfile.ZipFile(file)
-        except _BROKEN:
-            self.notes.add(_BROKEN_DATA)
-            return
-        for info in archive.infolist():
-            try:
-                yield info.filename, archive.open(info)
-            except _BROKEN:
-                self.notes.add(_ENCRYPTED if info.flag_bits & 1 else _BROKEN_DATA)
-
-    def _of_tar(self, stream: Any) -> Iterator[tuple[str, Any]]:
-        try:
-            with tarfile.open(fileobj=stream, mode="r|") as archive:
-                for info in archive:
-                    if content := archive.extractfile(info):
+            if head.startswith(_ZIP):
+                archive = zipfile.ZipFile(stream if stream.seekable() else io.BytesIO(stream.read(_LARGEST)))
+                for entry in archive.infolist():
+                    if entry.flag_bits & 1:
+                        self.notes.add("a member of it is encrypted")
+                    else:
+                        yield entry.filename, archive.open(entry)
+            elif head.startswith(_TAR, _TAR_AT):
+                for info in (tar := tarfile.open(fileobj=stream, mode="r|")):  # noqa: SIM115 - it only reads
+                    if content := tar.extractfile(info):
                         yield info.name, content
+            else:
+                decompress = next(opened for magic, opened in _COMPRESSED.items() if head.startswith(magic))
+                yield "decompressed", decompress(stream)
         except _BROKEN:
             self.notes.add(_BROKEN_DATA)
 
@@ -161,23 +153,23 @@ class Opener:
         size = _LARGEST if is_notebook or is_wide else _SLICE
         while data := stream.read(size) + stream.readline(_LONGEST_LINE):
             text = data.decode(encoding, "replace")
-            content = FileText(text, partial(_place, base, line))
+            content = text, partial(_place, base, line)
             with suppress(ValueError, RecursionError):
                 if is_notebook:
                     notebook = Notebook(text)
-                    content = FileText(notebook.text, partial(notebook.place, base))
-            yield from self._text(content, depth)
+                    content = notebook.text, partial(notebook.place, base)
+            yield from self._text(*content, depth)
             line += text.count("\n")
 
-    def _text(self, content: FileText, depth: int) -> Iterator[FileText]:
+    def _text(self, text: str, place: Callable[[int], TextPlace], depth: int) -> Iterator[FileText]:
         """Yield a text, and what it holds in base64."""
-        text = _COLOUR.sub("", str(content.text))  # colours stand between a name and its value
-        yield content._replace(text=text)
+        text = _COLOUR.sub("", text)  # colours stand between a name and its value
+        yield text, place
         line, position = 1, 0
         for start, data in _base64_in(text):
             line += text.count("\n", position, start)
             position = start
-            yield from self._of_bytes(data, content.place(line).inside("base64"), depth + 1)
+            yield from self._of_bytes(data, place(line).inside("base64"), depth + 1)
 
     def _binary(self, stream: Any, base: TextPlace, depth: int) -> Iterator[FileText]:
         """Yield the printable runs of other data, and what it holds that is compressed."""
@@ -185,8 +177,8 @@ class Opener:
         while data := stream.read(_BINARY):
             runs = [data[slice(*run.span())] for run in _PRINTABLE.finditer(data.translate(_KINDS))]
             text = b"\n".join(runs).decode("ascii").replace("\0", ": ")
-            yield from self._text(FileText(text, place), depth)
-            yield FileText(data, place)
+            yield from self._text(text, place, depth)
+            yield data, place
             if depth == _DEEPEST:  # by chance, any bytes look like compressed ones that look like compressed ones
                 continue
             budget = compression.DecodingBudget(0)
@@ -304,6 +296,6 @@ def _words(path: Path) -> tuple[int | None, str]:
     """Return the number of the cell, from 1, that a path leads to, and what it is in words."""
     if path[:1] != ("cells",) or len(path) < 3:
         return None, "widget state" if "widgets" in path[:2] else "metadata"
-    names = [excerpt(name, _LONGEST_NAME) for name in path[2:] if isinstance(name, str) and name != "data"]
-    first = {"outputs": "output", "attachments": "attachment"}.get(names[0], names[0])
-    return int(path[1]) + 1, " ".join([first, *names[1 : 2 + (first == "attachment")]])
+    first = {"outputs": "output", "attachments": "attachment"}.get(str(path[2]), str(path[2]))
+    names = [excerpt(name, _LONGEST_NAME) for name in path[3:] if isinstance(name, str) and name != "data"]
+    return int(path[1]) + 1, " ".join([first, *names[: 1 + (first == "attachment")]])

@@ -7,7 +7,7 @@ Other hidden folders, caches, installed packages and links to folders are not lo
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,7 @@ from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scanning.allow import AllowList
-from toolkit.scrubbing.scanning.contents import FileText, Opener
+from toolkit.scrubbing.scanning.contents import Opener
 from toolkit.scrubbing.scanning.findings import Finding, FindingList, Unreadable, fingerprint_of
 from toolkit.scrubbing.scanning.source_text import secrets_in
 
@@ -30,7 +30,6 @@ _SCANNED: Final = frozenset(
     }
 )
 _LEFT_OUT: Final = frozenset({"__pycache__", "node_modules"})
-_VIRTUAL_ENVIRONMENT: Final = "pyvenv.cfg"
 Paths = str | Path | Iterable[str | Path]
 
 
@@ -56,21 +55,22 @@ def scan_files(
     unreadable: list[Unreadable] = []
     skipped: list[Path] = []
     files: set[Path] = set()
+
+    def note(error: OSError, path: Path) -> None:
+        reason = error.strerror or type(error).__name__
+        if path in named:
+            advice = "Fix its permissions or leave it out."
+            raise ConfigurationError(f"Cannot read {path}: {reason}.", advice, about="paths") from None
+        unreadable.append(Unreadable(path, reason))
+
     for path in named:
-        try:
-            for file in _files_at(path, unreadable, skipped):
-                if file.absolute() in files:
-                    continue
+        for file in _files_at(path, note, skipped):
+            if file.absolute() not in files:
                 try:
                     found += _findings_in(file, known, unreadable)
                     files.add(file.absolute())
                 except OSError as error:
-                    if file == path:
-                        raise
-                    unreadable.append(_unreadable(error, file))
-        except OSError as error:
-            what = f"Cannot read {path}: {_unreadable(error, path).reason}."
-            raise ConfigurationError(what, "Fix its permissions or leave it out.", about="paths") from None
+                    note(error, file)
     result = FindingList(finding for finding in found if not allowed.allows(finding))
     result.files, result.allowed = len(files), len(found) - len(result)
     result.unreadable, result.skipped = tuple(unreadable), tuple(skipped)
@@ -87,20 +87,14 @@ def _named(paths: Paths) -> list[Path]:
     return list(dict.fromkeys(expanded(Path(path), about="paths") for path in several))
 
 
-def _files_at(path: Path, unreadable: list[Unreadable], skipped: list[Path]) -> list[Path]:
+def _files_at(path: Path, note: Callable[[OSError, Path], None], skipped: list[Path]) -> list[Path]:
     """Return a file itself, or the files below a folder in order; note the folders that are not looked at."""
     if path.is_file():
         return [path]
     if not path.is_dir():
         raise ConfigurationError(f"{path} is neither a file nor a folder.", "Pass a file or a folder.", about="paths")
-
-    def note(error: OSError) -> None:
-        if Path(error.filename) == path:
-            raise error
-        unreadable.append(_unreadable(error, Path(error.filename)))
-
     files: list[Path] = []
-    for folder, names, file_names in os.walk(path, onerror=note):
+    for folder, names, file_names in os.walk(path, onerror=lambda error: note(error, Path(error.filename))):
         left_out = [name for name in names if _is_left_out(Path(folder, name))]
         skipped += [Path(folder, name) for name in sorted(left_out)]
         names[:] = [name for name in names if name not in left_out]
@@ -111,26 +105,26 @@ def _files_at(path: Path, unreadable: list[Unreadable], skipped: list[Path]) -> 
 def _is_left_out(folder: Path) -> bool:
     name = folder.name
     is_hidden = name.startswith(".") and name not in _SCANNED
-    return is_hidden or name in _LEFT_OUT or folder.is_symlink() or os.path.lexists(folder / _VIRTUAL_ENVIRONMENT)
+    return is_hidden or name in _LEFT_OUT or folder.is_symlink() or os.path.lexists(folder / "pyvenv.cfg")
 
 
 def _findings_in(path: Path, known: KnownSecrets, unreadable: list[Unreadable]) -> list[Finding]:
     findings: dict[tuple[Finding, str], Finding] = {}
     with path.open("rb") as stream:
         opener = Opener(os.fstat(stream.fileno()).st_size)
-        for text in opener.texts_in(stream):
-            unknown = secrets_in(text.text) if isinstance(text.text, str) else ()
+        for text, place in opener.texts_in(stream):
+            unknown = secrets_in(text) if isinstance(text, str) else ()
             for number, kind, value in {*_known_in(text, known), *unknown}:
-                line, cell, part = text.place(number)
+                line, cell, part = place(number)
                 finding = Finding(path, line, kind, cell, part, fingerprint_of(kind, value))
                 findings[finding, finding.fingerprint] = finding
     unreadable += (Unreadable(path, note) for note in sorted(opener.notes))
     return sorted(findings.values(), key=lambda each: (each.line, each.cell or 0, each.part, each.kind))
 
 
-def _known_in(text: FileText, known: KnownSecrets) -> Iterator[tuple[int, str, str]]:
+def _known_in(text: str | bytes, known: KnownSecrets) -> Iterator[tuple[int, str, str]]:
     """Yield line and kind of every known secret, without its value; for a key in several lines, its first line."""
-    data = text.text if isinstance(text.text, bytes) else text.text.encode("utf-8", "surrogatepass")
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     anywhere = known.find(data)
     if anywhere is None:
         return
@@ -144,7 +138,3 @@ def _known_in(text: FileText, known: KnownSecrets) -> Iterator[tuple[int, str, s
         before = hit
     for number, kind in (kinds or {1: f"known secret across lines, {anywhere[1]}"}).items():
         yield number, kind, ""
-
-
-def _unreadable(error: OSError, path: Path) -> Unreadable:
-    return Unreadable(path, error.strerror or type(error).__name__)

@@ -24,23 +24,19 @@ from toolkit.core.words import count_text
 from toolkit.core.workflow_commands import annotation, workspace_path
 
 PAGE: Final = "notebooks/how-to/after-a-leak.md"
-_VERSION: Final = 1  # of the JSON report
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _SEVERITY: Final = "8.0"  # how GitHub sorts alerts: 7.0 to 8.9 is "high"
-_COLUMNS: Final = ("file", "line", "place", "what")
 _WHAT_TO_DO: Final = "check each place, remove the secrets, and change those in files that were shared."
 _NO_FINDINGS: Final = "No findings: nothing looks like a secret."
 _MOST_FOLDERS: Final = 8  # names of folders that are shown
 _FINGERPRINT_KEY: Final = b"toolkit scan"
 _FINGERPRINT_SIZE: Final = 3  # bytes
-_REVOKE: Final = "Revoke each secret where it was issued, first of all, and look there for what it was used for."
-_CLEAN: Final = (
-    "Take it out of the file: clear the outputs of a notebook, write a recording again with toolkit cassettes scrub, "
-    "delete a log or an archive; keep the value in a variable, or save it with toolkit credentials add."
-)
-_HISTORY: Final = (
-    "If it was committed: git filter-repo --invert-paths --path FILE takes the file out of git's history, "
-    "--replace-text the secret alone. Then push with --force, and let everybody clone again."
+_ADVICE: Final = (
+    "Revoke each secret first, where it was issued, and look there for what it was used for.",
+    "Clean the file: clear a notebook's outputs, scrub a recording with toolkit cassettes scrub, delete a log.",
+    "Keep the value in a variable, or save it with toolkit credentials add.",
+    "If it was committed: git filter-repo --invert-paths --path FILE takes the file out of git's history.",
+    f"More, by kinds of secrets and files, in the toolkit's {PAGE}.",
 )
 
 
@@ -130,7 +126,8 @@ class FindingList(list[Finding]):
         return shown + (notice("Not everything was read", self.not_seen()) if self.not_seen() else "")
 
     def _table(self, show: Callable[[Sequence[str], Iterable[Sequence[str]]], str]) -> str:
-        return show(_COLUMNS, [(str(each.path), str(each.line), each.place, each.kind) for each in self])
+        rows = [(str(each.path), str(each.line), each.place, each.kind) for each in self]
+        return show(("file", "line", "place", "what"), rows)
 
 
 def fingerprint_of(kind: str, value: str = "") -> str:
@@ -148,12 +145,7 @@ def advice_for(findings: Iterable[Finding]) -> list[str]:
     paths = {finding.path for finding in findings}
     path = paths.pop() if len(paths) == 1 else Path("FILE")
     name = shell_word(masked(printable(path.as_posix()).replace("\n", " ")))
-    return [
-        _REVOKE,
-        _CLEAN,
-        _HISTORY.replace("FILE", name),
-        f"More, by kinds of secrets and files, in the toolkit's {PAGE}.",
-    ]
+    return [step.replace("FILE", name) for step in _ADVICE]
 
 
 def relative_path(path: Path, folder: Path) -> str:
@@ -198,7 +190,7 @@ def entries_for(findings: Iterable[Finding], project: Path) -> list[str]:
 
 def _json(findings: FindingList, _: Path) -> str:
     content = {
-        "version": _VERSION,
+        "version": 1,
         "findings": [
             asdict(each) | {"path": masked(str(each.path)), "part": masked(each.part), "advice": each.advice}
             for each in findings
@@ -295,11 +287,5 @@ def _on_one_line(text: str) -> str:
     return " ".join(masked(printable(text)).splitlines())
 
 
-# Each returns the whole text, with a newline at its end. Paths in annotations and SARIF are relative to the folder of
-# the checkout.
-FORMATS: Final[Mapping[str, Callable[[FindingList, Path], str]]] = {
-    "text": _text,
-    "json": _json,
-    "github": _github,
-    "sarif": _sarif,
-}
+# Each returns the whole text; paths in annotations and SARIF are relative to the folder of the checkout.
+FORMATS: Final = {"text": _text, "json": _json, "github": _github, "sarif": _sarif}

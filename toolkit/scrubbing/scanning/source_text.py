@@ -24,11 +24,7 @@ from toolkit.scrubbing.vocabulary import Place, is_core_name, is_placeholder, ne
 
 _LONGEST: Final = 1 << 13  # characters of a match that begins at the end of a slice
 _FIELD: Final = "secret field"
-# The first line, and the beginning of what is in the key: examples in prose have dots there.
-_CUT_KEY: Final = (
-    r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:\\{1,8}+[nr]|[^A-Za-z0-9+/\\|<{.]){0,60}+"
-    r"(?:[A-Za-z0-9+/]{16}|Proc-Type:|DEK-Info:|Version:|Comment:)"
-)
+_CUT_KEY: Final = r"-----BEGIN [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----(?:\\[nr]|\W){0,60}+[A-Za-z0-9+/]{16}"
 _DUMMY_KEY: Final = r"0123456789|abcdefghij|(?i:example|obviously|redacted|xxxxxxxx)"
 _LONGEST_SIGN: Final = 80  # characters before a word that may belong to its name
 # A name, signs and at most two words without a value of their own, and a value; in small letters, where each word that
