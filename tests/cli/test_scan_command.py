@@ -86,41 +86,11 @@ def test_no_permission(run, project):
     assert run("locked").exit_code == 2
 
 
-def test_unreadable(run, project, monkeypatch):
-    """What could not be read gives status 2 even though nothing was found."""
-    from toolkit.scrubbing.scanning import FindingList, ScanReport, Unreadable
-
-    report = ScanReport(FindingList(), unreadable=(Unreadable(project / "x", "Permission denied"),))
-    monkeypatch.setattr(scan, "scan_files", lambda *_, **__: report)
+def test_what_was_not_looked_at(run, project):
+    """Without findings the report names the folders that were not looked at."""
+    (project / "node_modules").mkdir()
     result = run()
-    assert result.exit_code == 2
-    assert "Permission denied" in result.output
-
-
-def test_baseline(run, project):
-    """Findings that are written to a baseline are left out afterwards; new ones are not."""
-    (project / "a.py").write_text(SECRET)
-    result = run("--save-baseline", "known.json")
-    assert result.exit_code == 0
-    assert "has 1 finding." in result.output
-    assert VALUE not in (project / "known.json").read_text()
-    result = run("--baseline", "known.json")
-    assert (result.exit_code, result.output) == (0, "No findings (2 files read, 1 in the baseline).\n")
-    (project / "b.py").write_text(SECRET)
-    assert run("--baseline", "known.json").exit_code == 1
-    (project / "toolkit.toml").write_text("[scan]\nbaseline = 'known.json'\n")
-    assert run("a.py").exit_code == 0
-    run("--save-baseline", "known.json")  # all findings again, not the new ones alone
-    assert run().exit_code == 0
-
-
-@pytest.mark.parametrize("content", [None, "[]", "no JSON"])
-def test_bad_baseline(run, project, content):
-    """A baseline that is missing or is not one gives status 2."""
-    if content is not None:
-        (project / "known.json").write_text(content)
-    assert run("--baseline", "known.json").exit_code == 2
-    assert run("--save-baseline", "nowhere/known.json").exit_code == 2
+    assert (result.exit_code, result.output) == (0, "not looked at: node_modules\n\nNo findings (0 files read, 1 skipped).\n")
 
 
 def test_unused_allowance(run, project):

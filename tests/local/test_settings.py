@@ -71,10 +71,10 @@ def test_load_scrubbing(project):
 
 def test_load_sharing(project):
     """Settings hold what a project says about scanning, publishing and old recordings."""
-    write(project, 'publish = "as is"\nstale_after = "180d"\n[scan]\nbaseline = "known.json"')
+    write(project, 'publish = "as is"\nstale_after = "180d"\n[scan]\nallow = []')
     settings = load(project)
     assert (settings.publish, settings.stale_after_days) == ("as is", 180)
-    assert settings.scan == {"baseline": "known.json"}
+    assert settings.scan == {"allow": []}
     assert pickle.loads(pickle.dumps(settings)) == settings
     assert (Settings().publish, Settings().stale_after_days, dict(Settings().scan)) == (None, None, {})
 

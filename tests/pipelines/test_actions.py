@@ -40,7 +40,7 @@ def test_scan(actions, git_project, runner_temp):
 def test_inputs_are_no_code(actions, git_project, runner_temp):
     """What a workflow passes is never run by the shell, nor taken for an option."""
     evil = "$(touch hacked); `touch hacked`"
-    inputs = {"paths": f"{evil}\n--help", "baseline": evil}
+    inputs = {"paths": f"{evil}\n--help", "sarif": evil}
     results = run_action(actions / "scan", git_project.folder, runner_temp, inputs=inputs)
     assert results[-1][0] == 2
     assert not (git_project.folder / "hacked").exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import plugin_projects
 from plugin_projects import ONE_CALL, names, numbers
 
-from toolkit.scrubbing.scanning import Finding, FindingList, ScanReport
+from toolkit.scrubbing.scanning import Finding, FindingList
 from toolkit.sharing.pytest_plugin import playing
 
 pytest_plugins = ["pytester"]
@@ -73,7 +73,7 @@ def test_calls_after_the_test(run):
 def test_secret(run, cassettes, monkeypatch):
     """A test whose recording has what looks like a secret fails, and the recording is kept aside."""
     finding = Finding(cassettes / "x.part.yaml", 3, "value of a field password")
-    monkeypatch.setattr(playing, "scan_files", lambda *_, **__: ScanReport(FindingList([finding])))
+    monkeypatch.setattr(playing, "scan_files", lambda *_, **__: FindingList([finding]))
     counts, output = run("--toolkit-record", test_shop=ONE_CALL)
     assert counts == {"failed": 1}
     assert "line 3: value of a field password" in output

@@ -37,19 +37,21 @@ def test_secrets_of_saved_credentials_are_found(profiles):
     assert tk.scan("note.txt") == []
     save(profiles, "live.broken.toml", BROKEN)
     save(profiles, "live.mine.toml", PROFILE)
-    with pytest.warns(UserWarning, match="live/broken do not open, so their secrets are not looked for"):
+    with pytest.warns(
+        UserWarning, match="secrets of live/broken are not looked for, since these credentials do not open"
+    ):
         (finding,) = tk.scan("note.txt")
     assert (finding.path, finding.line, finding.kind) == (Path("note.txt"), 1, "known secret, as it is")
 
 
 def test_a_keyring_that_is_locked_is_asked_once(profiles):
-    """Profiles that a missing or locked keyring keeps closed do not make a scan fail, and one warning is enough.
+    """Profiles that a missing or locked keyring keeps closed do not make a scan fail, and one warning names them.
 
     The secrets of those that are not sealed are looked for.
     """
     for name in ("live.a.toml", "live.b.toml"):
         save(profiles, name, 'kind = "key pair"\nsealed = "obviously not"\n')
-    with pytest.warns(UserWarning, match="do not open") as caught:
+    with pytest.warns(UserWarning, match=r"secrets of live/a, live/b are not .* do not open") as caught:
         assert tk.scan("note.txt") == []
     assert len(caught) == 1
     save(profiles, "live.mine.toml", PROFILE)

@@ -14,20 +14,16 @@ from rich.console import Console
 
 from toolkit.cli import terminal, values
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import printable
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.core.words import count_text
 from toolkit.local.files import write_atomically
-from toolkit.scrubbing.scanning import ScanReport, scan_files
-from toolkit.scrubbing.scanning.baseline import write_baseline as write_findings
-from toolkit.scrubbing.scanning.reports import ReportFormat, report_text
+from toolkit.scrubbing.scanning import scan_files
+from toolkit.scrubbing.scanning.findings import FORMATS
 from toolkit.sharing.saved_secrets import learn_credentials
 
 EPILOG: Final = terminal.examples(
     "toolkit scan",
     "toolkit scan notebooks/ cassettes/ --format github",
     "toolkit scan . --format github --save-sarif scan.sarif",
-    "toolkit scan . --save-baseline .scan-baseline.json",
     "toolkit scan . --secret-from DATABASE_PASSWORD",
 )
 _EXIT_FOUND, _EXIT_UNUSABLE = 1, 2
@@ -53,15 +49,6 @@ def scan(
     save_sarif: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the report as SARIF too, beside standard output.")
     ] = None,
-    baseline: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Findings that are known already; by default the file that toolkit.toml names."
-        ),
-    ] = None,
-    save_baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all findings as a baseline. The exit status is then 0.")
-    ] = None,
     secret_from: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Variable with a secret to look for in every form.")
     ] = None,
@@ -73,10 +60,10 @@ def scan(
 
     The secrets of your saved credentials are looked for in every form.
 
-    A finding names file, place and kind, and what to do; never the secret. Findings that are harmless are allowed in
-    the project's `toolkit.toml`, each with a reason: `[scan] allow = [{path = "tests/**", reason = "..."}]`.
+    A finding names file, place and kind, and what to do; never the secret. The report has the entries that allow its
+    findings in the project's `toolkit.toml`, for those that are harmless. It names what was not looked at.
 
-    JSON has `version`, `findings`, `unreadable`, `unused_allowances`, `files`, `allowed` and `in_baseline`.
+    JSON has `version`, `findings`, `unreadable`, `skipped`, `unused_allowances`, `files` and `allowed`.
 
     Exit status: 0 if there are no findings; 1 if there are some; 2 if something could not be read, or the command is
     wrong.
@@ -87,23 +74,12 @@ def scan(
         _check_lengths(secrets)
         with Console(stderr=True).status("Scanning …"):  # at a terminal only
             learn_credentials()
-            before = "" if save_baseline is not None else baseline
-            report = scan_files(paths or [Path()], secrets=secrets, baseline=before)
-        if save_baseline is not None:
-            write_findings(save_baseline, report.findings)
+            findings = scan_files(paths or [Path()], secrets=secrets)
+        checkout = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
         if save_sarif is not None:
-            _save(save_sarif, report_text(report, ReportFormat.SARIF, _checkout()))
-        if save_baseline is None:
-            _print(report_text(report, ReportFormat.JSON if as_json else ReportFormat(form), _checkout()))
-        else:
-            _print(_baseline_words(save_baseline, report))
-    raise typer.Exit(_exit_status(report, is_baseline=save_baseline is not None))
-
-
-def _exit_status(report: ScanReport, *, is_baseline: bool) -> int:
-    if report.findings and not is_baseline:
-        return _EXIT_FOUND
-    return _EXIT_UNUSABLE if report.unreadable else 0
+            _save(save_sarif, FORMATS["sarif"](findings, checkout))
+        _print(FORMATS["json" if as_json else form](findings, checkout))
+    raise typer.Exit(_EXIT_FOUND if findings else _EXIT_UNUSABLE if findings.unreadable else 0)
 
 
 def _save(path: Path, text: str) -> None:
@@ -115,16 +91,6 @@ def _save(path: Path, text: str) -> None:
             "Name a file in a folder of yours.",
             about="save_sarif",
         ) from None
-
-
-def _baseline_words(path: Path, report: ScanReport) -> str:
-    unread = [f"not read: {each}" for each in report.unreadable]
-    count = count_text(len(report.findings), "finding")
-    words = (
-        f"The baseline {printable(str(path))} has {count}. The secrets stay in the files: revoke them.",
-        f'To use it in each scan, write baseline = "{printable(path.as_posix())}" under [scan] in toolkit.toml.',
-    )
-    return "\n".join([*unread, *words, ""])
 
 
 def _secrets_from(names: list[str], environ: Mapping[str, str]) -> list[Secret]:
@@ -161,10 +127,6 @@ def _check_lengths(secrets: list[Secret]) -> None:
             "Leave it out; where a credential stands, it is a finding without being named.",
             about="secret",
         )
-
-
-def _checkout() -> Path:
-    return Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
 
 
 def _print(text: str) -> None:

@@ -41,7 +41,7 @@ def lists_of(scrubbing: Any) -> dict[str, tuple[str, ...]]:
 def check_sharing(scan: Any, publish: Any, stale_after: Any) -> None:
     """Check the settings about scanning, publishing and old recordings."""
     if not isinstance(scan, Mapping):
-        raise ConfigurationError("scan must be a table.", "It may have allow and baseline.", about="scan")
+        raise ConfigurationError("scan must be a table.", "It may have the list allow.", about="scan")
     if publish is not None and publish != _AS_IS:
         raise ConfigurationError(
             f"publish is {quoted(publish)}.",

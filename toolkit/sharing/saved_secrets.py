@@ -11,21 +11,22 @@ from toolkit.core.secret import Secret
 from toolkit.core.tracebacks import frameless
 from toolkit.core.user_code import warn
 from toolkit.local.settings import Settings
+from toolkit.scrubbing.scanning.files import Paths, scan_files
 from toolkit.scrubbing.scanning.findings import FindingList
-from toolkit.scrubbing.scanning.scanner import Paths, scan_files
 
 
 @frameless
 def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -> FindingList:
     """Look for secrets in files: for those that are named, saved or known, and for values in the places of credentials.
 
-    Findings that `[scan]` of the project's `toolkit.toml` allows, or that are in its baseline, are left out. A
-    `toolkit.toml` in a folder of the project allows nothing: it may have come with somebody else's code. A warning
-    names saved credentials that do not open, as with a locked keyring: their secrets are not looked for.
+    Findings that `[scan]` of the project's `toolkit.toml` allows are left out. A `toolkit.toml` in a folder of the
+    project allows nothing: it may have come with somebody else's code. A warning names saved credentials that do not
+    open, as with a locked keyring: their secrets are not looked for.
 
     Args:
         paths: files, and folders with everything below them except caches, installed packages and hidden folders.
-            Hidden files, checkpoints of notebooks and folders of settings such as `.github` are read.
+            Hidden files, checkpoints of notebooks and folders of settings such as `.github` are read. The list names
+            the folders that were not looked at.
         secrets: texts to look for in every form.
 
     Returns:
@@ -36,7 +37,7 @@ def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -
             folder that cannot be read is noted in `unreadable` of the list.
     """
     learn_credentials()
-    return scan_files(paths, secrets=secrets).findings
+    return scan_files(paths, secrets=secrets)
 
 
 def learn_credentials(settings: Settings | None = None) -> None:
@@ -46,15 +47,22 @@ def learn_credentials(settings: Settings | None = None) -> None:
         settings: the settings of a project, whose `.env` and the variables count as well.
     """
     is_locked = False
+    closed: list[str] = []
+    reason = ""
     try:
         for profile in saved_profiles() if settings is None else profiles_in_order(settings, None):
+            name = f"{profile.environment}/{profile.name}"
             try:
                 # A locked keyring may ask its user to unlock it, and would do so for each.
-                if not (is_locked and profile.profile().source == KEYRING):
+                if is_locked and profile.profile().source == KEYRING:
+                    closed.append(name)
+                else:
                     profile.credentials()
             except ToolkitError as error:
-                name = f"{profile.environment}/{profile.name}"
-                warn(f"The credentials {name} do not open, so their secrets are not looked for: {error}")
+                closed.append(name)
+                reason = reason or str(error)
                 is_locked = is_locked or error.about == "keyring"
     except ToolkitError as error:
         warn(f"The secrets of saved credentials are not looked for: {error}")
+    if closed:
+        warn(f"The secrets of {', '.join(closed)} are not looked for, since these credentials do not open: {reason}")

@@ -8,17 +8,17 @@ from canaries import assert_absent
 
 from tests.planted_project import PROJECT, write_project
 from toolkit.scrubbing.scanning import scan_files
-from toolkit.scrubbing.scanning.reports import ReportFormat, report_text
+from toolkit.scrubbing.scanning.findings import FORMATS
 
 
 @pytest.mark.parametrize("file", PROJECT, ids=lambda file: file.name)
 def test_each_secret_alone(tmp_path, file):
     """A file is flagged for each of its secrets alone, and not at all for placeholders."""
     secrets = file.secrets(Random(13))  # noqa: S311 - the same in each run
-    found = [len(scan_files(file.write(tmp_path, variant)).findings) for variant in file.variants(secrets)]
+    found = [len(scan_files(file.write(tmp_path, variant))) for variant in file.variants(secrets)]
     assert all(found), (found, secrets)
-    assert scan_files(file.write(tmp_path, file.without_secrets())).findings == []
-    both = scan_files(file.write(tmp_path, secrets)).findings
+    assert scan_files(file.write(tmp_path, file.without_secrets())) == []
+    both = scan_files(file.write(tmp_path, secrets))
     assert len({finding.fingerprint for finding in both}) == len(secrets)
 
 
@@ -26,6 +26,6 @@ def test_nothing_is_shown(tmp_path):
     """No secret of the project is in a report, in the table or in a finding, in any form."""
     secrets = write_project(tmp_path, Random(14))  # noqa: S311
     report = scan_files(tmp_path)
-    shown = [report_text(report, form, Path("/")) for form in ReportFormat]
-    shown += [repr(report.findings), report.findings._repr_html_(), repr(report)]
+    shown = [write(report, Path("/")) for write in FORMATS.values()]
+    shown += [repr(report), report._repr_html_()]
     assert_absent(shown, secrets, layers=1)

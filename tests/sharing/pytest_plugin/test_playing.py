@@ -11,7 +11,7 @@ import pytest
 from toolkit.cassettes import cell_cassette
 from toolkit.core.errors import CassetteError, CassetteMiss, NetworkBlocked, SecretLeak
 from toolkit.local.settings import Settings
-from toolkit.scrubbing.scanning import Finding, FindingList, ScanReport
+from toolkit.scrubbing.scanning import Finding, FindingList
 from toolkit.sharing.pytest_plugin import playing as playing_module
 from toolkit.sharing.pytest_plugin.marks import CassetteChoice
 from toolkit.sharing.pytest_plugin.playing import Playing, mode_in_force
@@ -121,7 +121,7 @@ def test_missing(play, monkeypatch):
 def test_secret(play, monkeypatch):
     """What looks like a secret in a new recording fails the test; a finding that the project allows does not."""
     finding = Finding(play.path.with_name("test_x.part.yaml"), 3, "odd value", fingerprint="abc123")
-    monkeypatch.setattr(playing_module, "scan_files", lambda *_, **__: ScanReport(FindingList([finding])))
+    monkeypatch.setattr(playing_module, "scan_files", lambda *_, **__: FindingList([finding]))
     with pytest.raises(SecretLeak, match="line 3: odd value"):
         play("x", option="once")
     assert play.aside.exists()

@@ -95,7 +95,7 @@ def check_files(
             opened[path] = data, readable if readable.errors else content
         except CassetteError as error:
             own.append(Problem(path, CORRUPT, error.what, error.next_step))
-    for finding in scan_files([path for path in paths if path.is_file()], settings=settings).findings:
+    for finding in scan_files([path for path in paths if path.is_file()], settings=settings):
         what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
         problems[finding.path].append(Problem(finding.path, SECRET, what, _TO_SCRUB, finding.line or None))
     for path, result in _rescrubbed_all(opened, settings).items():

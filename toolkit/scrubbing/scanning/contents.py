@@ -1,274 +1,301 @@
-"""Find the texts in a file: recognize what it is, open what it holds, and open what comes out in turn.
+"""Open what a file holds: archives, compressed data, notebooks, text in any encoding, base64 in it, and other bytes.
 
-All work is counted in the file's budget, so that a small file which unpacks to an endless one costs little.
+What comes out is opened again. All of it is counted in bytes, so that a small file which unpacks to an endless one
+costs little.
 """
 
 from __future__ import annotations
 
+import binascii
+import bz2
+import gzip
 import io
 import json
+import lzma
 import re
+import struct
+import tarfile
+import zipfile
 import zlib
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache
-from itertools import accumulate, chain
-from operator import itemgetter
-from typing import Final
+from functools import cached_property, partial
+from json.encoder import encode_basestring
+from typing import IO, Any, Final, NamedTuple
 
 from toolkit.core.errors import SecretLeak
+from toolkit.core.escaping import excerpt
 from toolkit.core.json_lines import Path, lines_of_values
 from toolkit.scrubbing import compression
-from toolkit.scrubbing.compression import DECOMPRESSORS, Broken, NotInstalled, capped, inflated
-from toolkit.scrubbing.scanning import archives
-from toolkit.scrubbing.scanning.budget import ATTEMPT, Budget, TooMuchError
-from toolkit.scrubbing.scanning.decompression import CountedStream, Decompress, Readable, decompressor_of, pieces_of
-from toolkit.scrubbing.scanning.embedded import Embedded, embedded_in, shortened
-from toolkit.scrubbing.scanning.file_text import FileText, TextPlace, own_lines
-from toolkit.scrubbing.scanning.notebook_texts import NotebookText, is_notebook, texts_of_notebook
-from toolkit.scrubbing.scanning.pictures import PNG, texts_of_png
-from toolkit.scrubbing.scanning.slices import Slice, encoding_of, slices_of
+from toolkit.scrubbing.normal_form import flags_of, is_text, translated
 
-_HEAD: Final = 1 << 16  # bytes that tell what a file is
-_LARGEST: Final = 1 << 26  # bytes of an archive in an archive, or of a picture
-_LARGEST_NOTEBOOK: Final = 1 << 25  # bytes; a larger one is read as text
-_BINARY_SLICE: Final = 1 << 20  # bytes
-_BEFORE: Final = 1 << 12  # bytes read again before a slice
-_SHORT: Final = 1 << 12  # bytes
-_RUN_COST: Final = 1 << 13  # bytes that opening a run of base64 costs at least
-_UNREADABLE: Final = "\ufffd"
-_TOO_MANY: Final = 20  # more than one unreadable character in so many: binary data
-_LARGEST_BINARY: Final = 1 << 24  # bytes of a file of another format that is opened
+_HEAD: Final = 1 << 12  # bytes that tell what a file is
+_LARGEST: Final = 1 << 26  # bytes of an archive in an archive, of a notebook, or of text in UTF-16
+_SLICE: Final = 1 << 23  # bytes of a text that are searched at a time
+_BINARY: Final = 1 << 24  # bytes of other data that are searched at a time
+_LONGEST_LINE: Final = 1 << 20  # bytes until the end of a line, where a slice ends
+_ALLOWANCE: Final = 64 << 20  # bytes that may come out of any file, and so many times its size in addition
+_MULTIPLE: Final = 32
+_ATTEMPT: Final = 1 << 11  # bytes that each attempt to open something costs
 _DEEPEST: Final = 6  # layers: a file in a folder's archive, a body in it, base64 in that, and so on
-_IN_NOTEBOOKS: Final = (b'"cells"', b'"nbformat"', b'"worksheets"')
-_KINDS: Final = bytes(1 if byte == 9 or 32 <= byte < 127 else 2 if byte else 0 for byte in range(256))
-_RUN: Final = re.compile(b"\1" * 8 + b"\1*+")  # of printable bytes
-_RUN_IN_UTF16: Final = re.compile(b"\1\0" * 8 + b"(?:\1\0)*+")
-_COLOUR: Final = re.compile(r"\x1b\[[0-?]{0,40}+[ -/]{0,4}+[@-~]")
-_FIELD: Final = "value of a password field"
 _TOO_MUCH: Final = "it holds compressed or encoded data, too large or too deep to scan"
+_BROKEN_DATA: Final = "an archive or compressed data in it is broken, ends early, or is of an unknown kind"
+_BROKEN: Final = (
+    *(zipfile.BadZipFile, tarfile.TarError, NotImplementedError, RuntimeError, ValueError, KeyError, IndexError),
+    *(OSError, EOFError, zlib.error, lzma.LZMAError, struct.error),
+)
+_ZIP: Final = b"PK\3\4"
+_TAR, _TAR_AT = b"ustar", 257
+_COMPRESSED: Final[dict[bytes, Callable[[Any], Any]]] = {
+    b"\x1f\x8b\x08": lambda stream: gzip.GzipFile(fileobj=stream),
+    b"BZh91AY&SY": bz2.BZ2File,
+    b"\xfd7zXZ\0": lzma.LZMAFile,
+}
+_NOT_TEXT: Final = re.compile("[\0-\b\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+_TOO_MANY: Final = 20  # more than one such character in so many is binary data
+_COLOUR: Final = re.compile(r"\x1b\[[0-?]{0,40}+[ -/]{0,4}+[@-~]")
+_KINDS: Final = bytes(1 if byte == 9 or 32 <= byte < 127 else 2 if byte else 0 for byte in range(256))
+_PRINTABLE: Final = re.compile(rb"\x01{8,}+(?:\x00\x01{8,}+)*+")  # also with zeros between texts
+_IS_DIGIT: Final = flags_of(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+_RUN: Final = re.compile(b"\1" * 32 + b"\1*+")
+_MORE_LINES: Final = re.compile(r"(?:(?:\\r)?+(?:\\n|\r?\n)[ \t]{0,60}+[A-Za-z0-9+/]++)*+")
+_LONGEST_NAME: Final = 60  # characters of a name that is shown
+_LONGEST_PART: Final = 300  # characters of the words for a place
+_TRIED: Final = 64  # characters of a run, which tell whether it is worth decoding
+_OPENED: Final = (*compression.MAGICS, b"BZh", b"\xfd7zXZ\0", b"\x89PNG", b"%PDF-", b"\xff\xd8\xff", b"\xff\xfe")
+
+
+class TooMuchError(Exception):
+    """The data is too large to scan."""
+
+
+class TextPlace(NamedTuple):
+    """Line, cell and part of a text, as a finding has them; the line is 0 if the lines of the text itself count."""
+
+    line: int
+    cell: int | None = None
+    part: str = ""
+
+    def inside(self, part: str) -> TextPlace:
+        """Return the place of something that is found here; the name of an archive's member may be any bytes."""
+        words = ", ".join(filter(None, (self.part, part)))[:_LONGEST_PART]
+        return self._replace(part=words.encode("utf-8", "replace").decode())
+
+
+# A text from a file, or a slice of one, and what returns the place of each of its lines; bytes that are not text are
+# searched for known secrets only.
+FileText = tuple[str | bytes, Callable[[int], TextPlace]]
 
 
 class Opener:
-    """Opens one file.
-
-    Args:
-        size: bytes of the file, which decide the budget.
-
-    Attributes:
-        notes: what could not be opened, in words.
-    """
+    """Opens one file, whose size decides how many bytes may come out; `notes` says what could not be opened."""
 
     def __init__(self, size: int) -> None:
-        self._budget = Budget(size)
-        self.notes: list[str] = []
+        self._left = _ALLOWANCE + _MULTIPLE * size
+        self.notes: set[str] = set()
 
-    def texts_in(self, stream: Readable) -> Iterator[FileText]:
+    def texts_in(self, stream: IO[bytes]) -> Iterator[FileText]:
         """Yield every text in the file."""
         try:
-            yield from self._opened(stream, TextPlace(own_lines), 0)
+            yield from self._opened(stream, TextPlace(0), 0)
         except TooMuchError:
-            self._note(_TOO_MUCH)
+            self.notes.add(_TOO_MUCH)
 
-    def _note(self, reason: str) -> None:
-        if reason and reason not in self.notes:
-            self.notes.append(reason)
+    def spend(self, size: int) -> None:
+        """Count bytes that came out, and raise `TooMuchError` if these are too many."""
+        self._left -= size
+        if self._left < 0:
+            raise TooMuchError
 
-    def _opened(self, stream: Readable, place: TextPlace, depth: int) -> Iterator[FileText]:
+    def _opened(self, stream: Any, base: TextPlace, depth: int) -> Iterator[FileText]:
+        self.spend(_ATTEMPT)
         if depth > _DEEPEST:
-            self._note(_TOO_MUCH)
+            self.notes.add(_TOO_MUCH)
             return
-        head = stream.read(_HEAD)
-        decompress = decompressor_of(head)
-        if decompress is not None:
-            yield from self._decompressed(decompress, CountedStream(pieces_of(stream, head)), place, depth)
-        elif archives.is_zip(head):
-            file = archives.as_file(head, stream, _LARGEST)
-            if file is None:
-                self._note(_TOO_MUCH)
-            elif archives.is_whole_zip(file):
-                yield from self._members(archives.zip_members(file), place, depth)
-            else:
-                self._note("it is a zip archive that is broken or ends early")
-                yield from self._binary(file, place, depth)
-        elif archives.is_tar(head):
-            yield from self._members(archives.tar_members(CountedStream(pieces_of(stream, head))), place, depth)
-        elif head.startswith(PNG):
-            yield from self._picture(head + stream.read(_LARGEST), place, depth)
-        else:
-            yield from self._read(head, stream, place, depth)
-
-    def _decompressed(
-        self, decompress: Decompress, packed: CountedStream, place: TextPlace, depth: int
-    ) -> Iterator[FileText]:
-        self._budget.spend(ATTEMPT)
-        pieces = CountedStream(decompress(pieces_of(packed)), self._budget)
-        yield from self._opened(pieces, place.inside("decompressed"), depth + 1)
-        self._note(pieces.problem)
-
-    def _members(self, members: Iterator[archives.Member | str], place: TextPlace, depth: int) -> Iterator[FileText]:
-        for member in members:
-            if isinstance(member, str):
-                self._note(member)
-                continue
-            self._budget.spend(ATTEMPT)
-            content = CountedStream(pieces_of(member.stream), self._budget)
-            yield from self._opened(content, place.inside(member.name), depth + 1)
-            self._note(content.problem)
-
-    def _picture(self, data: bytes, place: TextPlace, depth: int) -> Iterator[FileText]:
-        text = b"\n".join(texts_of_png(data, self._budget))
-        yield from self._opened(io.BytesIO(text), place.inside("text of a picture"), depth + 1)
-
-    def _read(self, head: bytes, stream: Readable, place: TextPlace, depth: int) -> Iterator[FileText]:
-        whole = CountedStream(pieces_of(stream, head))
-        encoding = encoding_of(head)
-        if encoding is None:
-            yield from self._binary(whole, place, depth)
+        head = stream.peek(_HEAD)[:_HEAD]
+        if not head.startswith((_ZIP, *_COMPRESSED)) and not head.startswith(_TAR, _TAR_AT):
+            yield from self._read(stream, head, base, depth)
             return
-        if head.lstrip()[:1] == b"{" and any(map(head.__contains__, _IN_NOTEBOOKS)):
-            data = whole.read(_LARGEST_NOTEBOOK + 1)
-            text = data.decode(encoding, "replace")
-            parts = _notebook_texts(text) if len(data) <= _LARGEST_NOTEBOOK else None
-            if parts is not None:
-                yield from self._notebook(text, parts, place, depth)
-                return
-            whole = CountedStream(pieces_of(whole, data))
-        for part in slices_of(whole, encoding):
-            if part.text.count(_UNREADABLE) * _TOO_MANY > len(part.text):  # binary data after a head of text
-                runs = _printable_runs(part.text.encode("utf-8", "surrogatepass"))
-                inner = place._replace(lines=_fixed(place, part.line))
-                yield from self._text(Slice("", "\n".join(runs), "", 1), inner, depth)
-            else:
-                yield from self._text(part, _shifted(place, part.line - 1), depth)
+        for name, content in self._members(stream, head):
+            counted = io.BufferedReader(_Counted(content, self), _HEAD)
+            yield from self._opened(counted, base.inside(name), depth + 1)
 
-    def _text(self, part: Slice, place: TextPlace, depth: int) -> Iterator[FileText]:
-        """Yield a text, and what it holds in base64."""
-        if "\x1b" in part.text:  # colours stand between a name and its value
-            part = part._replace(text=_COLOUR.sub("", part.text))
-        runs = list(embedded_in(part.text))
-        start = len(part.before)
-        own = shortened(part.text, runs)
-        raw = part.before + part.text if start else part.text
-        yield FileText(f"{part.before}{own}{part.after}", place, raw, start, start + len(own))
-        line, position = part.before.count("\n") + 1, 0
-        texts: list[tuple[int, str]] = []  # short ones are searched together, which is many times as fast
-        for run in runs:
-            line += part.text.count("\n", position, run.start)
-            position = run.start
-            self._budget.spend(len(run.data))
-            if len(run.data) <= _SHORT and encoding_of(run.data) == "utf-8":
-                texts.append((line, run.data.decode("utf-8", "replace")))
-            elif run.data:
-                self._budget.spend(_RUN_COST)
-                yield from self._embedded(run, place.inside("base64", _fixed(place, line)), depth)
-        if texts and depth < _DEEPEST:
-            yield from self._text(_joined(texts), place.inside("base64", _lines_of(texts, place)), depth + 1)
-
-    def _embedded(self, run: Embedded, place: TextPlace, depth: int) -> Iterator[FileText]:
-        for text in self._opened(io.BytesIO(run.data), place, depth + 1):
-            yield text._replace(place=text.place._replace(lines=place.lines))
-        if run.is_marked and encoding_of(run.data[:_HEAD]) is None:
-            for name, content in _without_header(run.data):
-                yield from self._opened(io.BytesIO(content), place.inside(name, place.lines), depth + 1)
-
-    def _notebook(self, text: str, parts: list[NotebookText], place: TextPlace, depth: int) -> Iterator[FileText]:
-        lines = cache(lambda: lines_of_values(text))
-        for part in parts:
-            inner = TextPlace(_located(part, lines, place), part.cell, ", ".join(filter(None, (place.part, part.part))))
-            if part.is_secret:
-                yield FileText(part.text, inner, secret_kind=_FIELD)
-            else:
-                yield from self._text(Slice("", part.text, "", 1), inner, depth)
-
-    def _binary(self, whole: Readable, place: TextPlace, depth: int) -> Iterator[FileText]:
-        """Yield the printable runs of other data, and what it holds that is compressed."""
-        place = place._replace(lines=_fixed(place, 1))
-        data = whole.read(_LARGEST_BINARY + 1)
-        before = b""
-        for each in chain([data], iter(lambda: whole.read(_BINARY_SLICE), b"")):
-            piece = before + each
-            yield from self._text(Slice("", "\n".join(_printable_runs(piece)), "", 1), place, depth)
-            yield FileText("", place, piece)
-            before = piece[-_BEFORE:]
-        if len(data) > _LARGEST_BINARY:
-            return
+    def _members(self, stream: Any, head: bytes) -> Iterator[tuple[str, Any]]:
+        """Yield the members of an archive by their names, or what was compressed."""
         try:
-            for member in compression.members_of(data, compression.DecodingBudget(0)):
-                content = member.data
-                self._budget.spend(len(content))
-                inner = place.inside(member.name, place.lines)
-                if depth < _DEEPEST or _is_known(content):
-                    yield from self._opened(io.BytesIO(content), inner, depth + 1)
-                else:  # in fonts and pictures, any bytes may look like compressed ones that look like compressed ones
-                    yield from self._text(Slice("", "\n".join(_printable_runs(content)), "", 1), inner, depth + 1)
-        except (TooMuchError, SecretLeak):
-            self._note(_TOO_MUCH)
+            if head.startswith(_ZIP):
+                archive = zipfile.ZipFile(stream if stream.seekable() else io.BytesIO(stream.read(_LARGEST)))
+                for entry in archive.infolist():
+                    if entry.flag_bits & 1:
+                        self.notes.add("a member of it is encrypted")
+                    else:
+                        yield entry.filename, archive.open(entry)
+            elif head.startswith(_TAR, _TAR_AT):
+                for info in (tar := tarfile.open(fileobj=stream, mode="r|")):  # noqa: SIM115 - it only reads
+                    if content := tar.extractfile(info):
+                        yield info.name, content
+            else:
+                decompress = next(opened for magic, opened in _COMPRESSED.items() if head.startswith(magic))
+                yield "decompressed", decompress(stream)
+        except _BROKEN:
+            self.notes.add(_BROKEN_DATA)
+
+    def _read(self, stream: Any, head: bytes, base: TextPlace, depth: int) -> Iterator[FileText]:
+        """Yield a text in slices, or what other data holds."""
+        is_wide = head.count(0) * 3 > len(head) or head[:2] in (b"\xff\xfe", b"\xfe\xff")
+        encoding = json.detect_encoding(head) if is_wide else "utf-8-sig"
+        text = head.decode(encoding, "replace")
+        if len(_NOT_TEXT.findall(text)) * _TOO_MANY > len(text):
+            yield from self._binary(stream, base._replace(line=base.line or 1), depth)
+            return
+        is_notebook = text.lstrip()[:1] == "{" and ('"cells"' in text or '"nbformat"' in text)
+        line = 1
+        size = _LARGEST if is_notebook or is_wide else _SLICE
+        while data := stream.read(size) + stream.readline(_LONGEST_LINE):
+            text = data.decode(encoding, "replace")
+            content = text, partial(_place, base, line)
+            with suppress(ValueError, RecursionError):
+                if is_notebook:
+                    notebook = Notebook(text)
+                    content = notebook.text, partial(notebook.place, base)
+            yield from self._text(*content, depth)
+            line += text.count("\n")
+
+    def _text(self, text: str, place: Callable[[int], TextPlace], depth: int) -> Iterator[FileText]:
+        """Yield a text, and what it holds in base64."""
+        text = _COLOUR.sub("", text)  # colours stand between a name and its value
+        yield text, place
+        line, position = 1, 0
+        for start, data in _base64_in(text):
+            line += text.count("\n", position, start)
+            position = start
+            yield from self._of_bytes(data, place(line).inside("base64"), depth + 1)
+
+    def _binary(self, stream: Any, base: TextPlace, depth: int) -> Iterator[FileText]:
+        """Yield the printable runs of other data, and what it holds that is compressed."""
+        place = partial(_place, base, 1)
+        while data := stream.read(_BINARY):
+            runs = [data[slice(*run.span())] for run in _PRINTABLE.finditer(data.translate(_KINDS))]
+            text = b"\n".join(runs).decode("ascii").replace("\0", ": ")
+            yield from self._text(text, place, depth)
+            yield data, place
+            if depth == _DEEPEST:  # by chance, any bytes look like compressed ones that look like compressed ones
+                continue
+            budget = compression.DecodingBudget(0)
+            with suppress(SecretLeak):
+                for member in compression.members_of(data, budget):
+                    yield from self._of_bytes(member.data, base.inside(member.name), depth + 1)
+                if not budget.is_exceeded:
+                    continue
+            self.notes.add(_TOO_MUCH)
+
+    def _of_bytes(self, data: bytes, base: TextPlace, depth: int) -> Iterator[FileText]:
+        self.spend(len(data))
+        yield from self._opened(io.BufferedReader(io.BytesIO(data), _HEAD), base, depth)
 
 
-def _without_header(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield what compressed data without a magic number may hold, as it is in recordings of vcrpy."""
-    for name, chunks in (("brotli", DECOMPRESSORS["br"](data)), ("deflate", inflated(data, -zlib.MAX_WBITS))):
-        with suppress(Broken, NotInstalled, SecretLeak, zlib.error):
-            yield name, capped(chunks, len(data))
+class _Counted(io.RawIOBase):
+    """A stream whose bytes are counted, and that ends where its data is broken."""
+
+    def __init__(self, stream: Any, opener: Opener) -> None:
+        self._stream = stream
+        self._opener = opener
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        filled = 0
+        try:
+            while filled < len(buffer) and (piece := self._stream.read1(len(buffer) - filled)):
+                buffer[filled : filled + len(piece)] = piece
+                filled += len(piece)
+        except _BROKEN:
+            self._opener.notes.add(_BROKEN_DATA)
+        self._opener.spend(filled)
+        return filled
 
 
-def _is_known(data: bytes) -> bool:
-    """Check whether some data is text, or begins like a compressed file, an archive or a picture."""
-    head = data[:_HEAD]
-    is_archive = archives.is_zip(head) or archives.is_tar(head) or head.startswith(PNG)
-    return is_archive or decompressor_of(head) is not None or encoding_of(head) is not None
+def _place(base: TextPlace, first: int, line: int) -> TextPlace:
+    return base if base.line else base._replace(line=first + line - 1)
 
 
-def _shifted(place: TextPlace, lines: int) -> TextPlace:
-    return place._replace(lines=lambda line: place.lines(line + lines)) if lines else place
+def _base64_in(text: str) -> Iterator[tuple[int, bytes]]:
+    """Yield what a text holds in base64, if it is text or begins like something that can be opened, and its start."""
+    done = 0
+    for match in _RUN.finditer(translated(text.encode("ascii", "replace"), _IS_DIGIT)):
+        start, end = match.span()
+        is_signed = "." in (text[start - 1 : start], text[end : end + 1])  # a part of a signed token
+        if start >= done and not is_signed:
+            head = _decoded(text[start : min(end, start + _TRIED)])
+            if head.startswith(_OPENED) or is_text(head):
+                done = _MORE_LINES.match(text, end).end()  # type: ignore[union-attr]
+                yield start, _decoded(text[start:done])
 
 
-def _fixed(place: TextPlace, line: int) -> Callable[[int], int]:
-    return lambda _: place.lines(line)
+def _decoded(run: str) -> bytes:
+    digits = "".join(run.replace("\\r", "").replace("\\n", "").split()).replace("-", "+").replace("_", "/")
+    return binascii.a2b_base64(digits[: len(digits) - (len(digits) % 4 == 1)] + "==")
 
 
-def _joined(texts: list[tuple[int, str]]) -> Slice:
-    return Slice("", "\n\n".join(text for _, text in texts), "", 1)
+class Notebook:
+    """The texts of a notebook (nbformat 4), and where each of their lines stands.
 
+    A list of texts stands there as it is; of an object, each member is a line of JSON, so that a value stands beside
+    its name. A text that is not a notebook is a `ValueError`.
+    """
 
-def _lines_of(texts: list[tuple[int, str]], place: TextPlace) -> Callable[[int], int]:
-    """Return what gives the line of the file for each line of texts that are joined, each given with its line."""
-    starts = list(accumulate((text.count("\n") + 2 for _, text in texts), initial=1))
-    return lambda line: place.lines(texts[min(bisect_right(starts, line), len(texts)) - 1][0])
+    def __init__(self, file: str) -> None:
+        document = json.loads(file)
+        if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
+            raise ValueError("not a notebook")  # noqa: TRY004 - one kind of error for a text that is not one
+        self._file = file
+        self._lines: list[tuple[str, Path]] = []
+        self._read(document, ())
+        self.text = "\n".join([line for line, _ in self._lines])
 
-
-def _located(part: NotebookText, lines: Callable[[], dict[Path, int]], place: TextPlace) -> Callable[[int], int]:
-    """Return what gives the line of the file for each line of a notebook's text."""
-    values = cache(lambda: [(first, path) for path, first in lines_of_values(part.text).items()])
-
-    def line_of(line: int) -> int:
-        path = part.path
-        if part.starts:
-            path = (*path, max(0, bisect_right(part.starts, line) - 1))
-        elif part.is_json:
-            path = (*path, *values()[bisect_right(values(), line, key=itemgetter(0)) - 1][1])
-        known = lines()
-        while path and path not in known:
+    def place(self, base: TextPlace, line: int) -> TextPlace:
+        """Return where a line of the texts stands, given the place of the notebook."""
+        _, path = self._lines[line - 1]
+        cell, part = _words(path)
+        while path and path not in self._lines_of_values:
             path = path[:-1]
-        return place.lines(known.get(path, 1))
+        return TextPlace(base.line or self._lines_of_values.get(path, 1), cell, base.inside(part).part)
 
-    return line_of
+    @cached_property
+    def _lines_of_values(self) -> dict[Path, int]:
+        return lines_of_values(self._file)
+
+    def _read(self, value: Any, path: Path) -> None:
+        if isinstance(value, str):
+            self._lines += [(line, path) for line in (*value.split("\n"), "")]
+        elif isinstance(value, dict):
+            self._read_members(value, path)
+        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+            end = "\n" if path[-1:] == ("traceback",) else ""
+            paths = [(*path, at) for at, each in enumerate(value) for _ in range(f"{each}{end}".count("\n"))]
+            lines = end.join(value).split("\n")
+            self._lines += zip((*lines, ""), (*paths, (*path, len(value) - 1), path), strict=False)
+        elif isinstance(value, list):
+            for at, each in enumerate(value):
+                self._read(each, (*path, at))
+
+    def _read_members(self, members: dict[str, Any], path: Path) -> None:
+        inner = [key for key, value in members.items() if isinstance(value, dict | list) or "\n" in str(value)]
+        for key, value in members.items():
+            written = encode_basestring(value) if isinstance(value, str) and key not in inner else "null"
+            self._lines.append((f"{{{encode_basestring(key)}: {written}}}", (*path, key)))
+        if "Password" in str(members.get("_model_name")):  # what was typed into a field for passwords
+            self._lines.append((f"password: {encode_basestring(str(members.get('value')))}", (*path, "value")))
+        self._lines.append(("", path))
+        for key in inner:
+            self._read(members[key], (*path, key))
 
 
-def _printable_runs(data: bytes) -> Iterator[str]:
-    kinds = data.translate(_KINDS)
-    for run in _RUN.finditer(kinds):
-        yield data[run.start() : run.end()].decode("ascii")
-    for run in _RUN_IN_UTF16.finditer(kinds):
-        yield data[run.start() : run.end() : 2].decode("ascii")
-
-
-def _notebook_texts(text: str) -> list[NotebookText] | None:
-    """Return the texts of a notebook, or None if the text is something else."""
-    try:
-        document = json.loads(text)
-        return list(texts_of_notebook(document)) if is_notebook(document) else None
-    except (ValueError, RecursionError):
-        return None
+def _words(path: Path) -> tuple[int | None, str]:
+    """Return the number of the cell, from 1, that a path leads to, and what it is in words."""
+    if path[:1] != ("cells",) or len(path) < 3:
+        return None, "widget state" if "widgets" in path[:2] else "metadata"
+    first = {"outputs": "output", "attachments": "attachment"}.get(str(path[2]), str(path[2]))
+    names = [excerpt(name, _LONGEST_NAME) for name in path[3:] if isinstance(name, str) and name != "data"]
+    return int(path[1]) + 1, " ".join([first, *names[: 1 + (first == "attachment")]])

@@ -1,25 +1,43 @@
-"""The findings of a scan: places and kinds, and never a value."""
+"""The findings of a scan: places and kinds, and never a value; and what to do about them.
+
+A secret that was shared stays known whatever happens to the file, so it is revoked first.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
-from toolkit.core.escaping import printable
+from toolkit.core.escaping import masked, printable
 from toolkit.core.html import list_html, list_text, notice
+from toolkit.core.programs import pasteable
+from toolkit.core.shells import shell_word, toml_string
 from toolkit.core.words import count_text
-from toolkit.scrubbing.scanning.advice import advice_for
+from toolkit.core.workflow_commands import annotation, workspace_path
 
-_COLUMNS: Final = ("file", "line", "place", "what")
+PAGE: Final = "notebooks/how-to/after-a-leak.md"
+_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_SEVERITY: Final = "8.0"  # how GitHub sorts alerts: 7.0 to 8.9 is "high"
 _WHAT_TO_DO: Final = "check each place, remove the secrets, and change those in files that were shared."
 _NO_FINDINGS: Final = "No findings: nothing looks like a secret."
+_MOST_FOLDERS: Final = 8  # names of folders that are shown
 _FINGERPRINT_KEY: Final = b"toolkit scan"
 _FINGERPRINT_SIZE: Final = 3  # bytes
-_LOOSE: Final = re.compile(r"[^A-Za-z0-9]+")
+_ADVICE: Final = (
+    "Revoke each secret first, where it was issued, and look there for what it was used for.",
+    "Clean the file: clear a notebook's outputs, scrub a recording with toolkit cassettes scrub, delete a log.",
+    "Keep the value in a variable, or save it with toolkit credentials add.",
+    "If it was committed: git filter-repo --invert-paths --path FILE takes the file out of git's history.",
+    f"More, by kinds of secrets and files, in the toolkit's {PAGE}.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +51,7 @@ class Finding:
         cell: number of the cell of a notebook, from 1; None for everything else.
         part: where in the file: "source", "output text/html", "widget state" of a notebook, or a name in an archive;
             empty for a file that is read as it is.
-        fingerprint: six hex digits by which `toolkit.toml` and a baseline know the finding again wherever it moves.
+        fingerprint: six hex digits by which `toolkit.toml` knows the finding again wherever it moves.
     """
 
     path: Path
@@ -51,7 +69,7 @@ class Finding:
     @property
     def advice(self) -> tuple[str, ...]:
         """The steps to take about it, in order."""
-        return advice_for(self.kind, self.path, self.part)
+        return tuple(advice_for([self]))
 
     def __str__(self) -> str:
         place = f"{self.place}: " if self.place else ""
@@ -59,59 +77,57 @@ class Finding:
 
 
 class Unreadable(NamedTuple):
-    """A file or folder, or a part of a file, that a scan could not read.
-
-    Attributes:
-        path: the file or folder.
-        reason: why, in words.
-    """
+    """A file or folder, or a part of a file, that a scan could not read, and why, in words."""
 
     path: Path
     reason: str
-
-    def __str__(self) -> str:
-        return printable(f"{self.path}: {self.reason}").replace("\n", " ")
 
 
 class FindingList(list[Finding]):
     """A list of findings, shown as a table in notebooks and terminals.
 
     Attributes:
-        unreadable: what could not be read, which is shown too.
+        files: how many files were read.
+        unreadable: what could not be read.
+        skipped: the folders that were not looked at: hidden ones, caches, installed packages and links.
+        allowed: how many findings `toolkit.toml` allows, which are not in the list.
+        unused_allowances: the entries of `toolkit.toml` that match no finding, in words.
+        project: the folder of the project.
     """
 
-    def __init__(self, findings: Iterable[Finding] = (), unreadable: Sequence[Unreadable] = ()) -> None:
-        super().__init__(findings)
-        self.unreadable = tuple(unreadable)
+    files: int = 0
+    unreadable: Sequence[Unreadable] = ()
+    skipped: Sequence[Path] = ()
+    allowed: int = 0
+    unused_allowances: Sequence[str] = ()
+    project: Path = Path()
+
+    def not_seen(self) -> list[str]:
+        """Return a line for each file that could not be read, and one for the folders that were not looked at."""
+        counts = Counter(path.name for path in self.skipped)
+        names = [f"{name} ({count:,})" if count > 1 else name for name, count in counts.items()]
+        names[_MOST_FOLDERS:] = [f"{len(names) - _MOST_FOLDERS:,} more"] if len(names) > _MOST_FOLDERS else []
+        lines = [f"not read: {path}: {reason}" for path, reason in self.unreadable]
+        lines += [f"not looked at: {', '.join(names)}"] if names else []
+        return [printable(line).replace("\n", " ") for line in lines]
+
+    def count_words(self) -> str:
+        """Return how many findings there are, in how many files."""
+        files = len({finding.path for finding in self})
+        return f"{count_text(len(self), 'finding')} in {count_text(files, 'file')}"
 
     def __repr__(self) -> str:
-        lines = [_NO_FINDINGS] if not self else [f"{_how_many(self)}: {_WHAT_TO_DO}\n", _table(list_text, self)]
-        return "\n".join([*lines, *(f"not read: {each}" for each in self.unreadable)])
+        lines = [f"{self.count_words()}: {_WHAT_TO_DO}\n", self._table(list_text)] if self else [_NO_FINDINGS]
+        return "\n".join([*lines, *self.not_seen()])
 
     def _repr_html_(self) -> str:
-        shown = notice(_how_many(self), [_WHAT_TO_DO]) + _table(list_html, self) if self else f"<p>{_NO_FINDINGS}</p>"
-        return shown + (notice("Not read", list(map(str, self.unreadable))) if self.unreadable else "")
+        table = self._table(list_html)
+        shown = notice(self.count_words(), [_WHAT_TO_DO]) + table if self else f"<p>{_NO_FINDINGS}</p>"
+        return shown + (notice("Not everything was read", self.not_seen()) if self.not_seen() else "")
 
-
-@dataclass(frozen=True)
-class ScanReport:
-    """The result of a scan.
-
-    Attributes:
-        findings: the findings by file and line, without those that are allowed or in the baseline.
-        files: how many files were read.
-        allowed: how many findings the allow-list of `toolkit.toml` leaves out.
-        unused_allowances: the entries of the allow-list that match no finding in the files read, in words.
-        in_baseline: how many findings the baseline leaves out.
-        unreadable: what could not be read.
-    """
-
-    findings: FindingList
-    files: int = 0
-    allowed: int = 0
-    unused_allowances: tuple[str, ...] = ()
-    in_baseline: int = 0
-    unreadable: tuple[Unreadable, ...] = ()
+    def _table(self, show: Callable[[Sequence[str], Iterable[Sequence[str]]], str]) -> str:
+        rows = [(str(each.path), str(each.line), each.place, each.kind) for each in self]
+        return show(("file", "line", "place", "what"), rows)
 
 
 def fingerprint_of(kind: str, value: str = "") -> str:
@@ -120,18 +136,156 @@ def fingerprint_of(kind: str, value: str = "") -> str:
     It has 24 bits: enough to tell the findings of a file apart, and far too few to find a value that a machine made.
     One text in 16 million has the same. For a secret that the user names, pass no value: people may have made it up.
     """
-    text = f"{kind}\n{_LOOSE.sub('', value)}"
-    return hashlib.blake2b(
-        text.encode("utf-8", "replace"), key=_FINGERPRINT_KEY, digest_size=_FINGERPRINT_SIZE
-    ).hexdigest()
+    text = f"{kind}\n{''.join(filter(str.isalnum, value))}".encode("utf-8", "replace")
+    return hashlib.blake2b(text, key=_FINGERPRINT_KEY, digest_size=_FINGERPRINT_SIZE).hexdigest()
 
 
-def _how_many(findings: FindingList) -> str:
-    files = len({finding.path for finding in findings})
-    return f"{count_text(len(findings), 'finding')} in {count_text(files, 'file')}"
+def advice_for(findings: Iterable[Finding]) -> list[str]:
+    """Return the steps to take about findings, in order."""
+    paths = {finding.path for finding in findings}
+    path = paths.pop() if len(paths) == 1 else Path("FILE")
+    name = shell_word(masked(printable(path.as_posix()).replace("\n", " ")))
+    return [step.replace("FILE", name) for step in _ADVICE]
 
 
-def _table(show: Callable[[Sequence[str], Iterable[Sequence[str]]], str], findings: FindingList) -> str:
-    has_places = any(each.place for each in findings)
-    rows = [(str(each.path), str(each.line), *([each.place] if has_places else ()), each.kind) for each in findings]
-    return show([name for name in _COLUMNS if has_places or name != "place"], rows)
+def relative_path(path: Path, folder: Path) -> str:
+    """Return a path relative to a folder, with slashes; one elsewhere begins with `..`, or is absolute."""
+    try:
+        return Path(os.path.relpath(path.absolute(), folder.absolute())).as_posix()
+    except ValueError:  # another drive
+        return path.absolute().as_posix()
+
+
+def _summary(findings: FindingList) -> str:
+    """Return in one sentence how much was found, read and left out."""
+    counts = {"allowed": findings.allowed, "not read": len(findings.unreadable), "skipped": len(findings.skipped)}
+    left_out = [f"{count:,} {words}" for words, count in counts.items() if count]
+    read = ", ".join([f"{count_text(findings.files, 'file')} read", *left_out])
+    return f"{findings.count_words() if findings else 'No findings'} ({read})."
+
+
+def _text(findings: FindingList, _: Path) -> str:
+    lines = [f"{_on_one_line(str(finding))}  [{finding.fingerprint}]" for finding in findings]
+    lines += [*map(_on_one_line, findings.not_seen()), *(f"unused: {each}" for each in findings.unused_allowances)]
+    sections = [lines, [_summary(findings)]]
+    if findings:
+        steps = (f"- {pasteable(step)}" for step in advice_for(findings))
+        sections.append(["What to do:", *steps])
+        sections.append(["False alarms? Say why, in toolkit.toml:", *entries_for(findings, findings.project)])
+    return "\n".join("\n".join([*section, ""]) for section in sections if section)
+
+
+def entries_for(findings: Iterable[Finding], project: Path) -> list[str]:
+    """Return the lines of `toolkit.toml` that allow these findings, ready to paste: an entry for each file."""
+    fingerprints: dict[str, dict[str, None]] = {}
+    for finding in findings:
+        path = masked(printable(relative_path(finding.path, project))).replace("\n", " ")
+        fingerprints.setdefault(path, {})[finding.fingerprint] = None
+    entries = [
+        f'  {{path = {toml_string(path)}, fingerprint = "{" ".join(several)}", reason = "why it is harmless"}},'
+        for path, several in fingerprints.items()
+    ]
+    return ["[scan]", "allow = [", *entries, "]"]
+
+
+def _json(findings: FindingList, _: Path) -> str:
+    content = {
+        "version": 1,
+        "findings": [
+            asdict(each) | {"path": masked(str(each.path)), "part": masked(each.part), "advice": each.advice}
+            for each in findings
+        ],
+        "files": findings.files,
+        "allowed": findings.allowed,
+        "unused_allowances": findings.unused_allowances,
+        "unreadable": [{"path": masked(str(each.path)), "reason": each.reason} for each in findings.unreadable],
+        "skipped": [masked(str(path)) for path in findings.skipped],
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _github(findings: FindingList, folder: Path) -> str:
+    lines = [
+        annotation(
+            "error",
+            _message(finding),
+            file=masked(workspace_path(finding.path, folder)),
+            line=_line_in_file(finding),
+            title=f"Secret: {finding.kind}",
+        )
+        for finding in findings
+    ]
+    warnings = [*(f"{path}: {reason}" for path, reason in findings.unreadable), *findings.unused_allowances]
+    lines += [annotation("warning", masked(each), title="toolkit scan") for each in warnings]
+    last = annotation("error" if findings else "notice", _summary(findings), title="toolkit scan")
+    return "\n".join([*lines, last, ""])
+
+
+def _sarif(findings: FindingList, folder: Path) -> str:
+    kinds = sorted({finding.kind for finding in findings})
+    notes = [_on_one_line(each) for each in (*findings.not_seen(), *findings.unused_allowances)]
+    run = {
+        "tool": {"driver": {"name": "toolkit scan", "rules": [_rule(kind) for kind in kinds]}},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [
+            {
+                "executionSuccessful": not findings.unreadable,
+                "toolExecutionNotifications": [{"message": {"text": each}} for each in notes],
+            }
+        ],
+        "results": [_result(finding, kinds.index(finding.kind), folder) for finding in findings],
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def _rule(kind: str) -> dict[str, Any]:
+    """Return a kind of finding as a `reportingDescriptor` (SARIF 2.1.0, section 3.49)."""
+    advice, level = {"text": f"See the toolkit's {PAGE}."}, {"tags": ["security"], "security-severity": _SEVERITY}
+    return {"id": _rule_id(kind), "shortDescription": {"text": kind}, "help": advice, "properties": level}
+
+
+def _rule_id(kind: str) -> str:
+    return "secret/" + "-".join(re.findall("[a-z0-9]+", kind.lower()))
+
+
+def _result(finding: Finding, rule: int, folder: Path) -> dict[str, Any]:
+    """Return a finding as a `result` (SARIF 2.1.0, section 3.27)."""
+    region = {"startLine": _line_in_file(finding) or 1}
+    return {
+        "ruleId": _rule_id(finding.kind),
+        "ruleIndex": rule,
+        "level": "error",
+        "message": {"text": _message(finding)},
+        "locations": [{"physicalLocation": {"artifactLocation": _artifact(finding.path, folder), "region": region}}],
+        "partialFingerprints": {"toolkitScan/v1": finding.fingerprint},
+    }
+
+
+def _artifact(path: Path, folder: Path) -> Mapping[str, str]:
+    """Return a file as an `artifactLocation` (SARIF 2.1.0, section 3.4), relative to the checkout if it lies there."""
+    relative = workspace_path(path, folder)
+    if Path(relative).is_absolute() or relative.startswith("../"):
+        return {"uri": Path(os.path.abspath(masked(str(path)))).as_uri()}  # noqa: PTH100 - without following links
+    return {"uri": quote(os.fsencode(masked(relative))), "uriBaseId": "%SRCROOT%"}
+
+
+def _line_in_file(finding: Finding) -> int | None:
+    """Return the line in the file itself, or None for a finding within an archive or the like."""
+    is_in_file = finding.path.suffix.lower() == ".ipynb" or not finding.part or finding.part.startswith("base64")
+    return max(1, finding.line) if is_in_file else None
+
+
+def _message(finding: Finding) -> str:
+    """Return what was found and where, and what to do."""
+    place = f" in {finding.place}" if finding.place else ""
+    line = "" if _line_in_file(finding) else f", line {finding.line}"
+    found = _on_one_line(f"{finding.kind[:1].upper()}{finding.kind[1:]}{place}{line}.")
+    return "\n".join([found, *finding.advice])
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(masked(printable(text)).splitlines())
+
+
+# Each returns the whole text; paths in annotations and SARIF are relative to the folder of the checkout.
+FORMATS: Final = {"text": _text, "json": _json, "github": _github, "sarif": _sarif}

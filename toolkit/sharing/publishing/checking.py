@@ -57,7 +57,7 @@ def check_with_scan(folder: Path) -> None:
     Raises:
         SecretLeak: if it does; names file, place and kind of the first findings.
     """
-    findings = scan_files(folder, settings=Settings(project=folder), baseline="").findings
+    findings = scan_files(folder, settings=Settings(project=folder))
     if findings:
         first = findings[0]
         cell = getattr(first, "cell", None)

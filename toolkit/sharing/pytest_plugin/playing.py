@@ -16,7 +16,7 @@ from toolkit.local.files import write_atomically
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
 from toolkit.scrubbing.scanning import Finding, scan_files
-from toolkit.scrubbing.scanning.allow_list import allow_list
+from toolkit.scrubbing.scanning.allow import AllowList
 from toolkit.sharing.pytest_plugin.blocking import network_blocked
 from toolkit.sharing.pytest_plugin.marks import MARKER, CassetteChoice
 from toolkit.sharing.pytest_plugin.places import failed_file
@@ -141,9 +141,9 @@ class Playing:
 
     def _findings(self) -> list[Finding]:
         """Return what looks like a secret in the recording, except what the project allows."""
-        report = scan_files(self._recorded_file(), settings=replace(self._settings, scan={}), baseline="")
-        allowed = allow_list(self._settings.scan, self._settings.project)
-        findings = [replace(finding, path=self.path) for finding in report.findings]
+        found = scan_files(self._recorded_file(), settings=replace(self._settings, scan={}))
+        allowed = AllowList(self._settings.scan, self._settings.project)
+        findings = [replace(finding, path=self.path) for finding in found]
         return [finding for finding in findings if not allowed.allows(finding)]
 
     def _refusal(self, host: str) -> NetworkBlocked:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.scanning import scan_files
-from toolkit.scrubbing.scanning.allow_list import allow_list, path_matches
+from toolkit.scrubbing.scanning.allow import AllowList, path_matches
+from toolkit.scrubbing.scanning.findings import entries_for
 from toolkit.sharing.saved_secrets import scan
 
 ROOT = Path(test_floors.__file__).parents[1]
@@ -39,7 +40,7 @@ def scanned(project, *allow, paths=None):
 
 
 def names(report):
-    return [finding.path.name for finding in report.findings]
+    return [finding.path.name for finding in report]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_entries(project, entry, left):
 
 def test_fingerprints(project):
     """A fingerprint allows one secret wherever its line moves, and no other."""
-    finding = scanned(project).findings[0]
+    finding = scanned(project)[0]
     entry = {"path": "c.txt", "fingerprint": finding.fingerprint, "reason": "opens nothing"}
     text = (project / "c.txt").read_text(encoding="utf-8")
     (project / "c.txt").write_text(f"\n\n  {text}", encoding="utf-8")
@@ -74,12 +75,19 @@ def test_fingerprints(project):
     (project / "c.txt").write_text(f"password={fake()}\n", encoding="utf-8")
     report = scanned(project, entry)
     assert names(report) == ["c.txt", "a.txt", "b.txt"]
-    assert report.unused_allowances == (
-        (
-            f'entry 1 of [scan] allow matches nothing: path = "c.txt", fingerprint = "{finding.fingerprint}", '
-            'reason = "opens nothing"'
-        ),
-    )
+    (unused,) = report.unused_allowances
+    assert unused == f"entry 1 of [scan] allow matches nothing: c.txt, {finding.fingerprint}, opens nothing"
+
+
+def test_entries_ready_to_paste(project, monkeypatch):
+    """The entries that a report prints allow all that it found and nothing else, wherever the scan was started."""
+    monkeypatch.chdir(project / "tests")
+    report = scan_files("..", settings=Settings(project=project))
+    (project / "toolkit.toml").write_text("\n".join(entries_for(report, report.project)), encoding="utf-8")
+    settings = Settings.load(project / "toolkit.toml", environ={})
+    assert scan_files("..", settings=settings) == []
+    (project / "tests" / "a.txt").write_text(f"password={fake()}\n", encoding="utf-8")
+    assert names(scan_files("..", settings=settings)) == ["a.txt"]
 
 
 def test_unused_entries_of_other_files(project):
@@ -91,7 +99,7 @@ def test_unused_entries_of_other_files(project):
     ]
     assert scanned(project, *entries, paths=[project / "c.txt"]).unused_allowances == ()
     (project / "c.txt").write_text("clean\n", encoding="utf-8")
-    assert len(scanned(project, *entries, paths=[project / "c.txt"]).unused_allowances) == 1
+    assert scanned(project, *entries, paths=[project / "c.txt"]).unused_allowances == ()
     assert len(scanned(project, *entries).unused_allowances) == 2
 
 
@@ -102,7 +110,7 @@ def test_settings_of_the_project(project, monkeypatch):
     )
     monkeypatch.chdir(project)
     assert [finding.path.name for finding in scan(".")] == ["c.txt"]
-    everything = '[scan]\nallow = [{kind = "secret field", reason = "trust me"}]\nbaseline = "known.json"\n'
+    everything = '[scan]\nallow = [{kind = "secret field", reason = "trust me"}]\n'
     (project / "vendored").mkdir()
     (project / "vendored" / "toolkit.toml").write_text(everything, encoding="utf-8")
     (project / "c.txt").rename(project / "vendored" / "c.txt")
@@ -114,7 +122,7 @@ def test_this_repository():
     """The files of this repository's tests that hold made-up secrets say so, each for a reason."""
     folder = ROOT / "tests" / "compatibility"
     report = scan_files(folder, settings=Settings.load(folder / "toolkit.toml", environ={}))
-    assert (list(report.findings), report.unused_allowances, report.allowed) == ([], (), 4)
+    assert (list(report), report.unused_allowances, report.allowed) == ([], (), 4)
 
 
 @pytest.mark.parametrize(
@@ -126,14 +134,14 @@ def test_this_repository():
         ({"allow": [{"path": "a", "reason": "r", "line": "3"}]}, "has the key line"),
         ({"allow": [{"path": 3, "reason": "r"}]}, "not a table of texts"),
         ({"allow": ["tests/**"]}, "not a table of texts"),
-        ({"allow": "tests/**"}, "not a list"),
-        ({"alow": []}, "Unknown setting alow"),
+        ({"allow": "tests/**"}, "may only have the list allow"),
+        ({"baseline": "known.json"}, "has baseline, and may only have the list allow"),
     ],
 )
 def test_malformed_tables(tmp_path, table, message):
     """A table that says something else is refused, with the number of the entry."""
     with pytest.raises(ConfigurationError, match=message) as caught:
-        allow_list(table, tmp_path)
+        AllowList(table, tmp_path)
     assert caught.value.about == "scan"
 
 
@@ -143,7 +151,7 @@ def test_patterns(names):
     path = "/".join(names)
     assert path_matches(path, path)
     assert path_matches("**/" + names[-1], path)
-    assert path_matches(names[0] + "/**", path)
+    assert path_matches(names[0] + "/**", path) == (len(names) > 1)
     assert path_matches("/".join("*" for _ in names), path)
     assert path_matches(f"{names[0][:1]}*/**/*{names[-1][-1:]}", path) == (len(names) > 1)
     assert not path_matches("/".join(["*"] * (len(names) + 1)), path)

@@ -15,178 +15,117 @@ from hypothesis import strategies as st
 
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
-from toolkit.scrubbing.scanning import Finding, FindingList, ScanReport, Unreadable
-from toolkit.scrubbing.scanning.reports import ReportFormat, report_text, summary
+from toolkit.scrubbing.scanning import Finding, FindingList, Unreadable
+from toolkit.scrubbing.scanning.findings import FORMATS, PAGE
 
+ROOT = Path(__file__).resolve().parents[3]
 FOLDER = Path("/checkout")
 NOTEBOOK = Finding(FOLDER / "a b.ipynb", 12, "bearer token", 3, "output text/html", "aa11bb")
 ARCHIVE = Finding(FOLDER / "old.zip", 7, "secret field", None, "keys.json", "cc22dd")
 SCRIPT = Finding(FOLDER / "call.sh", 2, "bearer token", fingerprint="ee33ff")
-REPORT = ScanReport(
-    FindingList([NOTEBOOK, SCRIPT, ARCHIVE]),
+
+
+def report_of(*findings, **facts):
+    """Return a list of findings with these facts."""
+    report = FindingList(findings)
+    vars(report).update(facts)
+    return report
+
+
+REPORT = report_of(
+    NOTEBOOK,
+    SCRIPT,
+    ARCHIVE,
     files=9,
     allowed=4,
-    unused_allowances=('entry 1 of [scan] allow matches nothing: path = "b"',),
-    in_baseline=2,
+    unused_allowances=("entry 1 of [scan] allow matches nothing: b",),
     unreadable=(Unreadable(FOLDER / "locked.db", "Permission denied"),),
+    skipped=(FOLDER / "node_modules", FOLDER / ".venv", FOLDER / "web" / "node_modules"),
+    project=FOLDER,
 )
-CLEAN = ScanReport(FindingList(), files=2)
+CLEAN = report_of(files=2)
 
 # What SARIF 2.1.0 requires of the objects that are used here.
 MESSAGE = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
-LEVEL = {"enum": ["none", "note", "warning", "error"]}
-LOCATION = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "physicalLocation": {
-            "type": "object",
-            "additionalProperties": False,
-            "required": ["artifactLocation"],
-            "properties": {
-                "artifactLocation": {
-                    "type": "object",
-                    "additionalProperties": False,
-                    "required": ["uri"],
-                    "properties": {
-                        "uri": {"type": "string", "pattern": r"^[A-Za-z0-9%/:._~!$&'()*+,;=@-]+$"},
-                        "uriBaseId": {"type": "string"},
-                    },
-                },
-                "region": {
-                    "type": "object",
-                    "additionalProperties": False,
-                    "required": ["startLine"],
-                    "properties": {"startLine": {"type": "integer", "minimum": 1}},
-                },
-            },
-        },
-        "logicalLocations": {
-            "type": "array",
-            "items": {"type": "object", "properties": {"fullyQualifiedName": {"type": "string"}}},
-        },
-    },
-}
 RULE = {
     "type": "object",
     "required": ["id"],
     "additionalProperties": False,
     "properties": {
         "id": {"type": "string"},
-        "name": {"type": "string", "pattern": "^[A-Za-z0-9]+$"},
         "shortDescription": MESSAGE,
-        "fullDescription": MESSAGE,
         "help": MESSAGE,
-        "defaultConfiguration": {"type": "object", "properties": {"level": LEVEL}},
         "properties": {"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": True}}},
     },
 }
-RUN = {
+ARTIFACT = {
     "type": "object",
-    "required": ["tool", "results"],
+    "required": ["uri"],
     "additionalProperties": False,
     "properties": {
-        "tool": {
-            "type": "object",
-            "required": ["driver"],
-            "additionalProperties": False,
-            "properties": {
-                "driver": {
-                    "type": "object",
-                    "required": ["name"],
-                    "properties": {"rules": {"type": "array", "uniqueItems": True, "items": RULE}},
-                }
-            },
-        },
-        "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
-        "invocations": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["executionSuccessful"],
-                "additionalProperties": False,
-                "properties": {
-                    "executionSuccessful": {"type": "boolean"},
-                    "toolExecutionNotifications": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "required": ["message"],
-                            "additionalProperties": False,
-                            "properties": {
-                                "message": MESSAGE,
-                                "level": LEVEL,
-                                "locations": {"type": "array", "items": LOCATION},
-                            },
-                        },
-                    },
-                },
-            },
-        },
-        "results": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["message"],
-                "additionalProperties": False,
-                "properties": {
-                    "ruleId": {"type": "string"},
-                    "ruleIndex": {"type": "integer", "minimum": 0},
-                    "level": LEVEL,
-                    "message": MESSAGE,
-                    "locations": {"type": "array", "items": LOCATION},
-                    "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
-                },
-            },
-        },
+        "uri": {"type": "string", "pattern": r"^[A-Za-z0-9%/:._~!$&'()*+,;=@-]+$"},
+        "uriBaseId": {"type": "string"},
     },
 }
-SARIF = jsonschema.Draft202012Validator(
-    {
-        "type": "object",
-        "required": ["version", "runs"],
-        "additionalProperties": False,
-        "properties": {
-            "$schema": {"type": "string"},
-            "version": {"const": "2.1.0"},
-            "runs": {"type": "array", "items": RUN},
-        },
-    }
-)
+PLACE = {
+    "type": "object",
+    "required": ["artifactLocation"],
+    "additionalProperties": False,
+    "properties": {
+        "artifactLocation": ARTIFACT,
+        "region": {"properties": {"startLine": {"type": "integer", "minimum": 1}}, "additionalProperties": False},
+    },
+}
+RESULT = {
+    "type": "object",
+    "required": ["message"],
+    "additionalProperties": False,
+    "properties": {
+        "ruleId": {"type": "string"},
+        "ruleIndex": {"type": "integer", "minimum": 0},
+        "level": {"enum": ["none", "note", "warning", "error"]},
+        "message": MESSAGE,
+        "locations": {"items": {"properties": {"physicalLocation": PLACE}, "additionalProperties": False}},
+        "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+}
 
 
 def written(report, form):
-    return report_text(report, ReportFormat(form), FOLDER)
+    return FORMATS[form](report, FOLDER)
 
 
 def checked_sarif(report):
-    """Return a report in SARIF after checking it."""
+    """Return the run of a report in SARIF after checking it."""
     content = json.loads(written(report, "sarif"))
-    SARIF.validate(content)
     (run,) = content["runs"]
+    assert content["version"] == "2.1.0"
+    jsonschema.validate(run["results"], {"items": RESULT})
+    jsonschema.validate(run["tool"]["driver"]["rules"], {"items": RULE, "uniqueItems": True})
     for result in run["results"]:
         assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
     return run
 
 
 def test_text():
-    """A line for each finding, for what was not read and what is unused; a summary; each step once."""
+    """A line for each finding, for what was not seen and what is unused; a summary; each step once; the entries."""
     lines = written(REPORT, "text").splitlines()
-    assert lines[:3] == [
+    assert lines[:6] == [
         "/checkout/a b.ipynb:12: cell 3, output text/html: bearer token  [aa11bb]",
         "/checkout/call.sh:2: bearer token  [ee33ff]",
         "/checkout/old.zip:7: keys.json: secret field  [cc22dd]",
+        "not read: /checkout/locked.db: Permission denied",
+        "not looked at: node_modules (2), .venv",
+        "unused: entry 1 of [scan] allow matches nothing: b",
     ]
-    assert lines[3] == "not read: /checkout/locked.db: Permission denied"
-    assert lines[4].startswith("unused: entry 1 of [scan] allow")
-    assert lines[6] == "3 findings in 3 files (9 files read, 4 allowed, 2 in the baseline, 1 not read)."
-    steps = "\n".join(lines[7:])
-    once = ("- bearer token: Revoke", "/checkout/old.zip: Delete", "git filter-repo", "after-a-leak.md", "allow = [")
-    for words in once:
+    assert lines[7] == "3 findings in 3 files (9 files read, 4 allowed, 1 not read, 3 skipped)."
+    steps = "\n".join(lines[8:])
+    for words in ("- Revoke each secret first", "- Clean the file", "--path FILE ", "after-a-leak.md"):
         assert steps.count(words) == 1
-    assert tomllib.loads(lines[-1])["allow"] == [
-        {"path": "/checkout/a b.ipynb", "fingerprint": "aa11bb", "reason": "why it is harmless"}
-    ]
+    entries = tomllib.loads("\n".join(lines[lines.index("[scan]") :]))["scan"]["allow"]
+    reason = "why it is harmless"
+    assert entries[0] == {"path": "a b.ipynb", "fingerprint": "aa11bb", "reason": reason}
+    assert [entry["path"] for entry in entries] == ["a b.ipynb", "call.sh", "old.zip"]
 
 
 @pytest.mark.parametrize(
@@ -203,7 +142,7 @@ def test_text():
 def test_line_of_an_annotation(name, cell, part, line):
     """An annotation stands at a line of the file itself; a line within an archive is in the message."""
     finding = Finding(FOLDER / name, 7, "cookie", cell, part)
-    text = written(ScanReport(FindingList([finding])), "github")
+    text = written(report_of(finding), "github")
     assert text.startswith(f"::error file={name},{f'line={line},' if line else ''}title")
     assert (", line 7." in text) == (line is None)
 
@@ -211,16 +150,23 @@ def test_line_of_an_annotation(name, cell, part, line):
 def test_clean_text():
     """Without findings there is one line."""
     assert written(CLEAN, "text") == "No findings (2 files read).\n"
-    assert summary(ScanReport(FindingList())) == "No findings (0 files read)."
+    assert (
+        written(report_of(skipped=(Path("a/.git"),)), "text")
+        == "not looked at: .git\n\nNo findings (0 files read, 1 skipped).\n"
+    )
 
 
-def test_text_of_one_file():
-    """Steps about a single file name it in their commands, as a shell takes it."""
-    finding = Finding(Path("my tour.yaml"), 2, "bearer token", fingerprint="aa11bb")
-    text = written(ScanReport(FindingList([finding, finding]), files=1), "text")
-    assert "toolkit cassettes scrub 'my tour.yaml'." in text
-    assert "--path 'my tour.yaml' " in text
+@pytest.mark.parametrize(
+    ("name", "shown"), [("my tour.yaml", "'my tour.yaml'"), ("x; rm -rf \x1b[2J.yaml", "'x; rm -rf [2J.yaml'")]
+)
+def test_steps_about_one_file(name, shown):
+    """Steps about a single file name it as a shell takes it; the name cannot add commands or move the cursor."""
+    finding = Finding(Path(name), 2, "bearer token", fingerprint="aa11bb")
+    text = written(report_of(finding, finding, files=1), "text")
+    assert f"git filter-repo --invert-paths --path {shown} " in text
     assert "FILE" not in text
+    assert finding.advice[0].startswith("Revoke each secret first")
+    assert (ROOT / PAGE).is_file()
 
 
 def test_json():
@@ -234,9 +180,9 @@ def test_json():
         "kind": "bearer token",
         "fingerprint": "aa11bb",
     }
-    assert len(content["findings"][1]["advice"]) == 3
+    assert content["findings"][1]["advice"] == list(SCRIPT.advice)
     assert content["unreadable"] == [{"path": "/checkout/locked.db", "reason": "Permission denied"}]
-    assert (content["version"], content["files"], content["allowed"], content["in_baseline"]) == (1, 9, 4, 2)
+    assert (content["version"], content["files"], content["allowed"], len(content["skipped"])) == (1, 9, 4, 3)
     assert content["unused_allowances"] == list(REPORT.unused_allowances)
 
 
@@ -246,8 +192,8 @@ def test_github():
     assert lines[0].startswith("::error file=a b.ipynb,line=12,title=Secret%3A bearer token::Bearer token in cell 3, ")
     assert lines[2].startswith("::error file=old.zip,title=Secret%3A secret field::Secret field in keys.json, line 7.")
     assert [line.partition(" ")[0] for line in lines] == ["::error"] * 3 + ["::warning"] * 2 + ["::error"]
-    assert "file=locked.db" in lines[3]
-    assert "file=toolkit.toml" in lines[4]
+    assert "locked.db: Permission denied" in lines[3]
+    assert "entry 1" in lines[4]
     assert written(CLEAN, "github") == "::notice title=toolkit scan::No findings (2 files read).\n"
 
 
@@ -258,16 +204,16 @@ def test_sarif():
     places = [result["locations"][0]["physicalLocation"] for result in run["results"]]
     assert [place["artifactLocation"]["uri"] for place in places] == ["a%20b.ipynb", "call.sh", "old.zip"]
     assert [place["region"]["startLine"] for place in places] == [12, 2, 1]
-    assert run["results"][0]["locations"][0]["logicalLocations"] == [{"fullyQualifiedName": "cell 3, output text/html"}]
+    assert run["results"][0]["message"]["text"].startswith("Bearer token in cell 3, output text/html.")
     assert run["results"][0]["partialFingerprints"] == {"toolkitScan/v1": "aa11bb"}
     assert run["invocations"][0]["executionSuccessful"] is False
-    assert len(run["invocations"][0]["toolExecutionNotifications"]) == 2
+    assert len(run["invocations"][0]["toolExecutionNotifications"]) == 3
     assert checked_sarif(CLEAN)["invocations"][0]["executionSuccessful"] is True
 
 
 def test_sarif_outside_of_the_checkout(tmp_path):
     """A file elsewhere has an absolute address."""
-    run = checked_sarif(ScanReport(FindingList([Finding(tmp_path / "x y", 1, "bearer token")])))
+    run = checked_sarif(report_of(Finding(tmp_path / "x y", 1, "bearer token")))
     uri = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri == (tmp_path / "x y").as_uri()
 
@@ -279,9 +225,7 @@ NAMES = st.text(st.sampled_from("ab.:,%'\"\\\n\r\x1b\u202e\u2028 é\udcff[]#?$`<
 def test_any_name(name, part, suffix):
     """No name of a file or of an archive's member breaks a format, adds a line or moves a terminal's cursor."""
     path = FOLDER / f"x{name}.{suffix}"
-    report = ScanReport(
-        FindingList([Finding(path, 3, "bearer token", None, part)]), unreadable=(Unreadable(path, "odd"),)
-    )
+    report = report_of(Finding(path, 3, "bearer token", None, part), unreadable=(Unreadable(path, "odd"),))
     lines = written(report, "text").splitlines()
     assert lines[0].endswith("bearer token  []")
     assert lines[1].startswith("not read: ")
@@ -297,10 +241,10 @@ def test_any_name(name, part, suffix):
     assert written(report, "sarif").isascii()
 
 
-@pytest.mark.parametrize("form", list(ReportFormat))
+@pytest.mark.parametrize("form", list(FORMATS))
 def test_known_secret_in_a_name(form):
     """A secret that the process knows is masked in the name of a file too."""
     REGISTER.add("PASSWORD", Secret("obviously-fake-7"))
     finding = Finding(FOLDER / "obviously-fake-7.log", 1, "bearer token", None, "obviously-fake-7/x", "aa11bb")
-    report = ScanReport(FindingList([finding]), unreadable=(Unreadable(finding.path, "odd"),))
+    report = report_of(finding, unreadable=(Unreadable(finding.path, "odd"),))
     assert "obviously-fake-7" not in written(report, form)

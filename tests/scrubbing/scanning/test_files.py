@@ -10,8 +10,7 @@ import sys
 import pytest
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.scrubbing.scanning import scan_files, scanner
-from toolkit.scrubbing.scanning.scanned_files import files_at
+from toolkit.scrubbing.scanning import scan_files
 
 
 def leak():
@@ -34,8 +33,12 @@ def test_which_files(tmp_path):
     for name in (*read, *left_out):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(leak(), encoding="utf-8")
-    assert [file.relative_to(tmp_path).as_posix() for file in files_at(tmp_path)] == read
-    assert len(scan_files(tmp_path / "env").findings) == 2  # a folder that is named is read
+    report = scan_files(tmp_path)
+    assert [finding.path.relative_to(tmp_path).as_posix() for finding in report] == read
+    skipped = [path.relative_to(tmp_path).as_posix() for path in report.skipped]
+    assert skipped == [".cache", ".git", "__pycache__", "env", "node_modules", "a/.venv"]
+    assert "not looked at: .cache, .git, __pycache__, env, node_modules, .venv" in repr(report)
+    assert len(scan_files(tmp_path / "env")) == 2  # a folder that is named is read
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
@@ -47,14 +50,16 @@ def test_links(tmp_path):
     (tmp_path / "a" / "up").symlink_to(tmp_path, target_is_directory=True)
     (tmp_path / "gone").symlink_to(tmp_path / "nothing")
     (tmp_path / "self").symlink_to(tmp_path / "self")
-    assert [file.relative_to(tmp_path).as_posix() for file in files_at(tmp_path)] == ["a/b.txt", "link.txt"]
+    report = scan_files(tmp_path)
+    assert [finding.path.relative_to(tmp_path).as_posix() for finding in report] == ["a/b.txt", "link.txt"]
+    assert [path.name for path in report.skipped] == ["up"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes of this kind there")
 def test_pipes(tmp_path):
     """A pipe, which has no end, is not read."""
     os.mkfifo(tmp_path / "pipe")
-    assert list(files_at(tmp_path)) == []
+    assert scan_files(tmp_path).files == 0
     with pytest.raises(ConfigurationError, match="neither a file nor a folder"):
         scan_files(tmp_path / "pipe")
 
@@ -64,13 +69,4 @@ def test_a_file_named_twice(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text(leak(), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     report = scan_files([".", "a.txt", tmp_path / "a.txt"])
-    assert (report.files, len(report.findings)) == (1, 1)
-
-
-def test_too_many_findings(tmp_path, monkeypatch):
-    """A file full of secrets is given up, and named."""
-    monkeypatch.setattr(scanner, "_MOST", 5)
-    (tmp_path / "a.txt").write_text("".join(leak() for _ in range(9)), encoding="utf-8")
-    report = scan_files(tmp_path)
-    assert len(report.findings) == 5
-    assert [each.reason for each in report.unreadable] == ["it has more than 5 findings; the rest of it was not listed"]
+    assert (report.files, len(report)) == (1, 1)

@@ -1,0 +1,104 @@
+"""What `toolkit.toml` allows: findings that are known and harmless, each with the reason why.
+
+[scan]
+allow = [{path = "tests/**", kind = "private key", reason = "made for these tests, opens nothing"}]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.escaping import excerpt
+from toolkit.scrubbing.scanning.findings import Finding, relative_path
+
+_CONDITIONS: Final = ("path", "kind", "fingerprint")
+_KEYS: Final = frozenset({*_CONDITIONS, "reason"})
+_EXAMPLE: Final = 'Write it like {path = "tests/**", kind = "private key", reason = "made for tests"}.'
+
+
+class AllowList:
+    """The findings that a project allows.
+
+    An entry allows the findings that meet all its conditions: `path`, the pattern of a path relative to the project,
+    with `*` within a name and `**` for any folders; `kind`; and `fingerprint`, one or several with spaces between them.
+
+    Args:
+        table: the table [scan].
+        project: the folder of the project.
+
+    Raises:
+        ConfigurationError: if an entry is malformed, has no reason or allows everything; says which.
+    """
+
+    def __init__(self, table: Mapping[str, Any], project: Path) -> None:
+        entries = table.get("allow", ())
+        if table.keys() - {"allow"} or not isinstance(entries, list | tuple):
+            what = f"[scan] has {excerpt(', '.join(map(str, table)))}, and may only have the list allow."
+            raise ConfigurationError(what, f"{_EXAMPLE} Put it in allow = [...].", about="scan")
+        for number, entry in enumerate(entries, start=1):
+            problem = _problem_of(entry)
+            if problem:
+                raise ConfigurationError(f"Entry {number} of [scan] allow {problem}.", _EXAMPLE, about="scan")
+        self._entries: list[Mapping[str, str]] = list(entries)
+        self._project = project
+        self._used: set[int] = set()
+
+    def allows(self, finding: Finding) -> bool:
+        """Check whether an entry allows a finding, and note that it is used."""
+        relative = relative_path(finding.path, self._project) if self._entries else ""
+        allowing = [number for number, entry in enumerate(self._entries, start=1) if _is_met(entry, finding, relative)]
+        self._used.update(allowing)
+        return bool(allowing)
+
+    def unused(self, paths: Iterable[Path]) -> tuple[str, ...]:
+        """Return the entries that allowed nothing, in words; none if the paths are only a part of the project."""
+        project = self._project.resolve()
+        if not any(project.is_relative_to(path.resolve()) for path in paths):
+            return ()
+        texts = {number: ", ".join(entry.values()) for number, entry in enumerate(self._entries, start=1)}
+        return tuple(
+            excerpt(f"entry {number} of [scan] allow matches nothing: {text}", 400)
+            for number, text in texts.items()
+            if number not in self._used
+        )
+
+
+def _problem_of(entry: Any) -> str:
+    """Return what is wrong with an entry, or ""."""
+    if not isinstance(entry, Mapping) or not all(isinstance(value, str) for value in entry.values()):
+        return "is not a table of texts"
+    if unknown := entry.keys() - _KEYS:
+        return f"has the key {excerpt(str(min(unknown)))}"
+    if not entry.get("reason", "").strip():
+        return "has no reason why the finding is harmless"
+    return "" if any(entry.get(key) for key in _CONDITIONS) else "would allow everything"
+
+
+def _is_met(entry: Mapping[str, str], finding: Finding, relative: str) -> bool:
+    return (
+        entry.get("kind", "") in ("", finding.kind)
+        and (not entry.get("fingerprint") or finding.fingerprint in entry["fingerprint"].split())
+        and (not entry.get("path") or path_matches(entry["path"], relative))
+    )
+
+
+def path_matches(pattern: str, path: str) -> bool:
+    """Check whether a path matches a pattern, in which `**` stands for any number of folders.
+
+    As in `.gitignore`, a pattern without a slash is the name of a file or folder anywhere, and one that ends with a
+    slash stands for everything below the folder.
+    """
+    names = [path] if "/" in pattern else path.split("/")
+    return any(map(_expression(pattern).fullmatch, names))
+
+
+@cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    *folders, last = [re.escape(name).replace(r"\*", "[^/]*") for name in pattern.removeprefix("./").split("/")]
+    start = "".join("(?:[^/]+/)*" if name == "[^/]*" * 2 else f"{name}/" for name in folders)
+    return re.compile(start + (".*" if last in ("", "[^/]*" * 2) else last), re.DOTALL)

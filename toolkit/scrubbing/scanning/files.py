@@ -1,0 +1,140 @@
+"""Scan files and folders, and leave out what the project allows.
+
+Hidden files count, since `.env` and `.netrc` hold credentials, and so do hidden folders that people keep settings in.
+Other hidden folders, caches, installed packages and links to folders are not looked at, and named.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.register import REGISTER
+from toolkit.core.secret import Secret
+from toolkit.local.files import expanded
+from toolkit.local.settings import Settings, as_settings
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.scanning.allow import AllowList
+from toolkit.scrubbing.scanning.contents import Opener
+from toolkit.scrubbing.scanning.findings import Finding, FindingList, Unreadable, fingerprint_of
+from toolkit.scrubbing.scanning.source_text import secrets_in
+
+# Hidden folders with what people wrote or saved.
+_SCANNED: Final = frozenset(
+    {
+        *(".ipynb_checkpoints", ".github", ".gitlab", ".circleci", ".streamlit", ".vscode", ".idea", ".devcontainer"),
+        *(".aws", ".azure", ".docker", ".kube", ".ssh", ".config", ".jupyter"),
+    }
+)
+_LEFT_OUT: Final = frozenset({"__pycache__", "node_modules"})
+Paths = str | Path | Iterable[str | Path]
+
+
+def scan_files(
+    paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = (), settings: Settings | None = None
+) -> FindingList:
+    """Look for secrets in files, for those that the process knows and for values in the places of credentials.
+
+    Args:
+        paths: files and folders.
+        secrets: texts to look for in every form.
+        settings: the settings with the table [scan]; by default those of the project.
+
+    Raises:
+        ConfigurationError: if a path does not exist or cannot be read, or the settings are malformed.
+    """
+    named = _named(paths)
+    settings = as_settings(settings)
+    allowed = AllowList(settings.scan, settings.project)
+    known = KnownSecrets()
+    known.add_texts(secrets)
+    found: list[Finding] = []
+    unreadable: list[Unreadable] = []
+    skipped: list[Path] = []
+    files: set[Path] = set()
+
+    def note(error: OSError, path: Path) -> None:
+        reason = error.strerror or type(error).__name__
+        if path in named:
+            advice = "Fix its permissions or leave it out."
+            raise ConfigurationError(f"Cannot read {path}: {reason}.", advice, about="paths") from None
+        unreadable.append(Unreadable(path, reason))
+
+    for path in named:
+        for file in _files_at(path, note, skipped):
+            if file.absolute() not in files:
+                try:
+                    found += _findings_in(file, known, unreadable)
+                    files.add(file.absolute())
+                except OSError as error:
+                    note(error, file)
+    result = FindingList(finding for finding in found if not allowed.allows(finding))
+    result.files, result.allowed = len(files), len(found) - len(result)
+    result.unreadable, result.skipped = tuple(unreadable), tuple(skipped)
+    result.unused_allowances, result.project = allowed.unused(named), settings.project
+    return result
+
+
+def _named(paths: Paths) -> list[Path]:
+    several = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else list(paths)
+    if not all(isinstance(path, str | os.PathLike) for path in several):
+        raise ConfigurationError(
+            "The paths to scan are not a path or a list of paths.", 'For example tk.scan(".").', about="paths"
+        )
+    return list(dict.fromkeys(expanded(Path(path), about="paths") for path in several))
+
+
+def _files_at(path: Path, note: Callable[[OSError, Path], None], skipped: list[Path]) -> list[Path]:
+    """Return a file itself, or the files below a folder in order; note the folders that are not looked at."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise ConfigurationError(f"{path} is neither a file nor a folder.", "Pass a file or a folder.", about="paths")
+    files: list[Path] = []
+    for folder, names, file_names in os.walk(path, onerror=lambda error: note(error, Path(error.filename))):
+        left_out = [name for name in names if _is_left_out(Path(folder, name))]
+        skipped += [Path(folder, name) for name in sorted(left_out)]
+        names[:] = [name for name in names if name not in left_out]
+        files += [file for name in file_names if (file := Path(folder, name)).is_file()]
+    return sorted(files)
+
+
+def _is_left_out(folder: Path) -> bool:
+    name = folder.name
+    is_hidden = name.startswith(".") and name not in _SCANNED
+    return is_hidden or name in _LEFT_OUT or folder.is_symlink() or os.path.lexists(folder / "pyvenv.cfg")
+
+
+def _findings_in(path: Path, known: KnownSecrets, unreadable: list[Unreadable]) -> list[Finding]:
+    findings: dict[tuple[Finding, str], Finding] = {}
+    with path.open("rb") as stream:
+        opener = Opener(os.fstat(stream.fileno()).st_size)
+        for text, place in opener.texts_in(stream):
+            unknown = secrets_in(text) if isinstance(text, str) else ()
+            for number, kind, value in {*_known_in(text, known), *unknown}:
+                line, cell, part = place(number)
+                finding = Finding(path, line, kind, cell, part, fingerprint_of(kind, value))
+                findings[finding, finding.fingerprint] = finding
+    unreadable += (Unreadable(path, note) for note in sorted(opener.notes))
+    return sorted(findings.values(), key=lambda each: (each.line, each.cell or 0, each.part, each.kind))
+
+
+def _known_in(text: str | bytes, known: KnownSecrets) -> Iterator[tuple[int, str, str]]:
+    """Yield line and kind of every known secret, without its value; for a key in several lines, its first line."""
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    anywhere = known.find(data)
+    if anywhere is None:
+        return
+    keys = {known.placeholder_of(secret) for _, secret in REGISTER.since(0) if "\n" in secret.reveal().strip()}
+    kinds: dict[int, str] = {}
+    before = None
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        hit = known.find(line)
+        if hit is not None and (hit != before or hit[0] not in keys):
+            kinds[number] = f"known secret, {hit[1]}"
+        before = hit
+    for number, kind in (kinds or {1: f"known secret across lines, {anywhere[1]}"}).items():
+        yield number, kind, ""
