@@ -24,8 +24,8 @@ from toolkit.cli import (
     verify,
 )
 from toolkit.cli.application import Application
+from toolkit.cli.programs import program
 from toolkit.core.errors import ToolkitError
-from toolkit.core.programs import program
 
 app = Application(
     name="toolkit",

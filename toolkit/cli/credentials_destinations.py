@@ -8,9 +8,9 @@ from rich.console import Console
 from toolkit.auth.destinations import HEADER_PREFIX, Change, Destination
 from toolkit.auth.profiles.prompt import can_ask
 from toolkit.cli import terminal
+from toolkit.cli.programs import pasteable
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, Environment, header_names
 from toolkit.core.errors import UnsafeAddress
-from toolkit.core.programs import pasteable
 from toolkit.core.shells import shell_word
 from toolkit.local.settings import Settings
 

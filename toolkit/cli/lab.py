@@ -14,9 +14,9 @@ from typing import Annotated, Any, Final
 import typer
 
 from toolkit.cli import bundled, terminal
+from toolkit.cli.programs import scripts_folder
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.installation import how_to_install
-from toolkit.core.programs import scripts_folder
 
 _GRACE: Final = 10.0  # seconds; a kernel that is busy gets five from JupyterLab
 EPILOG: Final = terminal.examples("toolkit lab", "toolkit lab --copy-to my-notebooks", "toolkit lab -- --no-browser")

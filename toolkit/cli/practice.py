@@ -14,8 +14,8 @@ import typer
 from toolkit.auth.profiles.fields import REQUIRED, decompose
 from toolkit.auth.profiles.variables import DEFAULT, variable
 from toolkit.cli import terminal
+from toolkit.cli.programs import pasteable
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.programs import pasteable
 from toolkit.core.shells import Form, assignment, comment, usual_form
 from toolkit.local.variables import is_offline, variable_name
 

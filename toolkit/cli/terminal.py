@@ -19,10 +19,10 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from toolkit.cli.programs import pasteable
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.escaping import excerpt, printable
-from toolkit.core.programs import pasteable
 from toolkit.core.words import count_text
 from toolkit.session.session import Session
 

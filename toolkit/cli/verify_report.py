@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 
 from toolkit.cli import terminal
-from toolkit.core.programs import pasteable
+from toolkit.cli.programs import pasteable
 from toolkit.core.shells import shell_word
 from toolkit.core.words import count_text
 from toolkit.verification.annotations import cell_annotations, cell_lines

@@ -39,7 +39,6 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.escaping import excerpt, masked, printable
 from toolkit.core.html import notice
-from toolkit.core.programs import pasteable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +68,7 @@ class ToolkitError(Exception):
         super().__init__(self.what, self.next_step)
 
     def __str__(self) -> str:
-        return pasteable(f"{self.what}\n{self.next_step}" if self.next_step else self.what)
+        return f"{self.what}\n{self.next_step}" if self.next_step else self.what
 
     def reworded(self, what: str, next_step: str) -> Self:
         """Return a copy with another message and without a traceback."""

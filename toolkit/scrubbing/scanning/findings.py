@@ -18,7 +18,6 @@ from urllib.parse import quote
 
 from toolkit.core.escaping import masked, printable
 from toolkit.core.html import list_html, list_text, notice
-from toolkit.core.programs import pasteable
 from toolkit.core.shells import shell_word, toml_string
 from toolkit.core.words import count_text
 from toolkit.core.workflow_commands import annotation, workspace_path
@@ -169,7 +168,7 @@ def _text(findings: FindingList, _: Path) -> str:
     lines += [*map(_on_one_line, findings.not_seen()), *(f"unused: {each}" for each in findings.unused_allowances)]
     sections = [lines, [_summary(findings)]]
     if findings:
-        steps = (f"- {pasteable(step)}" for step in advice_for(findings))
+        steps = (f"- {step}" for step in advice_for(findings))
         sections.append(["What to do:", *steps])
         sections.append(["False alarms? Say why, in toolkit.toml:", *entries_for(findings, findings.project)])
     return "\n".join("\n".join([*section, ""]) for section in sections if section)

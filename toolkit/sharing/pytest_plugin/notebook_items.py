@@ -12,7 +12,6 @@ import pytest
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
-from toolkit.core.programs import pasteable
 from toolkit.core.words import count_text
 
 if TYPE_CHECKING:
@@ -135,4 +134,4 @@ def verdict_text(verdict: Verdict) -> str:
         lines.append(f"{versions}.")
     if verdict.failure is None:
         lines.append("If the new outputs are right: toolkit verify --update, and check what git shows.")
-    return pasteable("\n".join(lines))
+    return "\n".join(lines)
