@@ -66,10 +66,6 @@ _LONG: Final = 1 << 12  # characters of a run that is not a credential
 _OPENED: Final = (*compression.MAGICS, b"BZh", b"\xfd7zXZ\0", b"\x89PNG", b"%PDF-", b"\xff\xd8\xff", b"\xff\xfe")
 
 
-class TooMuchError(Exception):
-    """The data is too large to scan."""
-
-
 class TextPlace(NamedTuple):
     """Line, cell and part of a text, as a finding has them; the line is 0 if the lines of the text itself count."""
 
@@ -99,14 +95,14 @@ class Opener:
         """Yield every text in the file."""
         try:
             yield from self._opened(stream, TextPlace(0), 0)
-        except TooMuchError:
+        except OverflowError:
             self.notes.add(_TOO_MUCH)
 
     def spend(self, size: int) -> None:
-        """Count bytes that came out, and raise `TooMuchError` if these are too many."""
+        """Count bytes that came out, and raise `OverflowError` if these are too many."""
         self._left -= size
         if self._left < 0:
-            raise TooMuchError
+            raise OverflowError
 
     def _opened(self, stream: Any, base: TextPlace, depth: int) -> Iterator[FileText]:
         self.spend(_ATTEMPT)

@@ -74,7 +74,8 @@ def scan_files(
     result = FindingList(finding for finding in found if not allowed.allows(finding))
     result.files, result.allowed = len(files), len(found) - len(result)
     result.unreadable, result.skipped = tuple(unreadable), tuple(skipped)
-    result.unused_allowances, result.project = allowed.unused(named), settings.project
+    is_whole = any(settings.project.resolve().is_relative_to(path.resolve()) for path in named)
+    result.unused_allowances, result.project = allowed.unused() if is_whole else (), settings.project
     return result
 
 
