@@ -1,7 +1,6 @@
 """Open what a file holds: archives, compressed data, notebooks, text in any encoding, base64 in it, and other bytes.
 
-What comes out is opened again. All of it is counted in bytes, so that a small file which unpacks to an endless one
-costs little.
+What comes out is opened again, and counted in bytes: a small file that unpacks to an endless one costs little.
 """
 
 from __future__ import annotations
@@ -118,7 +117,6 @@ class Opener:
             yield from self._opened(counted, base.inside(name), depth + 1)
 
     def _members(self, stream: Any, head: bytes) -> Iterator[tuple[str, Any]]:
-        """Yield the members of an archive by their names, or what was compressed."""
         try:
             if head.startswith(_ZIP):
                 archive = zipfile.ZipFile(stream if stream.seekable() else io.BytesIO(stream.read(_LARGEST)))

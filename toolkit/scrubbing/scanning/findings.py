@@ -1,7 +1,4 @@
-"""The findings of a scan: places and kinds, and never a value; and what to do about them.
-
-A secret that was shared stays known whatever happens to the file, so it is revoked first.
-"""
+"""The findings of a scan, and reports of them as text, JSON, annotations of GitHub and SARIF, without any value."""
 
 from __future__ import annotations
 
@@ -151,7 +148,6 @@ def relative_path(path: Path, folder: Path) -> str:
 
 
 def _summary(findings: FindingList) -> str:
-    """Return in one sentence how much was found, read and left out."""
     counts = {"allowed": findings.allowed, "not read": len(findings.unreadable), "skipped": len(findings.skipped)}
     left_out = [f"{count:,} {words}" for words, count in counts.items() if count]
     read = ", ".join([f"{count_text(findings.files, 'file')} read", *left_out])
@@ -163,8 +159,7 @@ def _text(findings: FindingList, _: Path) -> str:
     lines += [*map(_on_one_line, findings.not_seen()), *(f"unused: {each}" for each in findings.unused_allowances)]
     sections = [lines, [_summary(findings)]]
     if findings:
-        steps = (f"- {step}" for step in advice_for(findings))
-        sections.append(["What to do:", *steps])
+        sections.append(["What to do:", *(f"- {step}" for step in advice_for(findings))])
         sections.append(["False alarms? Say why, in toolkit.toml:", *entries_for(findings, findings.project)])
     return "\n".join("\n".join([*section, ""]) for section in sections if section)
 
@@ -199,16 +194,10 @@ def _json(findings: FindingList, _: Path) -> str:
 
 
 def _github(findings: FindingList, folder: Path) -> str:
-    lines = [
-        annotation(
-            "error",
-            _message(finding),
-            file=masked(workspace_path(finding.path, folder)),
-            line=_line_in_file(finding),
-            title=f"Secret: {finding.kind}",
-        )
-        for finding in findings
-    ]
+    lines = []
+    for finding in findings:
+        file, title = masked(workspace_path(finding.path, folder)), f"Secret: {finding.kind}"
+        lines.append(annotation("error", _message(finding), file=file, line=_line_in_file(finding), title=title))
     warnings = [*(f"{path}: {reason}" for path, reason in findings.unreadable), *findings.unused_allowances]
     lines += [annotation("warning", masked(each), title="toolkit scan") for each in warnings]
     last = annotation("error" if findings else "notice", _summary(findings), title="toolkit scan")

@@ -180,7 +180,6 @@ def _beside_names(text: str) -> Iterator[_Hit]:
 
 
 def _cookies(text: str) -> Iterator[_Hit]:
-    """Yield the cookies in headers, each header by itself or with a list of values."""
     for match in matches_in(_COOKIE_HEADER, text.encode("ascii", "replace").lower(), longest=_LONGEST):
         for cookie in compiled(_COOKIE).finditer(text, *compiled(_HEADER_VALUES).match(text, match.end()).span()):  # type: ignore[union-attr]
             value = unquote(cookie[2])
