@@ -1,9 +1,7 @@
-"""`scan_files` looks for secrets in existing files and reports the findings.
+"""`scan_files` looks for secrets in existing files.
 
-`files` goes over files and folders. `contents` opens what a file holds, and `source_text` looks into one text, with the
-engine of the recorder. `findings` has what comes out, without values, and
-what to do about it; `allow` leaves out what `toolkit.toml` allows, and `report` writes the rest as text, JSON,
-annotations or SARIF.
+`files` goes over files and folders, `contents` opens what a file holds, and `source_text` looks into one text with the
+engine of the recorder. `findings` has what comes out, and its reports; `allow` knows what `toolkit.toml` allows.
 """
 
 from toolkit.scrubbing.scanning.files import scan_files

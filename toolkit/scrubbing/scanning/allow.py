@@ -7,7 +7,7 @@ allow = [{path = "tests/**", kind = "private key", reason = "made for these test
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -22,17 +22,10 @@ _EXAMPLE: Final = 'Write it like {path = "tests/**", kind = "private key", reaso
 
 
 class AllowList:
-    """The findings that a project allows.
+    """The findings that a project allows, by the table [scan]; an entry that is malformed is a `ConfigurationError`.
 
     An entry allows the findings that meet all its conditions: `path`, the pattern of a path relative to the project,
     with `*` within a name and `**` for any folders; `kind`; and `fingerprint`, one or several with spaces between them.
-
-    Args:
-        table: the table [scan].
-        project: the folder of the project.
-
-    Raises:
-        ConfigurationError: if an entry is malformed, has no reason or allows everything; says which.
     """
 
     def __init__(self, table: Mapping[str, Any], project: Path) -> None:
@@ -55,17 +48,11 @@ class AllowList:
         self._used.update(allowing)
         return bool(allowing)
 
-    def unused(self, paths: Iterable[Path]) -> tuple[str, ...]:
-        """Return the entries that allowed nothing, in words; none if the paths are only a part of the project."""
-        project = self._project.resolve()
-        if not any(project.is_relative_to(path.resolve()) for path in paths):
-            return ()
-        texts = {number: ", ".join(entry.values()) for number, entry in enumerate(self._entries, start=1)}
-        return tuple(
-            excerpt(f"entry {number} of [scan] allow matches nothing: {text}", 400)
-            for number, text in texts.items()
-            if number not in self._used
-        )
+    def unused(self) -> tuple[str, ...]:
+        """Return the entries that allowed nothing, in words."""
+        texts = [f"entry {number} of [scan] allow matches nothing" for number in range(1, len(self._entries) + 1)]
+        named = [f"{text}: {', '.join(entry.values())}" for text, entry in zip(texts, self._entries, strict=True)]
+        return tuple(excerpt(text, 400) for number, text in enumerate(named, start=1) if number not in self._used)
 
 
 def _problem_of(entry: Any) -> str:

@@ -1,7 +1,6 @@
 """Open what a file holds: archives, compressed data, notebooks, text in any encoding, base64 in it, and other bytes.
 
-What comes out is opened again. All of it is counted in bytes, so that a small file which unpacks to an endless one
-costs little.
+What comes out is opened again, and counted in bytes: a small file that unpacks to an endless one costs little.
 """
 
 from __future__ import annotations
@@ -61,12 +60,9 @@ _RUN: Final = re.compile(b"\1" * 32 + b"\1*+")
 _MORE_LINES: Final = re.compile(r"(?:(?:\\r)?+(?:\\n|\r?\n)[ \t]{0,60}+[A-Za-z0-9+/]++)*+")
 _LONGEST_NAME: Final = 60  # characters of a name that is shown
 _LONGEST_PART: Final = 300  # characters of the words for a place
-_TRIED: Final = 64  # characters of a run, which tell whether it is worth decoding
+_KEPT: Final = 64  # characters of a run, which tell what it is
+_LONG: Final = 1 << 12  # characters of a run that is not a credential
 _OPENED: Final = (*compression.MAGICS, b"BZh", b"\xfd7zXZ\0", b"\x89PNG", b"%PDF-", b"\xff\xd8\xff", b"\xff\xfe")
-
-
-class TooMuchError(Exception):
-    """The data is too large to scan."""
 
 
 class TextPlace(NamedTuple):
@@ -98,14 +94,14 @@ class Opener:
         """Yield every text in the file."""
         try:
             yield from self._opened(stream, TextPlace(0), 0)
-        except TooMuchError:
+        except OverflowError:
             self.notes.add(_TOO_MUCH)
 
     def spend(self, size: int) -> None:
-        """Count bytes that came out, and raise `TooMuchError` if these are too many."""
+        """Count bytes that came out, and raise `OverflowError` if these are too many."""
         self._left -= size
         if self._left < 0:
-            raise TooMuchError
+            raise OverflowError
 
     def _opened(self, stream: Any, base: TextPlace, depth: int) -> Iterator[FileText]:
         self.spend(_ATTEMPT)
@@ -121,7 +117,6 @@ class Opener:
             yield from self._opened(counted, base.inside(name), depth + 1)
 
     def _members(self, stream: Any, head: bytes) -> Iterator[tuple[str, Any]]:
-        """Yield the members of an archive by their names, or what was compressed."""
         try:
             if head.startswith(_ZIP):
                 archive = zipfile.ZipFile(stream if stream.seekable() else io.BytesIO(stream.read(_LARGEST)))
@@ -164,12 +159,17 @@ class Opener:
     def _text(self, text: str, place: Callable[[int], TextPlace], depth: int) -> Iterator[FileText]:
         """Yield a text, and what it holds in base64."""
         text = _COLOUR.sub("", text)  # colours stand between a name and its value
-        yield text, place
-        line, position = 1, 0
-        for start, data in _base64_in(text):
-            line += text.count("\n", position, start)
-            position = start
+        line, done, parts = 1, 0, []
+        for start, end, data in _base64_in(text):
+            kept = end if end - start <= _LONG else start + _KEPT
+            parts += [text[done:kept], "\n" * text.count("\n", kept, end)]
+            line += text.count("\n", done, start)
             yield from self._of_bytes(data, place(line).inside("base64"), depth + 1)
+            line += text.count("\n", start, end)
+            done = end
+        yield "".join([*parts, text[done:]]), place
+        if parts:
+            yield text.encode("utf-8", "surrogatepass"), place
 
     def _binary(self, stream: Any, base: TextPlace, depth: int) -> Iterator[FileText]:
         """Yield the printable runs of other data, and what it holds that is compressed."""
@@ -220,17 +220,18 @@ def _place(base: TextPlace, first: int, line: int) -> TextPlace:
     return base if base.line else base._replace(line=first + line - 1)
 
 
-def _base64_in(text: str) -> Iterator[tuple[int, bytes]]:
-    """Yield what a text holds in base64, if it is text or begins like something that can be opened, and its start."""
-    done = 0
+def _base64_in(text: str) -> Iterator[tuple[int, int, bytes]]:
+    """Yield where base64 starts and ends that is long, or holds text or something that can be opened; and the bytes."""
+    end = 0
     for match in _RUN.finditer(translated(text.encode("ascii", "replace"), _IS_DIGIT)):
-        start, end = match.span()
-        is_signed = "." in (text[start - 1 : start], text[end : end + 1])  # a part of a signed token
-        if start >= done and not is_signed:
-            head = _decoded(text[start : min(end, start + _TRIED)])
-            if head.startswith(_OPENED) or is_text(head):
-                done = _MORE_LINES.match(text, end).end()  # type: ignore[union-attr]
-                yield start, _decoded(text[start:done])
+        if match.start() >= end:
+            start, end = match.span()
+            head = _decoded(text[start : min(end, start + _KEPT)])
+            is_signed = "." in (text[start - 1 : start], text[end : end + 1])  # a part of a signed token
+            is_opened = not is_signed and (head.startswith(_OPENED) or is_text(head))
+            end = _MORE_LINES.match(text, end).end() if is_opened else end  # type: ignore[union-attr]
+            if is_opened or end - start > _LONG:
+                yield start, end, _decoded(text[start:end]) if is_opened else b""
 
 
 def _decoded(run: str) -> bytes:

@@ -74,16 +74,16 @@ def scan_files(
     result = FindingList(finding for finding in found if not allowed.allows(finding))
     result.files, result.allowed = len(files), len(found) - len(result)
     result.unreadable, result.skipped = tuple(unreadable), tuple(skipped)
-    result.unused_allowances, result.project = allowed.unused(named), settings.project
+    is_whole = any(settings.project.resolve().is_relative_to(path.resolve()) for path in named)
+    result.unused_allowances, result.project = allowed.unused() if is_whole else (), settings.project
     return result
 
 
 def _named(paths: Paths) -> list[Path]:
     several = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else list(paths)
     if not all(isinstance(path, str | os.PathLike) for path in several):
-        raise ConfigurationError(
-            "The paths to scan are not a path or a list of paths.", 'For example tk.scan(".").', about="paths"
-        )
+        what = "The paths to scan are not a path or a list of paths."
+        raise ConfigurationError(what, 'For example tk.scan(".").', about="paths")
     return list(dict.fromkeys(expanded(Path(path), about="paths") for path in several))
 
 
@@ -103,9 +103,9 @@ def _files_at(path: Path, note: Callable[[OSError, Path], None], skipped: list[P
 
 
 def _is_left_out(folder: Path) -> bool:
-    name = folder.name
-    is_hidden = name.startswith(".") and name not in _SCANNED
-    return is_hidden or name in _LEFT_OUT or folder.is_symlink() or os.path.lexists(folder / "pyvenv.cfg")
+    if folder.name in _LEFT_OUT or (folder.name.startswith(".") and folder.name not in _SCANNED):
+        return True
+    return folder.is_symlink() or os.path.lexists(folder / "pyvenv.cfg")
 
 
 def _findings_in(path: Path, known: KnownSecrets, unreadable: list[Unreadable]) -> list[Finding]:

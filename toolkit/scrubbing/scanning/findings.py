@@ -1,14 +1,10 @@
-"""The findings of a scan: places and kinds, and never a value; and what to do about them.
-
-A secret that was shared stays known whatever happens to the file, so it is revoked first.
-"""
+"""The findings of a scan, and reports of them as text, JSON, annotations of GitHub and SARIF, without any value."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -24,18 +20,15 @@ from toolkit.core.workflow_commands import annotation, workspace_path
 
 PAGE: Final = "notebooks/how-to/after-a-leak.md"
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_SEVERITY: Final = "8.0"  # how GitHub sorts alerts: 7.0 to 8.9 is "high"
 _WHAT_TO_DO: Final = "check each place, remove the secrets, and change those in files that were shared."
 _NO_FINDINGS: Final = "No findings: nothing looks like a secret."
-_MOST_FOLDERS: Final = 8  # names of folders that are shown
-_FINGERPRINT_KEY: Final = b"toolkit scan"
-_FINGERPRINT_SIZE: Final = 3  # bytes
+_MORE: Final = f"More, by kinds of secrets and files, in the toolkit's {PAGE}."
 _ADVICE: Final = (
     "Revoke each secret first, where it was issued, and look there for what it was used for.",
     "Clean the file: clear a notebook's outputs, scrub a recording with toolkit cassettes scrub, delete a log.",
     "Keep the value in a variable, or save it with toolkit credentials add.",
     "If it was committed: git filter-repo --invert-paths --path FILE takes the file out of git's history.",
-    f"More, by kinds of secrets and files, in the toolkit's {PAGE}.",
+    _MORE,
 )
 
 
@@ -105,7 +98,6 @@ class FindingList(list[Finding]):
         """Return a line for each file that could not be read, and one for the folders that were not looked at."""
         counts = Counter(path.name for path in self.skipped)
         names = [f"{name} ({count:,})" if count > 1 else name for name, count in counts.items()]
-        names[_MOST_FOLDERS:] = [f"{len(names) - _MOST_FOLDERS:,} more"] if len(names) > _MOST_FOLDERS else []
         lines = [f"not read: {path}: {reason}" for path, reason in self.unreadable]
         lines += [f"not looked at: {', '.join(names)}"] if names else []
         return [printable(line).replace("\n", " ") for line in lines]
@@ -136,7 +128,7 @@ def fingerprint_of(kind: str, value: str = "") -> str:
     One text in 16 million has the same. For a secret that the user names, pass no value: people may have made it up.
     """
     text = f"{kind}\n{''.join(filter(str.isalnum, value))}".encode("utf-8", "replace")
-    return hashlib.blake2b(text, key=_FINGERPRINT_KEY, digest_size=_FINGERPRINT_SIZE).hexdigest()
+    return hashlib.blake2b(text, key=b"toolkit scan", digest_size=3).hexdigest()
 
 
 def advice_for(findings: Iterable[Finding]) -> list[str]:
@@ -156,7 +148,6 @@ def relative_path(path: Path, folder: Path) -> str:
 
 
 def _summary(findings: FindingList) -> str:
-    """Return in one sentence how much was found, read and left out."""
     counts = {"allowed": findings.allowed, "not read": len(findings.unreadable), "skipped": len(findings.skipped)}
     left_out = [f"{count:,} {words}" for words, count in counts.items() if count]
     read = ", ".join([f"{count_text(findings.files, 'file')} read", *left_out])
@@ -168,8 +159,7 @@ def _text(findings: FindingList, _: Path) -> str:
     lines += [*map(_on_one_line, findings.not_seen()), *(f"unused: {each}" for each in findings.unused_allowances)]
     sections = [lines, [_summary(findings)]]
     if findings:
-        steps = (f"- {step}" for step in advice_for(findings))
-        sections.append(["What to do:", *steps])
+        sections.append(["What to do:", *(f"- {step}" for step in advice_for(findings))])
         sections.append(["False alarms? Say why, in toolkit.toml:", *entries_for(findings, findings.project)])
     return "\n".join("\n".join([*section, ""]) for section in sections if section)
 
@@ -204,16 +194,10 @@ def _json(findings: FindingList, _: Path) -> str:
 
 
 def _github(findings: FindingList, folder: Path) -> str:
-    lines = [
-        annotation(
-            "error",
-            _message(finding),
-            file=masked(workspace_path(finding.path, folder)),
-            line=_line_in_file(finding),
-            title=f"Secret: {finding.kind}",
-        )
-        for finding in findings
-    ]
+    lines = []
+    for finding in findings:
+        file, title = masked(workspace_path(finding.path, folder)), f"Secret: {finding.kind}"
+        lines.append(annotation("error", _message(finding), file=file, line=_line_in_file(finding), title=title))
     warnings = [*(f"{path}: {reason}" for path, reason in findings.unreadable), *findings.unused_allowances]
     lines += [annotation("warning", masked(each), title="toolkit scan") for each in warnings]
     last = annotation("error" if findings else "notice", _summary(findings), title="toolkit scan")
@@ -222,16 +206,11 @@ def _github(findings: FindingList, folder: Path) -> str:
 
 def _sarif(findings: FindingList, folder: Path) -> str:
     kinds = sorted({finding.kind for finding in findings})
-    notes = [_on_one_line(each) for each in (*findings.not_seen(), *findings.unused_allowances)]
+    notes = [{"message": {"text": masked(each)}} for each in (*findings.not_seen(), *findings.unused_allowances)]
     run = {
         "tool": {"driver": {"name": "toolkit scan", "rules": [_rule(kind) for kind in kinds]}},
         "columnKind": "unicodeCodePoints",
-        "invocations": [
-            {
-                "executionSuccessful": not findings.unreadable,
-                "toolExecutionNotifications": [{"message": {"text": each}} for each in notes],
-            }
-        ],
+        "invocations": [{"executionSuccessful": not findings.unreadable, "toolExecutionNotifications": notes}],
         "results": [_result(finding, kinds.index(finding.kind), folder) for finding in findings],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
@@ -239,12 +218,12 @@ def _sarif(findings: FindingList, folder: Path) -> str:
 
 def _rule(kind: str) -> dict[str, Any]:
     """Return a kind of finding as a `reportingDescriptor` (SARIF 2.1.0, section 3.49)."""
-    advice, level = {"text": f"See the toolkit's {PAGE}."}, {"tags": ["security"], "security-severity": _SEVERITY}
-    return {"id": _rule_id(kind), "shortDescription": {"text": kind}, "help": advice, "properties": level}
+    properties = {"tags": ["security"], "security-severity": "8.0"}  # GitHub calls 7.0 to 8.9 "high"
+    return {"id": _rule_id(kind), "shortDescription": {"text": kind}, "help": {"text": _MORE}, "properties": properties}
 
 
 def _rule_id(kind: str) -> str:
-    return "secret/" + "-".join(re.findall("[a-z0-9]+", kind.lower()))
+    return f"secret/{kind.replace(',', '').replace(' ', '-').lower()}"
 
 
 def _result(finding: Finding, rule: int, folder: Path) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from toolkit.scrubbing.finding.find import without_entities
 from toolkit.scrubbing.finding.pairs import columns_in, elements_in, pairs_in
 from toolkit.scrubbing.finding.shapes import PROVIDER_KEY, credentials_in
 from toolkit.scrubbing.formats import SAMPLES
-from toolkit.scrubbing.grading import secret_kind
+from toolkit.scrubbing.grading import is_weak_pair, secret_kind
 from toolkit.scrubbing.strength import Strength, grade, is_dummy
 from toolkit.scrubbing.vocabulary import Place, is_core_name, is_placeholder, needs_strong_value
 
@@ -50,7 +50,9 @@ _PGPASS: Final = (
     r":(?:\*|[0-9]{4,5}+):[^\s:/]{1,100}+:[^\s:/]{1,100}+:([^\s:\"',]{8,200}+)(?=[ \t\r]{0,8}+(?:\n|\\n|\Z|\"))"
 )
 _COOKIE_HEADER: Final = rb"cookie2?(?<![a-z0-9_.]cookie)\\{0,8}+[\"']?[ \t]{0,20}+[:,]"
-_HEADER_VALUES: Final = r"[^\r\n\]}]{0,8192}+(?:\r?\n[ \t]{0,40}+- [^\r\n]{0,8192}+){0,100}+"
+_HEADER_VALUES: Final = (
+    r"[^\r\n\]}]{0,8192}+(?:\r?\n[ \t]{0,40}+[-\"'][ \"']{0,2}+[\w.$-]{1,100}+=[^\r\n\]}]{0,8192}+){0,100}+"
+)
 _COOKIE: Final = r"([\w.$-]{1,100}+)=([^\s;,\"'\\]{8,4096}+)"
 # What people make up: letters with a digit, or three words and more.
 _MADE_UP: Final = (
@@ -64,8 +66,8 @@ _SAMPLE: Final = (
     r"|none|string|change|insert|your|my-|redacted|xxx|abc|1234|localhost)|::|\.(?:py|js|json|com|org|net|io)\b|%[sd(]"
     r"|\$[A-Z{(]|^[A-Za-z_]+[0-9]{0,3}$|^[A-Z0-9_]+$|^[a-z]+(?:[_.-][a-z]+)*[_.-]?[0-9]{1,2}$|^v?[0-9.]+|^[0-9a-f-]{16,}$"
 )
-_ESCAPED: Final = r"%(?:3[DdAa]|2[0256BbFf]|40)|&(?:quot|#34|#x22|#39|amp);|\\{1,4}+u00[2-7]"
 _ESCAPED_LETTER: Final = r"\\{1,4}+u00(4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9Aa]|2[2Dd]|3[0-9])"
+_ESCAPED: Final = rf"%(?:3[DdAa]|2[0256BbFf]|40)|&(?:quot|#34|#x22|#39|amp);|{_ESCAPED_LETTER}"
 _NEW_LINE: Final = r"(?i)%0([AD])"
 _LEVELS: Final = 3  # of escapes within escapes, such as URLs within URLs
 
@@ -168,7 +170,7 @@ def _beside_names(text: str) -> Iterator[_Hit]:
             first = max(0, match.start() - _LONGEST_SIGN)
             rest = compiled(r"[\w-]+").match(text, match.start())
             name = compiled(_NAME).search(text[first : match.start()])[0] + rest[0]  # type: ignore[index]
-            if strength is not Strength.STRONG and not name.startswith("--"):
+            if is_weak_pair(value) or (strength is not Strength.STRONG and not name.startswith("--")):
                 continue
             if compiled(_CALL).match(text, rest.end()) and compiled(_CALLEE).search(name):  # type: ignore[union-attr]
                 yield _Hit(start, 4, start + len(value), "credentials in a call", value)
@@ -178,7 +180,6 @@ def _beside_names(text: str) -> Iterator[_Hit]:
 
 
 def _cookies(text: str) -> Iterator[_Hit]:
-    """Yield the cookies in headers, each header by itself or with a list of values."""
     for match in matches_in(_COOKIE_HEADER, text.encode("ascii", "replace").lower(), longest=_LONGEST):
         for cookie in compiled(_COOKIE).finditer(text, *compiled(_HEADER_VALUES).match(text, match.end()).span()):  # type: ignore[union-attr]
             value = unquote(cookie[2])
