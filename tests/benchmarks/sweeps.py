@@ -30,7 +30,7 @@ import pandas as pd
 import toolkit as tk
 from tests.benchmarks.measuring import ARGUMENTS, IS_QUICK, Table
 from tests.practice_process import PracticeProcess, practice_process
-from toolkit.sweeps import recorder
+from toolkit.sweeps import running
 
 AT_ONCE = 16
 ACCOUNTS, ROUNDS = (100, 2) if IS_QUICK else (100_000, 20)
@@ -114,7 +114,7 @@ async def compare() -> None:
 def sweep_until_killed() -> None:
     """Sweep as the standard input says."""
     task = json.load(sys.stdin)
-    recorder.SECONDS = 0.1  # so that many kills fall into a write
+    running.SECONDS = 0.1  # so that many kills fall into a write
     credentials = tk.ClientSecret(task["client_id"], task["client_secret"], environment="broker-sandbox")
     session = tk.Session(credentials=credentials, settings=tk.Settings(task["addresses"]))
 

@@ -92,13 +92,11 @@ def test_a_folder_that_workers_do_not_share_is_an_error(cluster, session, tmp_pa
     """Without the run in its folder, a worker asks nothing."""
     from toolkit.loans.lend import Loan
     from toolkit.loans.lending import lendable
-    from toolkit.sweeps.definition import Definition, facts_of
-    from toolkit.sweeps.shares import Share, Spread, ask_share
+    from toolkit.session.sending import transport_of
+    from toolkit.sweeps.on_dask import Spread, ask_share
 
-    facts = facts_of(session.broker)
+    interface = transport_of(session.broker).scope.interface
     with Loan(lendable(session), cluster) as lent:
-        spread = Spread(
-            lent, facts.interface, orders_of, str(tmp_path / "a"), Definition(facts.origin, "x"), None, "abc"
-        )
+        spread = Spread(lent, interface, orders_of, str(tmp_path / "a"), {}, None, "abc")
         with pytest.raises(tk.SweepError, match="all workers share"):
-            cluster.submit(ask_share, spread, Share(1, [1], "integer", 1, [])).result()
+            cluster.submit(ask_share, spread, 1, [1], 1, {}).result()

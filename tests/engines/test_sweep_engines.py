@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 
 import toolkit as tk
-from toolkit.sweeps import recorder
+from toolkit.sweeps import running
 
 COLUMNS = ("key", "n", "note", "on")
 
@@ -28,8 +28,8 @@ def answer(request):
 
 def test_four_engines_read_a_sweep(tmp_path, monkeypatch):
     """All of them find the same rows, in parts that were written with different types."""
-    monkeypatch.setattr(recorder, "SECONDS", 0.0)
-    monkeypatch.setattr(recorder, "_PART_ROWS", 4)
+    monkeypatch.setattr(running, "SECONDS", 0.0)
+    monkeypatch.setattr(running, "_PART_ROWS", 4)
     monkeypatch.setenv("TOOLKIT_OFFLINE", "")
     address = "https://service.example.com"
     token = {"access_token": secrets.token_urlsafe(24), "expires_in": 890, "token_type": "Bearer"}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import secrets
 
-import fsspec
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import toolkit as tk
-from toolkit.sweeps.remote import RemotePlace, remote_place
-from toolkit.sweeps.storage import LocalPlace
+from toolkit.sweeps.places import LocalPlace, place_of
 
 
 @pytest.fixture
@@ -33,25 +32,29 @@ def test_a_sweep_into_an_address_is_resumed(service, settings, make_credentials,
     assert result.table().to_dict("list") == {"key": ["a", "c", "d"], "n": [1.0, 2.5, 2.5]}
     assert result.failures()["key"].tolist() == ["b"]
     assert sorted(pd.read_parquet(address)["key"]) == ["a", "c", "d"]
-    assert "lock" not in remote_place(address).names("beside")
-
-
-def test_a_second_sweep_is_told_unless_the_first_was_killed(address):
-    """A lock that is a minute old was left by a process that is gone."""
-    system, path = fsspec.core.url_to_fs(address)
-    times = itertools.chain([0.0, 59.0], itertools.repeat(61.0))  # the lock renews itself now and then
-    place = RemotePlace(system, path, now=lambda: next(times))
-    place.lock()
-    with pytest.raises(tk.SweepBusy, match="the process"):
-        place.lock()
-    place.lock()()
-    assert place.names("beside") == []
 
 
 def test_addresses_that_cannot_be_opened(tmp_path):
     """An unknown address says so; a local one is a local folder."""
     for address in ("nothing-like-this://bucket/a", "memory://"):
         with pytest.raises(tk.ConfigurationError) as caught:
-            remote_place(address)
+            place_of(address)
         assert caught.value.about == "into"
-    assert isinstance(remote_place(f"file://{tmp_path}/positions"), LocalPlace)
+    assert isinstance(place_of(f"file://{tmp_path}/positions"), LocalPlace)
+
+
+def test_a_folder_of_an_earlier_version(service, settings, make_credentials, tmp_path):
+    """It is refused with a sentence that says how to go on, and nothing is sent; resume=False begins anew."""
+    service.answer = lambda request: service.reply([{"n": 1}])
+    session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings, transport=service)
+    into = tmp_path / "numbers"
+    into.mkdir()
+    about = {
+        "toolkit.sweep": '{"version": 1, "kind": "text", "key_column": "key"}',
+        "toolkit.sweep.keys": "eJwDAAAAAAE=",
+    }
+    parquet.write_table(pa.table({"key": ["a"]}).replace_schema_metadata(about), into / "part-00001.parquet")
+    with pytest.raises(tk.ConfigurationError, match="Sweep into another folder; resume=False removes"):
+        tk.sweep(session.broker, ["a"], lambda key: f"/v1/{key}", into=into)
+    assert service.requests == []
+    assert tk.sweep(session.broker, ["a"], lambda key: f"/v1/{key}", into=into, resume=False).answered == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections import Counter
 
 import canaries
 import httpx
@@ -15,13 +14,9 @@ import pytest
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock, SystemClock
-from toolkit.sweeps import folder as folder_module
-from toolkit.sweeps import recorder
-from toolkit.sweeps.definition import Definition
+from toolkit.sweeps import running
 from toolkit.sweeps.folder import Folder
-from toolkit.sweeps.outcomes import KeyFailure
-from toolkit.sweeps.storage import LocalPlace
-from toolkit.tables import records as table_records
+from toolkit.sweeps.places import LocalPlace
 
 KEYS = [f"acc-{number}" for number in range(40)]
 
@@ -227,8 +222,7 @@ def test_links_beside_the_parts_are_replaced(tmp_path):
 def test_a_new_part_takes_no_name_of_another_file(tmp_path):
     """The numbers of files that are not parts count, too."""
     (tmp_path / "part-00007.parquet").write_bytes(b"PAR1")
-    definition = Definition(origin="https://svc.example", environment="broker-sandbox")
-    assert Folder(LocalPlace(tmp_path), definition).next_name() == "part-00008.parquet"
+    assert Folder(LocalPlace(tmp_path), {}).next_name() == "part-00008.parquet"
 
 
 def test_a_second_sweep_into_a_folder_is_told(session, tmp_path):
@@ -244,7 +238,7 @@ def test_a_second_sweep_into_a_folder_is_told(session, tmp_path):
         return path_of(key)
 
     assert tk.sweep(session.broker, KEYS[:3], call, into=tmp_path / "positions").answered == 3
-    assert "another thread of this process" in errors[0].what
+    assert "in another thread of this one" in errors[0].what
 
 
 def test_a_key_may_stand_for_parameters_or_a_request(session, answering, tmp_path):
@@ -362,7 +356,7 @@ def test_answers_that_are_no_rows_are_failures_of_their_keys(session, answering,
 def test_types_are_widened_where_later_answers_need_it(session, answering, tmp_path, monkeypatch):
     """An integer column becomes float or text, in parts that are there already, without losing a digit."""
     into = tmp_path / "positions"
-    monkeypatch.setattr(recorder, "_PART_ROWS", 1)
+    monkeypatch.setattr(running, "_PART_ROWS", 1)
     answers = {"a": [{"n": 1, "m": 2**60 + 1}], "b": [{"n": 1.5, "m": 0.5}], "c": [{"n": 2, "t": "x"}]}
     answering.answer = lambda request: answering.reply(answers[request.url.path[-1]])
     for keys in ("a", "ab", "abc"):
@@ -658,39 +652,6 @@ def test_each_key_is_answered_or_among_the_failures(session, service, tmp_path):
     failed = [key for key in range(500) if key % 7 == 0 or key == 499]
     assert result.failures()["key"].tolist() == failed
     assert result.table()["key"].tolist() == [key for key in range(500) if key not in failed]
-
-
-def test_a_key_that_fails_while_failures_are_written(session, answering, tmp_path, monkeypatch):
-    """The file has the failures of one moment, each beside its key, so that the next run can read it."""
-    written = folder_module.failures_table
-
-    def meanwhile(failures, kind):
-        folder.note_failure(KeyFailure("acc-2", 503, "late"))
-        return written(failures, kind)
-
-    result = tk.sweep(session.broker, KEYS[:1], path_of, into=tmp_path / "positions")
-    folder = result._job.folder()
-    folder.note_failure(KeyFailure("acc-1", 404, "early"))
-    monkeypatch.setattr(folder_module, "failures_table", meanwhile)
-    folder.write_failures()
-    assert list(result._job.folder().failures) == ["acc-1"]
-
-
-def test_a_page_that_does_not_fit_beside_other_keys_leaves_nothing_behind(session, answering, tmp_path, monkeypatch):
-    """All pages of a key count or none, so that the rows of other keys stay beside their keys."""
-    monkeypatch.setattr(table_records, "_MANY_CELLS", 100)
-    monkeypatch.setattr(table_records, "_SPARSE", 2)
-    wide = [{f"n{number}": 1} for number in range(8)]
-
-    def answer(request):
-        if request.url.path == "/v1/b" and not request.url.query:
-            return answering.reply([{"n0": 2}], headers={"Link": '</v1/b?page=2>; rel="next"'})
-        return answering.reply([{"n0": 1}] * 20 if request.url.path != "/v1/b" else wide)
-
-    answering.answer = answer
-    result = tk.sweep(session.broker, ["a", "b", "c"], lambda key: f"/v1/{key}", into=tmp_path / "rows", at_once=1)
-    assert result.failures()["key"].tolist() == ["b"]
-    assert Counter(result.table()["key"]) == {"a": 20, "c": 20}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""A part: one Parquet file with the rows of some keys, and with these keys.
+"""A part: one Parquet file with the rows of some keys, and with these keys and those that failed.
 
-The keys stand in the file's own metadata, those without rows too. So one rename finishes rows and keys together, and
-reading the ends of the files tells what is finished, however many rows there are.
+Keys and failures stand in the file's own metadata, keys without rows too. So one rename finishes rows and keys
+together, and reading the ends of the files tells what is finished, however many rows there are.
 """
 
 from __future__ import annotations
@@ -9,79 +9,257 @@ from __future__ import annotations
 import base64
 import io
 import json
-import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, get_args
+import operator
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, NamedTuple, TypeAlias
 
-from toolkit.core.errors import ConfigurationError, SweepError
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
-from toolkit.sweeps.definition import Definition
-from toolkit.sweeps.keys import Key, KeyKind, decoded, encoded
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyarrow import parquet
 
+Key: TypeAlias = str | int | date
+KeyKind: TypeAlias = Literal["text", "integer", "date", "instant", "local time"]
+Definition: TypeAlias = Mapping[str, Any]  # what all rows of a folder have in common, as JSON values
+KEY: Final = "key"
+LONGEST_REASON: Final = 200  # characters
 _NOTE: Final = "toolkit.sweep"
 _KEYS: Final = "toolkit.sweep.keys"
-_VERSION: Final = 1
-_MOST_BYTES: Final = 1 << 28  # of the keys of one part, as JSON
+_VERSION: Final = 2
+_LARGEST: Final = 2**63
 
 
 class ForeignFile(Exception):
     """A file that is not a whole part of a sweep; its text is the reason."""
 
 
+class EarlierPart(ForeignFile):
+    """A part that was written by an earlier version."""
+
+
 @dataclass(frozen=True, slots=True)
-class Note:
-    """The metadata of a part.
+class KeyFailure:
+    """A key without rows.
 
     Attributes:
-        definition: where its rows come from.
-        kind: the type of its keys, or None if it has none.
-        key_column: name of the column with the keys.
-        keys: its finished keys, in the order of their rows.
+        key: the key.
+        status: HTTP status code, or None if no answer came.
+        reason: why it has no rows, safe to print.
+        tries: number of requests for it, over all runs.
+        is_final: True if the service answered, so that only `.retry()` asks again.
     """
 
-    definition: Definition
-    kind: KeyKind | None
-    key_column: str
-    keys: list[Key]
+    key: Key
+    status: int | None
+    reason: str
+    tries: int = 1
+    is_final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class SweepPart:
+class KeyedRows:
+    """Rows of some keys.
+
+    Attributes:
+        table: the rows, with the column of keys first.
+        key_column: name of this column.
+        keys: the finished keys, in the order of their rows; those without rows too.
+        failures: the keys that failed.
+    """
+
+    table: pa.Table
+    key_column: str
+    keys: Sequence[Key]
+    failures: Sequence[KeyFailure] = ()
+
+    def without(self, keys: set[Key], kind: KeyKind | None) -> KeyedRows:
+        """Return the rows of all keys but these."""
+        import pyarrow.compute as pc
+
+        is_dropped = pc.is_in(self.table[self.key_column], value_set=key_array(list(keys), kind))
+        kept = [key for key in self.keys if key not in keys]
+        return replace(self, table=self.table.filter(pc.invert(is_dropped)), keys=kept)
+
+
+class SweepPart(NamedTuple):
     """A part that was read, without its rows.
 
     Attributes:
         name: name of the file.
-        note: its metadata.
+        definition: what its rows have in common with those of other parts.
+        kind: the type of its keys, or None if it has none.
+        key_column, keys, failures: as in `KeyedRows`.
         schema: its columns.
         rows: number of rows.
     """
 
     name: str
-    note: Note
+    definition: Definition
+    kind: KeyKind | None
+    key_column: str
+    keys: Sequence[Key]
+    failures: Sequence[KeyFailure]
     schema: pa.Schema
     rows: int
 
 
-def part_bytes(table: pa.Table, note: Note) -> bytes:
+def key_of(value: Any) -> tuple[Key, KeyKind]:
+    """Return a key as a plain value, with its kind; integers of NumPy and timestamps of pandas are converted.
+
+    Raises:
+        ConfigurationError: if the value is not text, an integer, a date or a datetime.
+    """
+    if isinstance(value, str):
+        return str(value), "text"
+    if isinstance(value, datetime) and value == value:  # noqa: PLR0124 - pandas's NaT differs from itself
+        if not getattr(value, "nanosecond", 0):  # a timestamp of pandas with nanoseconds is a key as it is
+            value = getattr(value, "to_pydatetime", lambda: value)()
+        return (value, "local time") if value.tzinfo is None else (value.astimezone(UTC), "instant")
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value, "date"
+    if hasattr(value, "__index__") and not isinstance(value, bool):
+        number = operator.index(value)
+        if -_LARGEST <= number < _LARGEST:
+            return number, "integer"
+    raise ConfigurationError(
+        f"A key of a sweep is text, an integer, a date or a datetime, not {excerpt(repr(value), 60)} "
+        f"({type(value).__name__}).",
+        'Make text of other keys, such as f"{symbol}/{day}", and take it apart in call(key).',
+        about="keys",
+    )
+
+
+class KeySource:
+    """Keys to ask for, taken one by one by threads or tasks, each key once.
+
+    Args:
+        keys: any iterable; it is gone through as keys are taken.
+        kind: the kind of the folder's keys, or None if it has none yet.
+        is_done: returns True for a key that need not be asked for.
+
+    Attributes:
+        kind: the kind of the keys; None before the first key.
+        order: the keys so far, in their order.
+        total: number of all keys, or None if the iterable does not know.
+        skipped: number of keys that were done or came twice.
+        done: number of keys that were done.
+
+    Raises:
+        ConfigurationError: if `keys` is a text, a table, or cannot be iterated over.
+    """
+
+    def __init__(self, keys: Iterable[Any], *, kind: KeyKind | None, is_done: Callable[[Key], bool]) -> None:
+        if isinstance(keys, str | bytes) or hasattr(keys, "itertuples") or not hasattr(keys, "__iter__"):
+            name = "a table" if hasattr(keys, "itertuples") else f"a {type(keys).__name__}"
+            raise ConfigurationError(
+                f"The keys of a sweep are a list or another iterable of keys, not {name}.",
+                'Of a table, pass the column of the keys: table["id"].',
+                about="keys",
+            )
+        length = operator.length_hint(keys, -1)
+        self.kind = kind
+        self.order: dict[Key, None] = {}
+        self.total = length if length >= 0 else None
+        self.skipped = 0
+        self.done = 0
+        self._keys: Iterator[Any] = iter(keys)
+        self._is_done = is_done
+        self._lock = threading.Lock()
+
+    def take(self) -> Key | None:
+        """Return the next key to ask for, or None after the last one.
+
+        Raises:
+            ConfigurationError: if something is not a key, or is of another kind than the earlier keys.
+        """
+        with self._lock:  # an iterator belongs to one thread at a time
+            for value in self._keys:
+                key, kind = key_of(value)
+                if self.kind not in (None, kind):
+                    raise ConfigurationError(
+                        f"The keys of one folder are of one type, but {excerpt(repr(key), 60)} is {kind} among keys "
+                        f"of type {self.kind}.",
+                        "Convert the keys to one type, such as text, or sweep into another folder.",
+                        about="keys",
+                    )
+                self.kind = kind
+                if key not in self.order:
+                    self.order[key] = None
+                    if not self._is_done(key):
+                        return key
+                    self.done += 1
+                self.skipped += 1
+            return None
+
+
+def key_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
+    """Return keys as an Arrow array, with the type of the column of keys: a date is a midnight without a zone."""
+    import pyarrow as pa
+
+    array = _exact_array(keys, kind)
+    return array.cast(pa.timestamp("us")) if kind == "date" else array  # as `tabulate` reads dates
+
+
+def _exact_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
+    import pyarrow as pa
+
+    unit: Literal["us", "ns"] = "ns" if any(getattr(key, "nanosecond", 0) for key in keys) else "us"
+    types: dict[KeyKind, pa.DataType] = {
+        "text": pa.string(),
+        "integer": pa.int64(),
+        "date": pa.date32(),
+        "instant": pa.timestamp(unit, "UTC"),
+        "local time": pa.timestamp(unit),
+    }
+    return pa.array(keys, types[kind or "text"])
+
+
+def failures_table(failures: Iterable[KeyFailure], kind: KeyKind | None) -> pa.Table:
+    """Return failures as a table: key, status, reason, tries and final."""
+    import pyarrow as pa
+
+    rows = list(failures)
+    kinds = {"status": pa.int64(), "reason": pa.string(), "tries": pa.int64(), "is_final": pa.bool_()}
+    columns = {name: pa.array([getattr(failure, name) for failure in rows], kind) for name, kind in kinds.items()}
+    return pa.table({"key": _exact_array([failure.key for failure in rows], kind), **columns})
+
+
+def part_bytes(rows: KeyedRows, definition: Definition, kind: KeyKind | None) -> bytes:
     """Return the Parquet file of rows and their keys."""
+    import pyarrow as pa
     from pyarrow import parquet
 
     about = {
         "version": _VERSION,
-        "definition": note.definition.to_fields(),
-        "kind": note.kind,
-        "key_column": note.key_column,
+        "definition": dict(definition),
+        "kind": kind,
+        "key_column": rows.key_column,
+        "failures": _packed(failures_table(rows.failures, kind)),
     }
+    keys = _packed(pa.table({"key": _exact_array(rows.keys, kind)}))
+    table = rows.table.replace_schema_metadata(_note_for_pandas(rows.table.schema))
     buffer = io.BytesIO()
     with parquet.ParquetWriter(buffer, table.schema, compression="zstd") as writer:
         writer.write_table(table)
-        writer.add_key_value_metadata({_NOTE: json.dumps(about), _KEYS: _packed(note.keys)})
+        writer.add_key_value_metadata({_NOTE: json.dumps(about), _KEYS: keys})
     return buffer.getvalue()
+
+
+@lru_cache(maxsize=16)
+def _note_for_pandas(schema: pa.Schema) -> Mapping[bytes, bytes]:
+    """Return the metadata with which `read_parquet` of pandas gives the dtypes of `tabulate`."""
+    import pyarrow as pa
+
+    from toolkit.tables.schema import frame_of
+
+    empty = frame_of({field.name: pa.array([], field.type) for field in schema}, 0)
+    metadata: Mapping[bytes, bytes] = pa.Schema.from_pandas(empty, preserve_index=False).metadata
+    return metadata
 
 
 def stored(schema: pa.Schema) -> pa.Schema:
@@ -111,7 +289,7 @@ def read_part(name: str, file: BinaryIO) -> SweepPart:
     """Read the end of a part.
 
     Raises:
-        ForeignFile: if the file is torn, or not a part.
+        ForeignFile: if the file is torn, or not a part of this version.
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -120,57 +298,34 @@ def read_part(name: str, file: BinaryIO) -> SweepPart:
         parts = parquet.ParquetFile(file)
     except (pa.ArrowException, OSError) as error:
         raise ForeignFile("it is incomplete or not Parquet") from error
-    return SweepPart(name, _note_of(parts), parts.schema_arrow, parts.metadata.num_rows)
-
-
-def read_rows(name: str, file: BinaryIO) -> tuple[Note, pa.Table]:
-    """Return the metadata of a part, and its rows.
-
-    Raises:
-        SweepError: if the file cannot be read.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        parts = parquet.ParquetFile(file)
-        return _note_of(parts), parts.read()
-    except (pa.ArrowException, OSError, ForeignFile) as error:
-        raise SweepError(f"{excerpt(name)} cannot be read: {type(error).__name__}.", about="into") from None
-
-
-def _note_of(parts: parquet.ParquetFile) -> Note:
+    schema = pa.schema([field.remove_metadata() for field in parts.schema_arrow])
     metadata = parts.metadata.metadata or {}
-    about, packed = metadata.get(_NOTE.encode()), metadata.get(_KEYS.encode())
-    if about is None or packed is None:
+    if _NOTE.encode() not in metadata:
         raise ForeignFile("it was not written by a sweep")
     try:
-        return _note(json.loads(about), packed)
-    except (ValueError, TypeError, KeyError, zlib.error) as error:
+        about = json.loads(metadata[_NOTE.encode()])
+        if about["version"] == 1:
+            raise EarlierPart("it was written by an earlier version of the toolkit")
+        keys = _unpacked(metadata[_KEYS.encode()])["key"].to_pylist()
+        failures = [KeyFailure(**row) for row in _unpacked(about["failures"]).to_pylist()]
+        kind, column = about["kind"], str(about["key_column"])
+        return SweepPart(name, about["definition"], kind, column, keys, failures, schema, parts.metadata.num_rows)
+    except (ValueError, TypeError, KeyError, pa.ArrowException) as error:
         raise ForeignFile("what it says about its keys cannot be read") from error
 
 
-def _note(about: Any, packed: bytes) -> Note:
-    if about["version"] != _VERSION:
-        raise ValueError("another version")
-    kind = about["kind"]
-    if kind is not None and kind not in get_args(KeyKind):
-        raise ValueError("unknown kind of keys")
-    keys = decoded(_unpacked(packed), kind) if kind else []
-    return Note(Definition.from_fields(about["definition"]), kind, str(about["key_column"]), keys)
+def _packed(table: pa.Table) -> str:
+    """Return a table as text, since metadata is text: so keys of any type are exact."""
+    import pyarrow as pa
+
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+    return base64.b64encode(sink.getvalue()).decode("ascii")
 
 
-def _packed(keys: Sequence[Key]) -> str:
-    # Metadata is text, so the compressed keys are in base64.
-    return base64.b64encode(zlib.compress(json.dumps(encoded(keys)).encode(), 6)).decode("ascii")
+def _unpacked(packed: str | bytes) -> pa.Table:
+    import pyarrow as pa
 
-
-def _unpacked(packed: bytes) -> list[Any]:
-    inflate = zlib.decompressobj()
-    data = inflate.decompress(base64.b64decode(packed, validate=True), _MOST_BYTES)
-    if not inflate.eof:
-        raise ValueError("too many keys")
-    values = json.loads(data)
-    if not isinstance(values, list) or not all(isinstance(value, str | int) for value in values):
-        raise TypeError("keys are texts or integers")
-    return values
+    with pa.ipc.open_stream(base64.b64decode(packed, validate=True)) as reader:
+        return reader.read_all()

@@ -1,170 +1,287 @@
-"""The run of a sweep: workers that take keys, ask for them and hand on the outcomes.
+"""The run of a sweep: threads or tasks that take keys and ask for them, and one thread that writes.
 
-Workers are threads for a client of a Session, tasks for one of an AsyncSession. There are `at_once` of them, and each
-takes its next key when it is done with the last: so the keys may be endless, no request waits for a connection for
-long, and memory holds what is in flight and what is not written yet.
+There are `at_once` threads for a client of a Session, or tasks for one of an AsyncSession. Each takes its next key when
+it is done with the last, and hands the outcome to the writer through a queue that is bounded. So the keys may be
+endless, and memory holds what is in flight and what is not written yet.
 """
 
 from __future__ import annotations
 
 import asyncio
+import queue
 import threading
-from collections.abc import Awaitable, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Final
 
 import httpx
 
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ServiceError, ToolkitError, Unreachable
 from toolkit.core.user_code import warn
-from toolkit.sweeps.asking import Asking, Outcome, ask, ask_async, asking
-from toolkit.sweeps.keys import Key, KeySource
-from toolkit.sweeps.plan import Plan
-from toolkit.sweeps.recorder import OutcomeRecorder
-from toolkit.sweeps.streak import Streak
+from toolkit.sweeps.alike import Answered, RowMaker, failed_rows, joined
+from toolkit.sweeps.asking import Outcome, Plan, ask, ask_async
+from toolkit.sweeps.folder import Folder
+from toolkit.sweeps.parts import KeyedRows, KeyFailure, KeySource
 
+SECONDS: Final = 3.0  # between two writes
 _TICK: Final = 0.25  # seconds between two looks at the clock
+_FULL_PAUSE: Final = 0.01  # seconds that a task waits for a place in the queue
+# Outcomes are written when there are this many, and a part is full when it has this much.
+_BATCH_KEYS: Final = 5_000
+_BATCH_BYTES: Final = 8 << 20
+_PART_ROWS: Final = 50_000
+_PART_BYTES: Final = 16 << 20
+_PART_KEYS: Final = 25_000
+_LEAST_IN_VAIN: Final = 32
+_WARN_AT: Final = 100
+
+
+class Writer:
+    """Makes rows of outcomes and writes them, for one thread.
+
+    The part that is being filled is kept in memory as a table and written again, longer each time, until it is full. So
+    few files hold many rows, and yet an interruption loses only what was answered in the last `SECONDS` and in the time
+    of one write.
+
+    Args:
+        folder: the folder, loaded; this process may write to it.
+        make_rows: makes rows of answers.
+        source: the keys.
+        name: distinguishes the files of several processes that sweep together.
+        is_replay: True to write by number of keys only, so that the same answers give the same files.
+
+    Attributes:
+        answered: number of keys that were answered with rows, or without any, since the sweep began.
+        failed: number of keys that failed since then.
+        hint: what to warn the user of while the sweep goes on, or "".
+    """
+
+    def __init__(
+        self, folder: Folder, make_rows: RowMaker, source: KeySource, *, name: str = "", is_replay: bool = False
+    ) -> None:
+        self.answered = 0
+        self.failed = 0
+        self.hint = ""
+        self._folder = folder
+        self._make_rows = make_rows
+        self._source = source
+        self._writer = name
+        self._is_replay = is_replay
+        self._answers: list[Answered] = []
+        self._failures: list[KeyFailure] = []
+        self._statuses: Counter[int | None] = Counter()
+        self._bytes = 0
+        self._due_at: float | None = None
+        self._part: KeyedRows | None = None
+        self._part_name = ""
+
+    def add(self, outcome: Outcome) -> None:
+        """Add the outcome of a key."""
+        if self._due_at is None:
+            self._due_at = time.monotonic() + SECONDS
+        if isinstance(outcome, KeyFailure):
+            self._fail(outcome)
+        else:
+            self.answered += 1
+            self._answers.append(outcome)
+            self._bytes += outcome.size
+
+    def write_if_due(self) -> None:
+        """Write what was added if it is time for it."""
+        is_late = not self._is_replay and self._due_at is not None and time.monotonic() >= self._due_at
+        if is_late or len(self._answers) >= _BATCH_KEYS or self._bytes >= _BATCH_BYTES:
+            self.write()
+
+    def write(self) -> None:
+        """Write all that was added.
+
+        Raises:
+            SweepError: if it cannot be written.
+        """
+        self._folder.kind = kind = self._source.kind
+        rows, failures = self._make_rows.rows_of(self._answers, kind)
+        self.answered -= len(failures)
+        for failure in failures:
+            self._fail(failure)
+        if self._failures:
+            rows.append(failed_rows(self._failures, kind))
+        self._answers, self._failures, self._bytes, self._due_at = [], [], 0, None
+        if not rows:
+            return
+        if self._part is None:
+            self._take_up_part()
+        self._part = joined([*([] if self._part is None else [self._part]), *rows])
+        self._folder.write_part(self._part_name, self._part)
+        table = self._part.table
+        if table.num_rows >= _PART_ROWS or table.nbytes >= _PART_BYTES or len(self._part.keys) >= _PART_KEYS:
+            self._part = None
+
+    def _take_up_part(self) -> None:
+        """Begin a part, or go on with the last part of an earlier run unless it is nearly full."""
+        last = self._folder.last_part(self._writer)
+        if last is not None and last.rows < _PART_ROWS // 2 and len(last.keys) < _PART_KEYS // 2:
+            self._part_name, self._part = last.name, self._folder.rows_of(last)
+        else:
+            self._part_name = self._folder.next_name(self._writer)
+
+    def _fail(self, failure: KeyFailure) -> None:
+        self.failed += 1
+        self._failures.append(self._folder.note_failure(failure))
+        self._statuses[failure.status] += 1
+        if self.failed == _WARN_AT and not self.answered and len(self._statuses) == 1:
+            self.hint = (
+                f"The first {_WARN_AT} keys all failed: {failure.reason.rstrip('.')}. If that is not what you expect, "
+                "interrupt the sweep and check call(key); .retry() asks for failures again."
+            )
 
 
 class Run:
     """One run through keys.
 
     Args:
-        plan: makes the requests.
+        plan: asks for them.
         source: the keys.
-        recorder: takes the outcomes.
-        message_of: returns the message of an error answer, without secrets.
+        writer: takes the outcomes.
         at_once: number of keys that are asked for at the same time.
         watch: called a few times a second.
     """
 
     def __init__(
-        self,
-        plan: Plan,
-        source: KeySource,
-        recorder: OutcomeRecorder,
-        *,
-        message_of: Callable[[httpx.Response], str],
-        at_once: int,
-        watch: Callable[[OutcomeRecorder, KeySource], None],
+        self, plan: Plan, source: KeySource, writer: Writer, *, at_once: int, watch: Callable[[], None]
     ) -> None:
         self._plan = plan
         self._source = source
-        self._recorder = recorder
-        self._message_of = message_of
+        self._writer = writer
         self._at_once = at_once
         self._watch = watch
-        self._streak = Streak(at_once)
-        self._error: BaseException | None = None
+        self._outcomes: queue.Queue[Outcome | None] = queue.Queue(max(64, 4 * at_once))
         self._stopped = threading.Event()
+        self._error: BaseException | None = None
         self._noting = threading.Lock()
-
-    def in_turn(self, send: Callable[[httpx.Request], httpx.Response]) -> None:
-        """Ask for one key after the other on this thread."""
-        with _written(self._recorder):
-            while (key := self._source.take()) is not None:
-                self._note(ask(self._asking(key), send))
-                self._tell()
-                self._recorder.write_if_due()
-
-    async def in_turn_async(self, send: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> None:
-        """Ask for one key after the other in this task."""
-        with _written(self._recorder):
-            while (key := self._source.take()) is not None:
-                self._note(await ask_async(self._asking(key), send))
-                self._tell()
-                self._recorder.write_if_due()
+        self._in_vain = 0
+        # Daemons, because the interpreter would wait for other threads after an interrupt.
+        self._writing = threading.Thread(target=self._write, name="sweep-writer", daemon=True)
 
     def on_threads(self, send: Callable[[httpx.Request], httpx.Response]) -> None:
-        """Ask for the keys on `at_once` threads.
-
-        An interrupt does not wait for requests in flight; their answers are dropped.
-        """
-        running = self._at_once
-        finished = threading.Condition()
-
-        def work() -> None:
-            nonlocal running
-            try:
-                while not self._stopped.is_set() and (key := self._source.take()) is not None:
-                    outcome = ask(self._asking(key), send)
-                    if not self._stopped.is_set():
-                        self._note(outcome)
-                        self._recorder.write_if_due()
-            except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
-                self._error = self._error or error
-                self._stopped.set()
-            with finished:
-                running -= 1
-                finished.notify()
-
-        with _written(self._recorder):
-            try:
-                for number in range(self._at_once):
-                    threading.Thread(target=work, name=f"sweep-{number}", daemon=True).start()
-                with finished:
-                    while running and self._error is None:
-                        finished.wait(_TICK)
-                        self._tell()
-                        self._watch(self._recorder, self._source)
-                        self._recorder.write_if_due()
-            finally:
-                self._stopped.set()
-            self._tell()
-            if self._error is not None:
-                raise self._error
+        """Ask for the keys on threads. An interrupt drops what is in flight."""
+        self._writing.start()
+        try:
+            threads = [threading.Thread(target=self._work, args=(send,), daemon=True) for _ in range(self._at_once)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                while thread.is_alive() and not self._stopped.is_set():
+                    thread.join(_TICK)
+                    self._look()
+        finally:
+            self._end()
+        self._look()
+        if self._error is not None:
+            raise self._error
 
     async def in_tasks(self, send: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> None:
-        """Ask for the keys in `at_once` tasks of the running event loop; what takes long is done off the loop."""
-        loop = asyncio.get_running_loop()
-        recorder = self._recorder
+        """Ask for the keys in tasks of the running event loop."""
+        self._writing.start()
+        tasks = [asyncio.create_task(self._work_async(send)) for _ in range(self._at_once)]
+        try:
+            pending = set(tasks)
+            while pending and not self._stopped.is_set():
+                _, pending = await asyncio.wait(pending, timeout=_TICK)
+                self._look()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.to_thread(self._end)
+        self._look()
+        if self._error is not None:
+            raise self._error
 
-        async def work() -> None:
-            while (key := self._source.take()) is not None:
-                self._note(await ask_async(self._asking(key), send))
-                if recorder.is_due():
-                    await loop.run_in_executor(writer, recorder.write_if_due)
+    def _work(self, send: Callable[[httpx.Request], httpx.Response]) -> None:
+        try:
+            while not self._stopped.is_set() and (key := self._source.take()) is not None:
+                outcome = ask(self._plan.asking(key), send)
+                while not self._hand_over(outcome, _TICK):
+                    pass
+                self._note(outcome)
+        except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
+            self._stop(error)
 
-        with _written(recorder), ThreadPoolExecutor(1, "sweep-writer") as writer:
-            workers = {asyncio.create_task(work()) for _ in range(self._at_once)}
-            pending = workers
-            try:
-                while pending:
-                    done, pending = await asyncio.wait(pending, timeout=_TICK, return_when=asyncio.FIRST_EXCEPTION)
-                    for task in done:
-                        task.result()
-                    self._tell()
-                    self._watch(recorder, self._source)
-                    if recorder.is_due():
-                        await loop.run_in_executor(writer, recorder.write_if_due)
-            finally:
-                for task in workers:
-                    task.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
+    async def _work_async(self, send: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> None:
+        try:
+            while not self._stopped.is_set() and (key := self._source.take()) is not None:
+                outcome = await ask_async(self._plan.asking(key), send)
+                while not self._hand_over(outcome):  # noqa: ASYNC110 - a thread empties the queue
+                    await asyncio.sleep(_FULL_PAUSE)
+                self._note(outcome)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised in the task of the caller
+            self._stop(error)
 
-    def _asking(self, key: Key) -> Asking:
-        return asking(self._plan, key, message_of=self._message_of)
+    def _hand_over(self, outcome: Outcome | None, seconds: float = 0.0) -> bool:
+        """Give an outcome to the writer; return False if the queue stays full. After the end it is dropped."""
+        try:
+            if not self._stopped.is_set() or outcome is None:
+                self._outcomes.put(outcome, block=seconds > 0, timeout=seconds or None)
+        except queue.Full:
+            return False
+        return True
+
+    def _write(self) -> None:
+        try:
+            is_open = True
+            while is_open:
+                with suppress(queue.Empty):
+                    outcome = self._outcomes.get(timeout=_TICK)
+                    if outcome is None:
+                        is_open = False
+                    else:
+                        self._writer.add(outcome)
+                self._writer.write_if_due()
+            self._writer.write()
+        except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
+            self._stop(error)
+
+    def _end(self) -> None:
+        """Let the writer write what it has, also after an interrupt or an error."""
+        self._stopped.set()
+        while self._writing.is_alive() and not self._hand_over(None, _TICK):
+            pass
+        self._writing.join()
+
+    def _stop(self, error: BaseException) -> None:
+        self._error = self._error or error
+        self._stopped.set()
+
+    def _look(self) -> None:
+        """Warn on the thread of the caller, so that the warning points at the user's line."""
+        hint, self._writer.hint = self._writer.hint, ""
+        if hint:
+            warn(hint)
+        self._watch()
 
     def _note(self, outcome: Outcome) -> None:
-        failure = self._recorder.add(outcome, self._source.kind)
+        """Note the outcome of a key.
+
+        Raises:
+            Unreachable: after too many keys in a row without an answer.
+            ServiceError: after too many in a row that were answered with 401, 408, 429 or 5xx.
+        """
         with self._noting:
-            self._streak.note(failure)
-
-    def _tell(self) -> None:
-        """Warn on the thread of the caller, so that the warning points at the user's line."""
-        hint, self._streak.hint = self._streak.hint, None
-        if hint is not None:
-            warn(hint)
+            is_in_vain = isinstance(outcome, KeyFailure) and (not outcome.is_final or outcome.status == 401)
+            self._in_vain = self._in_vain + 1 if is_in_vain else 0
+            if isinstance(outcome, KeyFailure) and self._in_vain >= max(_LEAST_IN_VAIN, 2 * self._at_once):
+                raise _in_vain_error(outcome, self._in_vain)
 
 
-@contextmanager
-def _written(recorder: OutcomeRecorder) -> Iterator[None]:
-    """Write what was collected, also after an interrupt or an error, which then goes on."""
-    try:
-        yield
-    except BaseException:
-        with suppress(ToolkitError):
-            recorder.write()
-        raise
-    recorder.write()
+def _in_vain_error(failure: KeyFailure, count: int) -> ToolkitError:
+    what = f"The last {count} keys all failed ({failure.reason}), so the sweep has stopped."
+    advice = "What was answered is kept. Run the sweep again when the service answers: it goes on where it stopped."
+    if failure.status == 401:
+        advice = "What was answered is kept. Check the credentials, then call .retry() on the result of a new run."
+    if failure.status is None:
+        return Unreachable(what, advice)
+    return ServiceError(what, advice, status=failure.status)

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+import asyncio
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args, overload
 
 import httpx
 
+from toolkit.cassettes.cassette_card import kind_text
 from toolkit.core.arguments import as_choice, as_count
-from toolkit.core.errors import ConfigurationError
-from toolkit.sweeps.definition import Definition, facts_of
-from toolkit.sweeps.job import Job
-from toolkit.sweeps.places import place_of
-from toolkit.sweeps.plan import Plan
-from toolkit.sweeps.result import SweepResult
+from toolkit.core.errors import ConfigurationError, ToolkitError
+from toolkit.core.user_code import warn
+from toolkit.core.words import REAL_ACCOUNT, count_text
+from toolkit.loans.lending import lendable, session_of
+from toolkit.session.sending import InterfaceTransport, transport_of
+from toolkit.sweeps.alike import RowMaker
+from toolkit.sweeps.asking import Plan
+from toolkit.sweeps.folder import Folder
+from toolkit.sweeps.parts import Definition, Key, KeySource, stored
+from toolkit.sweeps.places import SweepPlace, absolute, place_of
+from toolkit.sweeps.result import About, SweepProgress, SweepResult
+from toolkit.sweeps.running import Run, Writer
 from toolkit.transport.next_page import Cursor
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from toolkit.tables.conversion import Numbers
 
 _MOST_AT_ONCE: Final = 1_000  # each is a thread or a task
 
@@ -96,8 +104,9 @@ def sweep(
     asked for again by the next run, other failures by `result.retry()`. A finished key is not asked for again, even if
     `call` has changed: another path needs another folder, or `resume=False`.
 
-    Failures stand in `result.failures()` and in `<into>.sweep/failures.parquet`, beside the lock that keeps a second
-    process out. An answer that has no rows where `records` says is a failure of its key.
+    Failures stand in `result.failures()` and, when the sweep has ended, in `<into>.sweep/failures.parquet`, beside the
+    lock that keeps a second process out. An address has no lock: only one process may sweep into it at a time. An
+    answer that has no rows where `records` says is a failure of its key.
 
     In replay the answers come from the cassette, in the order of the keys.
 
@@ -120,13 +129,14 @@ def sweep(
 
     Raises:
         ConfigurationError: if an argument is wrong, or the folder holds a sweep of another origin, environment,
-            `records`, `numbers` or `schema`.
+            `records`, `numbers` or `schema`, or of an earlier version.
         TabulationError: if `records`, `key` or `schema` is of a wrong type.
-        SweepBusy: if another process sweeps into this folder.
+        SweepBusy: if another process sweeps into this folder of a disk.
         SweepError: if the folder cannot be written, such as on a full disk.
         ServiceError, Unreachable: if key after key fails, so that going on makes no sense.
         ToolkitError: if the session refuses or cannot send a request, as the client would raise it.
     """
+    from toolkit.tables.conversion import Numbers
     from toolkit.tables.tabulation import check_names
 
     check_names(records, key)
@@ -136,43 +146,210 @@ def sweep(
             "For example keys=accounts['id'].",
             about="keys",
         )
-    facts, columns = facts_of(client), _schema(schema)
+    transport, columns = transport_of(client), _schema(schema)
+    cassette = transport.sender.cassette_in_use()
+    # With a cassette, the address that stands for the interface in recordings, so that replays are of the same origin.
+    origin = str(client.base_url).rstrip("/") if cassette is None else transport.scope.symbolic_text
+    is_replay = cassette is not None and not cassette.records
     job = Job(
         client=client,
-        facts=facts,
-        plan=Plan(client, call, pages=pages, cursor=cursor),
+        transport=transport,
+        source=kind_text(cassette),
+        is_replay=is_replay,
+        plan=Plan(client, call, pages=pages, cursor=cursor, known=transport.sender.known),
         place=place_of(into),
         into=str(into),
-        definition=Definition(
-            origin=facts.origin,
-            environment=str(facts.environment),
-            records=records,
-            key=key,
-            numbers=_numbers(numbers),
-            pages=pages,
-            schema=None if columns is None else tuple((column.name, str(column.type)) for column in columns),
-        ),
+        definition={
+            "origin": origin,
+            "environment": str(transport.sender.environment),
+            "records": records,
+            "key": key,
+            "numbers": as_choice(numbers, get_args(Numbers), about="numbers"),
+            "pages": pages,
+            "schema": None if columns is None else [[column.name, str(column.type)] for column in columns],
+        },
         at_once=as_count(at_once, about="at_once", least=1, most=_MOST_AT_ONCE),
         schema=columns,
-        call=call,
-        cluster=None if facts.replays_only else cluster,
+        cluster=None if is_replay else cluster,
     )
     if isinstance(client, httpx.AsyncClient):
         return job.run_async(keys, resume=resume)
     return job.run(keys, resume=resume)
 
 
-def _numbers(numbers: Any) -> Numbers:
-    from toolkit.tables.conversion import Numbers
-
-    choices: tuple[Numbers, ...] = get_args(Numbers)
-    return as_choice(numbers, choices, about="numbers")
-
-
 def _schema(schema: Any) -> pa.Schema | None:
     if schema is None:
         return None
-    from toolkit.sweeps.parts import stored
     from toolkit.tables.schema import schema as schema_of
 
     return stored(schema_of(schema))
+
+
+@dataclass(frozen=True)
+class Job:
+    """A sweep with its arguments, which can run more than once.
+
+    Attributes:
+        client: sends the requests.
+        transport: the transport of the client.
+        source: where the answers come from, in words.
+        is_replay: True if a cassette answers all calls, so that nothing is sent.
+        plan: asks for a key.
+        place: where the files are.
+        into: the folder as the user names it.
+        definition: what all rows have in common.
+        at_once: number of keys that are asked for at the same time.
+        schema: the requested schema, or None.
+        cluster: a `distributed.Client` whose workers ask, or None to ask here.
+    """
+
+    client: Any  # an httpx.Client for `run`, an httpx.AsyncClient for `run_async`
+    transport: InterfaceTransport
+    source: str
+    is_replay: bool
+    plan: Plan
+    place: SweepPlace
+    into: str
+    definition: Definition
+    at_once: int
+    schema: pa.Schema | None
+    cluster: Any
+
+    def run(
+        self, keys: Iterable[Any] | None, *, resume: bool = True, order: Collection[Key] | None = None
+    ) -> SweepResult:
+        """Ask for keys with a synchronous client; None for those that failed, in the order of an earlier result."""
+        release = self.place.lock()
+        try:
+            folder = self._opened(resume=resume)
+            source = _source(keys, folder)
+            if self.cluster is not None:
+                folder = self._spread(folder, source)
+            else:
+                with self._running(folder, source) as run:
+                    run.on_threads(self.client.send)
+        finally:
+            release()
+        return self._result(folder, source, order)
+
+    async def run_async(
+        self, keys: Iterable[Any] | None, *, resume: bool = True, order: Collection[Key] | None = None
+    ) -> SweepResult:
+        """Ask for keys with an asynchronous client; see `run`."""
+        if self.cluster is not None:
+            return await asyncio.to_thread(self.run, keys, resume=resume, order=order)
+        release = self.place.lock()
+        try:
+            folder = await asyncio.to_thread(self._opened, resume=resume)
+            source = _source(keys, folder)
+            with self._running(folder, source) as run:
+                await run.in_tasks(self.client.send)
+        finally:
+            release()
+        return self._result(folder, source, order)
+
+    def again(self, order: Collection[Key]) -> SweepResult | Coroutine[Any, Any, SweepResult]:
+        """Ask again for the keys that failed."""
+        if isinstance(self.client, httpx.AsyncClient):
+            return self.run_async(None, order=order)
+        return self.run(None, order=order)
+
+    def _opened(self, *, resume: bool) -> Folder:
+        folder = Folder(self.place, self.definition)
+        if not resume:
+            folder.clear()
+        folder.load()
+        folder.repair()
+        if self._account == REAL_ACCOUNT and not folder.parts:
+            warn(
+                f"The folder {self.into} receives data of a real account ({self.definition['environment']}): keep it "
+                "out of version control, and share it with care."
+            )
+        return folder
+
+    def _result(self, folder: Folder, source: KeySource, order: Collection[Key] | None) -> SweepResult:
+        if source.done and not folder.finished:
+            warn(
+                f"{count_text(source.done, 'key')} failed in an earlier run, so nothing was requested for them. "
+                ".retry() of the result requests them, also with another path; resume=False begins anew."
+            )
+        about = About(self.definition["environment"], self.source, self._account, self.again)
+        return SweepResult(self.into, folder, source.order if order is None else order, about, source.done)
+
+    @property
+    def _account(self) -> str:
+        return self.transport.sender.account_with(self.transport.sender.cassette_in_use())
+
+    @contextmanager
+    def _running(self, folder: Folder, source: KeySource) -> Iterator[Run]:
+        make_rows = RowMaker(self.definition, self.schema, self.transport.sender.known)
+        writer = Writer(folder, make_rows, source, is_replay=self.is_replay)
+        progress = SweepProgress(Path(self.into).name, writer, source, is_silent=self.is_replay)
+        at_once = 1 if self.is_replay else self.at_once  # a cassette answers in the order of the keys
+        try:
+            with progress.shown():
+                yield Run(self.plan, source, writer, at_once=at_once, watch=progress.watch)
+        except BaseException:
+            with suppress(ToolkitError):
+                folder.now().finish()  # as it is on the disk, whatever failed
+            raise
+        folder.finish()
+        _warn((self.plan.more, make_rows.hint))
+
+    def _spread(self, folder: Folder, source: KeySource) -> Folder:
+        """Let the workers of the cluster ask for keys; return the folder as it is afterwards."""
+        from toolkit.loans.lend import Loan
+        from toolkit.sweeps.on_dask import Counts, Spread, begin_run, spread_keys
+
+        counts = Counts()
+        progress = SweepProgress(Path(self.into).name, counts, source, traffic=counts)
+        with Loan(lendable(session_of(self.client)), self.cluster) as lent:
+            spread = Spread(
+                lent=lent,
+                interface=self.transport.scope.interface,
+                call=self.plan.call,
+                into=absolute(self.into),
+                definition=self.definition,
+                schema=self.schema,
+                run=begin_run(self.place),
+                cursor=self.plan.cursor,
+            )
+            try:
+                with progress.shown():
+                    spread_keys(
+                        self.cluster,
+                        spread,
+                        source,
+                        at_once=self.at_once,
+                        earlier=folder.failures,
+                        counts=counts,
+                        watch=progress.watch,
+                    )
+            except BaseException:
+                with suppress(ToolkitError):
+                    self._gathered(folder)
+                raise
+            _warn(counts.notes)
+            return self._gathered(folder)
+
+    def _gathered(self, folder: Folder) -> Folder:
+        """Return the folder with what workers wrote, each key once."""
+        from toolkit.sweeps.on_dask import end_run
+
+        end_run(self.place)
+        folder = folder.now()
+        folder.repair()
+        folder.finish()
+        return folder
+
+
+def _source(keys: Iterable[Any] | None, folder: Folder) -> KeySource:
+    """Return the keys to ask for; None stands for all that failed."""
+    if keys is None:
+        return KeySource(list(folder.failures), kind=folder.kind, is_done=folder.finished.__contains__)
+    return KeySource(keys, kind=folder.kind, is_done=folder.is_done)
+
+
+def _warn(notes: Iterable[str]) -> None:
+    for note in filter(None, notes):
+        warn(note)

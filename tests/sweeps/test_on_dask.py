@@ -1,0 +1,113 @@
+"""A worker's share of a sweep, without a cluster: what dead workers leave, and what late ones may not do."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import httpx
+import pytest
+
+import toolkit as tk
+from toolkit.session.sending import transport_of
+from toolkit.sweeps.folder import Folder
+from toolkit.sweeps.on_dask import Spread, ask_share, begin_run, end_run
+from toolkit.sweeps.places import place_of
+
+
+def path_of(key):
+    return f"/v1/accounts/{key}"
+
+
+@pytest.fixture
+def session(service, settings, make_credentials):
+    """Return a session whose service answers each key with two rows."""
+    service.answer = lambda request: service.reply([{"n": 1, "path": request.url.path}, {"n": 2}])
+    return tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings, transport=service)
+
+
+@pytest.fixture
+def begun(session, tmp_path):
+    """Return what all tasks of a sweep share, and its place; the sweep is under way."""
+    place = place_of(tmp_path / "accounts")
+    release = place.lock()
+    interface = transport_of(session.broker).scope.interface
+    definition = {"numbers": "float", "records": None, "key": None, "pages": True}
+    lent = SimpleNamespace(broker=session.broker)
+    yield Spread(lent, interface, path_of, str(tmp_path / "accounts"), definition, None, begin_run(place)), place
+    release()
+
+
+def opened(begun):
+    """Return the folder as it is now."""
+    return Folder(begun[1], begun[0].definition).now()
+
+
+def test_what_a_dead_worker_finished_is_not_asked_again(begun, service):
+    """A task that is given to another worker skips the keys in the parts of its earlier attempts."""
+    assert ask_share(begun[0], 1, range(20), 4, {})[:2] == (20, 0)
+    assert ask_share(begun[0], 1, range(30), 4, {})[:2] == (30, 0)
+    assert len(service.calls) == 30
+    assert opened(begun).finished == set(range(30))
+
+
+def test_keys_that_two_workers_finished_are_in_the_table_once(begun, service):
+    """A worker that seemed dead, and the one that got its task, both write: one part per attempt, rows once."""
+    for number in (1, 2):  # another number stands for an attempt that did not see the first one's part
+        ask_share(begun[0], number, range(20), 4, {})
+    twice = [key for key in range(20) for _ in range(2)]
+    folder = opened(begun)
+    assert list(folder.table(range(20))["key"]) == twice
+    folder.repair()
+    assert list(opened(begun).table(range(20))["key"]) == twice
+    assert (len(opened(begun).parts), len(service.calls)) == (1, 40)
+
+
+def test_after_the_end_nobody_writes(begun, service):
+    """A task that begins after the sweep has ended, or in another one, asks and writes nothing."""
+    spread, place = begun
+    for end in (lambda: begin_run(place), lambda: end_run(place)):
+        end()
+        with pytest.raises(tk.SweepError, match="all workers share"):
+            ask_share(spread, 1, [1], 1, {})
+    assert (place.names("parts"), service.calls) == ([], [])
+
+
+def test_a_sweep_that_ends_meanwhile_is_not_written_to(begun, service):
+    """A worker that was cut off finds out before it writes."""
+    spread, place = begun
+
+    def answer(_):
+        end_run(place)
+        return service.reply([{"n": 1}])
+
+    service.answer = answer
+    with pytest.raises(tk.SweepError, match="the sweep has ended"):
+        ask_share(spread, 1, [1], 1, {})
+    assert place.names("parts") == []
+
+
+def test_tries_of_failures_count_on(begun, service):
+    """Failures of earlier runs go along, and the later part has the sum."""
+    service.answer = lambda request: service.reply({}, 404)
+    assert ask_share(begun[0], 1, range(3), 1, {})[:2] == (0, 3)
+    ask_share(begun[0], 2, range(3), 1, opened(begun).failures)
+    assert {failure.tries for failure in opened(begun).failures.values()} == {2}
+
+
+def test_a_sweep_in_replay_needs_no_cluster(settings, session, service, tmp_path):
+    """A recorded sweep runs from its cassette, wherever the notebook is: `cluster` is not looked at."""
+    path = tmp_path / "sweep.yaml"
+    options = {"settings": settings, "cassette": path}
+    with tk.Session(credentials=session.credentials, mode="new_episodes", transport=service, **options) as recording:
+        tk.sweep(recording.broker, range(3), path_of, into=tmp_path / "a")
+    with tk.Session(mode="none", **options) as replay:
+        result = tk.sweep(replay.broker, range(3), path_of, into=tmp_path / "b", cluster="no cluster")
+    assert list(result.table()["key"]) == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_session_that_cannot_be_lent_is_refused(session, tmp_path):
+    """The reasons are those of `tk.lend`; nothing is asked."""
+    with pytest.raises(tk.ConfigurationError, match="transport of its own cannot be lent"):
+        tk.sweep(session.broker, range(3), path_of, into=tmp_path / "a", cluster="a cluster")
+    with pytest.raises(tk.ConfigurationError, match="client of a session"):
+        tk.sweep(httpx.Client(), range(3), path_of, into=tmp_path / "a", cluster="a cluster")
