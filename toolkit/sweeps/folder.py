@@ -181,7 +181,7 @@ class Folder:
     def table(self, order: Collection[Key]) -> pd.DataFrame:
         """Return the rows of all parts in this order of their keys; other keys come last, in the order of parts."""
         from toolkit.sweeps.rows import joined
-        from toolkit.tables.schema import frame_of
+        from toolkit.tables.columns import frame_of
 
         parts = []
         for part, twice in self._overlaps():  # a worker may have written a part after the sweep had ended
@@ -279,7 +279,7 @@ def _note_for_pandas(schema: pa.Schema) -> Mapping[bytes, bytes]:
     """Return the metadata with which `read_parquet` of pandas gives the dtypes of `tabulate`."""
     import pyarrow as pa
 
-    from toolkit.tables.schema import frame_of
+    from toolkit.tables.columns import frame_of
 
     empty = frame_of({field.name: pa.array([], field.type) for field in schema}, 0)
     metadata: Mapping[bytes, bytes] = pa.Schema.from_pandas(empty, preserve_index=False).metadata

@@ -81,7 +81,7 @@ def failures_of(table: pa.Table, keys: Sequence[Key]) -> list[KeyFailure]:
 
 def failures_frame(failures: Iterable[KeyFailure], kind: KeyKind | None) -> pd.DataFrame:
     """Return failures as pandas shows them, without the column `final`."""
-    from toolkit.tables.schema import frame_of
+    from toolkit.tables.columns import frame_of
 
     table = failures_table(failures, kind).drop_columns(["final"])
     return frame_of(dict(zip(table.column_names, table.columns, strict=True)), table.num_rows)

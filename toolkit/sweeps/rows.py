@@ -139,11 +139,9 @@ class Batch:
     def _keyed(self, builder: TableBuilder, keys: list[Key], counts: list[int], kind: KeyKind) -> KeyedRows:
         import numpy as np
 
-        from toolkit.tables.schema import arrow_table, fitted
-
-        table = arrow_table(builder.finish())
+        table = builder.finish_arrow()
         if self._schema is not None:
-            table = _without_key(fitted(table, self._schema))
+            table = _without_key(table)
         column = key_column_beside(table.column_names)
         repeated = key_array(keys, kind).take(np.repeat(np.arange(len(keys)), counts))
         return KeyedRows(table.add_column(0, column, repeated), column, list(keys))

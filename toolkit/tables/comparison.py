@@ -14,9 +14,9 @@ import pyarrow as pa
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
+from toolkit.tables.columns import frame_of
 from toolkit.tables.display import is_missing, readable
 from toolkit.tables.records import is_key
-from toolkit.tables.schema import frame_of
 
 # Tried in this order before the names of other identifiers.
 _USUAL_KEYS: Final = ("id", "account_id", "account_number", "number", "uuid", "account")

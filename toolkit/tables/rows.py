@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
-from toolkit.tables.records import KeyPath, is_key, words
+from toolkit.tables.records import KeyPath, body_of, is_key, words
 
 # The column of the keys that records stand under, where nobody named it.
 _KEY_COLUMN: Final = "key"
@@ -107,6 +107,20 @@ def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> 
     beside = [other for other in lists_in(value) if other[: len(place)] != place and "links" not in other]
     if beside:
         rows.hint = f"The rows are those of {_names([place])}; other lists: {_names(beside)} ({_call(beside)})"
+    return rows
+
+
+def rows_of(response: Any) -> list[Any]:
+    """Return the records of an answer, or those of its only list; an empty list if there are none."""
+    try:
+        body = body_of(response)
+        value = response if body is None else body.parse()
+        rows = choose_rows(value).records
+        if len(rows) == 1 and rows[0] is value:
+            lists = list(lists_in(value)) if isinstance(value, dict) else []
+            return choose_rows(value, ".".join(lists[0])).records if len(lists) == 1 else []
+    except TabulationError:
+        return []
     return rows
 
 
