@@ -130,10 +130,10 @@ def test_a_long_list(late):
         builder.add(json.dumps(whole)[:-1])
     assert builder.count == 0
     assert builder.add(json.dumps(whole)) == len(whole)
-    table = builder.finish()
-    short = tabulate(whole[-3:])
-    assert list(table.columns) == [*(["n"] if isinstance(late["n"], dict) else []), *short.columns]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table, short = builder.finish(), tabulate(whole[-3:])
+    assert table.dtypes.to_dict() == short.dtypes.to_dict()
+    pd.testing.assert_frame_equal(table[-3:].reset_index(drop=True), short)
     assert table["n"].tolist()[:2_500] == list(range(2_500))
     assert table["on"].notna().sum() == 1_250
-    for name in short.columns:
-        assert table[name].astype(object).tolist()[-1:] == pytest.approx(short[name].astype(object).tolist()[-1:])
