@@ -182,7 +182,7 @@ def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.D
     values = [[_plain(value) for value in side[differ].tolist()] for side in sides]
     types = {_type(value) for side in values for value in side} - {type(None)}
     for rows, was, now in zip(matched[differ].to_numpy().tolist(), *values, strict=True):
-        yield _Difference(*rows, "changed", column, _as_number(was, types), _as_number(now, types))
+        yield _Difference(rows[0], rows[1], "changed", column, _as_number(was, types), _as_number(now, types))
 
 
 def _same(left: Any, right: Any) -> bool:
