@@ -79,9 +79,8 @@ def tabulate(
             `tk.pages(...)`, a list of responses, or any iterator over responses. Their rows are joined while they
             arrive, and have the types of all together. If they name a page that is not among them, a warning says so.
         numbers: "float", "decimal" or "text".
-        dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. Text is
-            read as that dtype. A value that would lose its fraction or a digit is refused, except that a fraction
-            becomes the nearest float. Names that are not columns are ignored.
+        dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. Values
+            fit as they fit a schema. Names that are not columns are ignored.
         records: dotted path of the list or object that holds the records, or in a table the name of a column of JSON
             text. `tabulate([value])` makes one row of any object.
         key: name of the column for the keys that records stand under. Name it, too, if an object holds records under
@@ -89,6 +88,7 @@ def tabulate(
         schema: a pyarrow.Schema, or a table (DataFrame, pyarrow.Table) that has the schema. It takes precedence over
             the rules above and over `numbers`. Anything fits text. Text fits numbers, dates and times if it would
             become one by the rules above (so "007" is not a number); empty text is missing except in columns of text.
+            A number fits a type that holds all its digits, or becomes the nearest float.
 
     Raises:
         ServiceError: if a response has an error status.
