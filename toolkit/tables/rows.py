@@ -269,16 +269,11 @@ def _opened(value: Any, path: KeyPath, carried: _Identity, key: str | None) -> l
 
 def _parts_at(value: Any, path: str, key: str | None) -> list[_Part]:
     place = place_of(value) if isinstance(value, dict) and not _step(value, path)[0] else None
-    if place is None:
-        parts = list(_below(value, path, (), {}, key, in_list=False))
-    else:
-        opened = _opened(_at(value, place), place, {}, None)
-        value = [record for records, _ in opened for record in records]
-        parts = [
-            part for records, carried in opened for part in _below(list(records), path, (), carried, key, in_list=True)
-        ]
-    if not parts and value != []:
-        raise _nothing_at(path, value, place or ())
+    inside = _at(value, place or ())
+    inside = _nodes(inside) if place and place[-1] == "edges" else inside
+    parts = list(_below(inside, path, (), {}, key, in_list=place is not None))
+    if not parts and inside != []:
+        raise _nothing_at(path, inside, place or ())
     return parts
 
 
