@@ -137,7 +137,7 @@ def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None
         if len(key) != 1:
             problem = f"Several columns might be the key: {_list(ids)}." if ids else "No column looks like a key."
     else:
-        key = [on] if isinstance(on, str) else list(on)
+        key = list(on) if isinstance(on, Sequence) and not isinstance(on, str) else [on]
         if absent := [name for name in key if name not in shared]:
             problem = f"Column {excerpt(str(absent[0]))!r} is not in both tables."
         elif not key or len(set(key)) != len(key) or not set(_OWN_COLUMNS).isdisjoint(key):
@@ -179,10 +179,10 @@ def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.D
         differ = ((mine != theirs) & ~(mine.isna() & theirs.isna())).to_numpy(dtype=bool)
     else:
         differ = np.array([not _same(*pair) for pair in zip(mine.tolist(), theirs.tolist(), strict=True)], dtype=bool)
-    values = [[_plain(value) for value in side[differ].tolist()] for side in sides]
-    types = {_type(value) for side in values for value in side} - {type(None)}
-    for rows, was, now in zip(matched[differ].to_numpy().tolist(), *values, strict=True):
-        yield _Difference(rows[0], rows[1], "changed", column, _as_number(was, types), _as_number(now, types))
+    values = _as_one_type([_plain(value) for side in sides for value in side[differ].tolist()])
+    rows = matched[differ].to_numpy().tolist()
+    for (left_row, right_row), was, now in zip(rows, values[: len(rows)], values[len(rows) :], strict=True):
+        yield _Difference(left_row, right_row, "changed", column, was, now)
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -215,14 +215,16 @@ def _type(value: Any) -> type:
     return next((kind for kind in (int, float, Decimal) if isinstance(value, kind)), type(value))
 
 
-def _as_number(value: Any, types: set[type]) -> Any:
-    """Return a number of a column as the type of all of them: a decimal, else a float, else an integer."""
-    if value is None or not types <= _NUMBERS:
-        return value
+def _as_one_type(values: Sequence[Any]) -> list[Any]:
+    """Return numbers as the type of all of them: decimals, else floats, else integers; others as they are."""
+    types = {_type(value) for value in values} - {type(None)}
+    if not types <= _NUMBERS:
+        return list(values)
     if Decimal in types:
-        return Decimal(str(value))
+        return [None if value is None else Decimal(str(value)) for value in values]
     # Beyond 2**53 a float may not hold an integer.
-    return float(value) if float in types and abs(value) <= 2**53 else value
+    is_float = float in types
+    return [float(value) if is_float and value is not None and abs(value) <= 2**53 else value for value in values]
 
 
 def _table(found: list[_Difference], left: pd.DataFrame, right: pd.DataFrame, key: list[Any]) -> pd.DataFrame:
@@ -232,15 +234,13 @@ def _table(found: list[_Difference], left: pd.DataFrame, right: pd.DataFrame, ke
         dtype = left[name].dtype if left[name].dtype == right[name].dtype else object
         cells = [theirs[int(row.right_row)] if row.left_row == math.inf else mine[int(row.left_row)] for row in found]
         columns[name] = pd.Series(cells, dtype=dtype)
-    columns["kind"] = pd.Series([difference.kind for difference in found], dtype="str")
-    names = [difference.column for difference in found]
+    columns["kind"] = pd.Series([row.kind for row in found], dtype="str")
+    names = [row.column for row in found]
     columns["column"] = pd.Series(names, dtype=object if any(isinstance(name, int) for name in names) else "str")
-    both = _series([*(difference.left for difference in found), *(difference.right for difference in found)])
+    both = _series([*(row.left for row in found), *(row.right for row in found)])
     columns["left"] = both.iloc[: len(found)]
     columns["right"] = both.iloc[len(found) :].reset_index(drop=True)
-    changes = [_change(difference.left, difference.right) for difference in found]
-    types = {_type(change) for change in changes} - {type(None)}
-    columns["change"] = _series([_as_number(change, types) for change in changes])
+    columns["change"] = _series(_as_one_type([_change(row.left, row.right) for row in found]))
     if columns["change"].dtype == object:
         columns["change"] = columns["change"].astype("float64")
     return pd.DataFrame(columns)
