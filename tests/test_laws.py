@@ -93,6 +93,7 @@ HELD_BY: dict[int, dict[str, str]] = {
     10: {
         "sweeps/test_interruptions.py": "test_every_key_is_there_once_wherever_a_sweep_was_interrupted",
         "sweeps/test_sweeping.py": "test_a_sweep_asks_once_for_each_key_and_its_table_has_all_rows",
+        "sweeps/test_on_dask.py": "test_keys_that_two_workers_finished_are_in_the_table_once",
     },
 }
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import toolkit as tk
-from toolkit.tables.schema import arrow_table, fitted
+from toolkit.tables.schema import arrow_table
 
 PAGES = 50
 RECORD = {
@@ -97,9 +97,8 @@ def written(request, tmp_path_factory, pages, schema):
             table.to_parquet(folder / f"{number:05}.parquet", schema=schema, index=False)
         rows = tk.tabulate([record for page in pages for record in page], schema=schema)
         return folder, arrow_table(rows), schema
-    tables = [tk.tabulate(page) for page in pages]
-    wide = tk.schema(tables)
-    parts = [fitted(arrow_table(table), wide) for table in tables]
+    wide = tk.schema([tk.tabulate(page) for page in pages])
+    parts = [arrow_table(tk.tabulate(page, schema=wide)).cast(wide) for page in pages]
     dtypes = pa.Schema.from_pandas(tk.tabulate([], schema=wide), preserve_index=False).metadata
     for number, part in enumerate(parts):
         pq.write_table(part.replace_schema_metadata(dtypes), folder / f"{number:05}.parquet")

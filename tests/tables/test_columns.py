@@ -21,7 +21,7 @@ OFFSETS = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timedelta(minutes=m
 
 def inferred(values, numbers="float", *, key="cash", losses=None):
     return with_inferred_type(
-        column_of(key, key, values, numbers_are_text=any(isinstance(value, NumberText) for value in values)),
+        column_of(key, key, [values]),
         numbers,
         losses or Losses(),
     )

@@ -116,3 +116,24 @@ def test_an_empty_page_without_its_list(path):
     else:
         with pytest.raises(TabulationError):
             builder.add({"message": "late"})
+
+
+LATE = [{"n": "7"}, {"n": 1.5, "new": True}, {"n": 2**70}, {"n": True}, {"n": None}, {"n": {"deep": 1}}, {"n": []}]
+
+
+@pytest.mark.parametrize("late", LATE)
+def test_a_long_list(late):
+    """A record after thousands of others counts as much as the first; an error in it leaves no row."""
+    whole = [{"n": number, "on": "2026-05-12" if number % 2 else None} for number in range(2_500)] + [late]
+    builder = TableBuilder()
+    with pytest.raises(TabulationError):
+        builder.add(json.dumps(whole)[:-1])
+    assert builder.count == 0
+    assert builder.add(json.dumps(whole)) == len(whole)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table, short = builder.finish(), tabulate(whole[-3:])
+    assert table.dtypes.to_dict() == short.dtypes.to_dict()
+    pd.testing.assert_frame_equal(table[-3:].reset_index(drop=True), short)
+    assert table["n"].tolist()[:2_500] == list(range(2_500))
+    assert table["on"].notna().sum() == 1_250

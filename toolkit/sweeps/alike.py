@@ -74,15 +74,13 @@ class RowMaker:
     def _table(self, answered: Sequence[Answered], kind: KeyKind | None) -> KeyedRows:
         import numpy as np
 
-        from toolkit.tables.schema import arrow_table, fitted
-
         builder = self._make_builder()
         keys = [one.key for one in answered]
         counts = [sum(builder.add(self._clean(answer)) for answer in one.answers) for one in answered]
         self.hint = self.hint or builder.hint
-        table = arrow_table(builder.finish())
+        table = builder.finish_arrow()
         if self._schema is not None:
-            table = _without_key(fitted(table, self._schema))
+            table = _without_key(table)
         column = key_column_beside(table.column_names)
         repeated = key_array(keys, kind).take(np.repeat(np.arange(len(keys)), counts))
         return KeyedRows(table.add_column(0, column, repeated), column, keys)

@@ -186,7 +186,7 @@ class Folder:
 
     def table(self, order: Collection[Key]) -> pd.DataFrame:
         """Return the rows of all parts in this order of their keys; other keys come last, in the order of parts."""
-        from toolkit.tables.schema import frame_of
+        from toolkit.tables.columns import frame_of
 
         parts = []
         for part, twice in self._overlaps():  # a worker may have written a part after the sweep had ended

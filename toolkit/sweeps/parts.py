@@ -255,7 +255,7 @@ def _note_for_pandas(schema: pa.Schema) -> Mapping[bytes, bytes]:
     """Return the metadata with which `read_parquet` of pandas gives the dtypes of `tabulate`."""
     import pyarrow as pa
 
-    from toolkit.tables.schema import frame_of
+    from toolkit.tables.columns import frame_of
 
     empty = frame_of({field.name: pa.array([], field.type) for field in schema}, 0)
     metadata: Mapping[bytes, bytes] = pa.Schema.from_pandas(empty, preserve_index=False).metadata

@@ -169,8 +169,8 @@ class SweepResult:
         `tries` counts requests over all runs. A notebook shows reasons and keys whole, however long they are.
         """
         folder = self._folder.now()
+        from toolkit.tables.columns import frame_of
         from toolkit.tables.display import readable
-        from toolkit.tables.schema import frame_of
 
         failures = [folder.failures.pop(key) for key in self._order if key in folder.failures]
         failures += folder.failures.values()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal, localcontext
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,9 +16,9 @@ import pyarrow as pa
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
+from toolkit.tables.columns import frame_of
 from toolkit.tables.display import is_missing, readable
 from toolkit.tables.records import is_key
-from toolkit.tables.schema import frame_of
 
 # Tried in this order before the names of other identifiers.
 _USUAL_KEYS: Final = ("id", "account_id", "account_number", "number", "uuid", "account")
@@ -26,6 +28,17 @@ _ROWS: Final = ("left row", "right row")
 _LISTS: Final = (list, tuple, np.ndarray)  # lists come back from Parquet as arrays
 _NUMBERS: Final = frozenset({int, float, Decimal})
 _DIGITS: Final = 100  # of a difference; doubles that are written out, and decimal128, have fewer
+
+
+class _Difference(NamedTuple):
+    """A cell that changed, or a row on one side only; the number of a row that is not there is infinite."""
+
+    left_row: float
+    right_row: float
+    kind: str
+    column: Any = None
+    left: Any = None
+    right: Any = None
 
 
 def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] | None = None) -> pd.DataFrame:
@@ -87,22 +100,21 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     left = left if left.shape != (0, 0) else right.iloc[:0]
     right = right if right.shape != (0, 0) else left.iloc[:0]
     key = _key(left, right, on)
-    pairs = _matched(left, right, key)
-    matched = pairs.dropna()
+    pairs = _keys(left, key, "left").merge(_keys(right, key, "right"), on=key, how="outer", sort=False)[[*_ROWS]]
+    matched = pairs.dropna().astype("int64")
     if len(left) and len(right) and matched.empty:
         raise TabulationError(
             f"The tables have no {_list(key)} in common, so no row can be compared.",
-            "Are they of the same accounts? Choose another key with on=, or list the rows with pandas.concat.",
+            "Are they of the same accounts, and keys text in both, or in neither? Choose another key with on=, or make "
+            "text of one: tabulate(..., dtypes={...: 'str'}).",
             about="on",
         )
     columns = [*left.columns, *(name for name in right.columns if name not in left.columns)]
-    parts = [_differing(left, right, name, matched) for name in columns if name not in key]
-    for absent, kind in ((_ROWS[1], "only left"), (_ROWS[0], "only right")):
-        alone = pairs[pairs[absent].isna()]
-        parts.append(alone.assign(kind=kind, column=None, left=None, right=None))
-    found = pd.concat([part.astype(object) for part in parts])
-    found = found.sort_values(list(_ROWS), kind="stable", na_position="last", key=lambda rows: rows.astype("Int64"))
-    return _result(found, left, right, key, len(matched))
+    found = [change for name in columns if name not in key for change in _changes(left, right, name, matched)]
+    for mine, theirs in pairs[pairs.isna().any(axis=1)].fillna(math.inf).to_numpy():
+        found.append(_Difference(mine, theirs, "only left" if theirs == math.inf else "only right"))
+    found.sort(key=lambda difference: (difference.left_row, difference.right_row))
+    return readable(_table(found, left, right, key), _summary(found, len(matched)))
 
 
 def _with_index_names(table: pd.DataFrame, side: str) -> pd.DataFrame:
@@ -118,29 +130,22 @@ def _with_index_names(table: pd.DataFrame, side: str) -> pd.DataFrame:
 
 def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None) -> list[Any]:
     shared = [name for name in left.columns if name in right.columns]
+    problem = ""
     if on is None:
         ids = [name for name in shared if isinstance(name, str) and is_key(name.rsplit(".", 1)[-1])]
         key = [name for name in _USUAL_KEYS if name in shared][:1] or ids
-        if len(key) == 1:
-            return key
-        what = f"Several columns might be the key: {_list(ids)}." if ids else "No column looks like a key."
-        raise TabulationError(what, f"Choose a key with on=; both tables have: {_list(shared)}.", about="on")
-    if not isinstance(on, Iterable):
-        raise TabulationError(
-            "on must be the name of a column, or a list of names.", f"Both tables have: {_list(shared)}.", about="on"
-        )
-    key = [on] if isinstance(on, str) else list(on)
-    for name in key:
-        if name not in shared:
-            raise TabulationError(
-                f"Column {excerpt(str(name))!r} is not in both tables.", f"Both have: {_list(shared)}.", about="on"
+        if len(key) != 1:
+            problem = f"Several columns might be the key: {_list(ids)}." if ids else "No column looks like a key."
+    else:
+        key = list(on) if isinstance(on, Sequence) and not isinstance(on, str) else [on]
+        if absent := [name for name in key if name not in shared]:
+            problem = f"Column {excerpt(str(absent[0]))!r} is not in both tables."
+        elif not key or len(set(key)) != len(key) or not set(_OWN_COLUMNS).isdisjoint(key):
+            problem = (
+                "The key must name at least one column, each only once, and none that is called like one of the result."
             )
-    if not key or len(set(key)) != len(key) or not set(_OWN_COLUMNS).isdisjoint(key):
-        raise TabulationError(
-            "The key must name at least one column, each only once, and none that is called like one of the result.",
-            'For example on="account_number".',
-            about="on",
-        )
+    if problem:
+        raise TabulationError(problem, f"Choose a key with on=; both tables have: {_list(shared)}.", about="on")
     return key
 
 
@@ -148,55 +153,36 @@ def _list(names: Sequence[Any]) -> str:
     return ", ".join(repr(excerpt(str(name), 40)) for name in names[:20]) or "no column"
 
 
-def _matched(left: pd.DataFrame, right: pd.DataFrame, key: list[Any]) -> pd.DataFrame:
-    """Return the numbers of the rows with the same key, missing for a row that is on one side only."""
-    sides = []
-    for table, side, row in ((left, "left", _ROWS[0]), (right, "right", _ROWS[1])):
-        keys = table[key].reset_index(drop=True)
-        if any(isinstance(value, (*_LISTS, dict)) for name in key for value in keys[name]):
+def _keys(table: pd.DataFrame, key: list[Any], side: str) -> pd.DataFrame:
+    """Return the columns of the key, and the numbers of the rows in a column named by the side."""
+    keys = table[key].reset_index(drop=True)
+    for problem, is_affected in (("missing", keys.isna().any(axis=1)), ("repeated", keys.duplicated())):
+        if is_affected.any():
             raise TabulationError(
-                f"The key {_list(key)} of the {side} table holds lists or objects.",
-                "Choose other columns with on=.",
+                f"The key {_list(key)} is {problem} in row {int(is_affected.argmax())} of the {side} table "
+                "(rows count from 0).",
+                "Each row needs a unique key; choose other columns with on=.",
                 about="on",
             )
-        for problem, is_affected in (("missing", keys.isna().any(axis=1)), ("repeated", keys.duplicated())):
-            if is_affected.any():
-                raise TabulationError(
-                    f"The key {_list(key)} is {problem} in row {int(is_affected.argmax())} of the {side} table "
-                    "(rows count from 0).",
-                    "Each row needs a unique key; choose other columns with on=.",
-                    about="on",
-                )
-        sides.append(keys.astype(object).assign(**{row: pd.RangeIndex(len(keys))}))
-    for name in key:
-        kinds = {pd.api.types.infer_dtype(side[name]) == "string" for side in sides if len(side)}
-        if len(kinds) > 1:
-            raise TabulationError(
-                f"The key {excerpt(str(name))!r} is text in one table and not in the other.",
-                "Make it text in both tables: tabulate(..., dtypes={...: 'str'}).",
-                about="on",
-            )
-    return sides[0].merge(sides[1], on=key, how="outer", sort=False)
+    return keys.astype(object).assign(**{f"{side} row": pd.RangeIndex(len(keys))})
 
 
-def _differing(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells of a column that differ, with the numbers of their rows."""
+def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.DataFrame) -> Iterator[_Difference]:
+    """Yield the cells of a column that differ."""
     sides = []
-    for table, row in ((left, _ROWS[0]), (right, _ROWS[1])):
+    for table, row in zip((left, right), _ROWS, strict=True):
         values = table[column] if column in table.columns else pd.Series([None] * len(table), dtype=object)
-        sides.append(values.take(matched[row].astype("int64").to_numpy()).reset_index(drop=True))
+        sides.append(values.take(matched[row].to_numpy()).reset_index(drop=True))
     mine, theirs = sides
     is_plain = isinstance(mine.dtype, np.dtype | pd.StringDtype | pd.DatetimeTZDtype) and mine.dtype != object
     if mine.dtype == theirs.dtype and is_plain:
         differ = ((mine != theirs) & ~(mine.isna() & theirs.isna())).to_numpy(dtype=bool)
     else:
         differ = np.array([not _same(*pair) for pair in zip(mine.tolist(), theirs.tolist(), strict=True)], dtype=bool)
-    values = [[_plain(value) for value in side[differ].tolist()] for side in sides]
-    found = matched[differ].assign(kind="changed", column=column)
-    types = {_type(value) for side in values for value in side} - {type(None)}
-    for name, side in zip(("left", "right"), values, strict=True):
-        found[name] = pd.Series([_as_number(value, types) for value in side], dtype=object, index=found.index)
-    return found
+    values = _as_one_type([_plain(value) for side in sides for value in side[differ].tolist()])
+    rows = matched[differ].to_numpy().tolist()
+    for (left_row, right_row), was, now in zip(rows, values[: len(rows)], values[len(rows) :], strict=True):
+        yield _Difference(left_row, right_row, "changed", column, was, now)
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -229,38 +215,43 @@ def _type(value: Any) -> type:
     return next((kind for kind in (int, float, Decimal) if isinstance(value, kind)), type(value))
 
 
-def _as_number(value: Any, types: set[type]) -> Any:
-    """Return a number of a column as the type of all of them: a decimal, else a float, else an integer."""
-    if value is None or not types <= _NUMBERS:
-        return value
+def _as_one_type(values: Sequence[Any]) -> list[Any]:
+    """Return numbers as the type of all of them: decimals, else floats, else integers; others as they are."""
+    types = {_type(value) for value in values} - {type(None)}
+    if not types <= _NUMBERS:
+        return list(values)
     if Decimal in types:
-        return Decimal(str(value))
+        return [None if value is None else Decimal(str(value)) for value in values]
     # Beyond 2**53 a float may not hold an integer.
-    return float(value) if float in types and abs(value) <= 2**53 else value
+    is_float = float in types
+    return [float(value) if is_float and value is not None and abs(value) <= 2**53 else value for value in values]
 
 
-def _result(found: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, key: list[Any], matched: int) -> pd.DataFrame:
-    """Return the table of differences, with a summary below it where it is shown."""
+def _table(found: list[_Difference], left: pd.DataFrame, right: pd.DataFrame, key: list[Any]) -> pd.DataFrame:
     columns: dict[Any, Any] = {}
     for name in key:
+        mine, theirs = left[name].tolist(), right[name].tolist()
         dtype = left[name].dtype if left[name].dtype == right[name].dtype else object
-        columns[name] = pd.Series(found[name].tolist(), dtype=dtype)
-    columns["kind"] = pd.Series(found["kind"].tolist(), dtype="str")
-    names = found["column"].tolist()
+        cells = [theirs[int(row.right_row)] if row.left_row == math.inf else mine[int(row.left_row)] for row in found]
+        columns[name] = pd.Series(cells, dtype=dtype)
+    columns["kind"] = pd.Series([row.kind for row in found], dtype="str")
+    names = [row.column for row in found]
     columns["column"] = pd.Series(names, dtype=object if any(isinstance(name, int) for name in names) else "str")
-    sides = [[_plain(value) for value in found[side].tolist()] for side in ("left", "right")]
-    both = _series([*sides[0], *sides[1]])
-    columns["left"] = both.iloc[: len(found)].reset_index(drop=True)
+    both = _series([*(row.left for row in found), *(row.right for row in found)])
+    columns["left"] = both.iloc[: len(found)]
     columns["right"] = both.iloc[len(found) :].reset_index(drop=True)
-    differences = [_change(*pair) for pair in zip(*sides, strict=True)]
-    types = {_type(change) for change in differences} - {type(None)}
-    changes = _series([_as_number(change, types) for change in differences])
-    columns["change"] = changes.astype("float64") if changes.dtype == object else changes
-    counts = found["kind"].value_counts()
-    changed = found.loc[found["kind"] == "changed", _ROWS[0]].nunique()
+    columns["change"] = _series(_as_one_type([_change(row.left, row.right) for row in found]))
+    if columns["change"].dtype == object:
+        columns["change"] = columns["change"].astype("float64")
+    return pd.DataFrame(columns)
+
+
+def _summary(found: list[_Difference], matched: int) -> str:
+    counts = Counter(difference.kind for difference in found)
+    changed = len({difference.left_row for difference in found if difference.kind == "changed"})
     parts = [f"{count_text(changed, 'row')} changed in {count_text(counts['changed'], 'cell')}"] if changed else []
-    parts += [f"{count_text(counts[kind], 'row')} {kind}" for kind in ("only left", "only right") if kind in counts]
-    return readable(pd.DataFrame(columns), ", ".join([*parts, f"{count_text(matched - changed, 'row')} equal"]))
+    parts += [f"{count_text(counts[kind], 'row')} {kind}" for kind in ("only left", "only right") if counts[kind]]
+    return ", ".join([*parts, f"{count_text(matched - changed, 'row')} equal"])
 
 
 def _change(left: Any, right: Any) -> Any:

@@ -5,10 +5,11 @@ Inference tries the types that a text may have; `dtypes=`, `schema=` and sweeps 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal
 from typing import Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
@@ -26,18 +27,19 @@ FLOAT_DIGITS: Final = 15
 DECIMAL_DIGITS: Final = 38
 # Leaves room for the product of two columns: their digits add up, and must stay within DECIMAL_DIGITS.
 _DECIMAL_PRECISION: Final = 18
+# Makes infinities, not errors, of exponents that Decimal cannot hold, and rounds only what is too long anyway.
+_DECIMALS: Final = Context(prec=1_000, traps=[])
 
 # Numbers as JSON writes them (RFC 8259, section 6), so without leading zeros.
 INTEGER: Final = "^-?(?:0|[1-9][0-9]*)$"
 NUMBER: Final = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
-_WITH_ZEROS: Final = r"^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 _DATE: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _CLOCK_TIME: Final = r"^[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?$"
-_UTC: Final = pa.timestamp("us", "UTC")
+UTC: Final = pa.timestamp("us", "UTC")
 _LOCAL: Final = pa.timestamp("us")
 TIMES: Final = {
     # Instants as in RFC 3339, section 5.6.
-    _UTC: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$",
+    UTC: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$",
     # A date, or a date and a time without an offset, as in `2016-05-11 02:59:17`.
     _LOCAL: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?$",
 }
@@ -60,16 +62,12 @@ class Losses:
     nanoseconds: list[str] = field(default_factory=list)
 
 
-def converted(values: Any, kind: Any, losses: Losses, name: str = "", *, is_requested: bool = False) -> Any:
+def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
     """Return Arrow values of one type with another, if each stays what it is, and note losses of this column.
 
     Text becomes what it says: a number as JSON writes it, `true`, an RFC 3339 instant, a date or a local time. Numbers,
     times without a zone and instants become others of their kind; a fraction becomes the nearest float. Anything but
     bytes and nested values becomes text, as JSON would write it. Empty text is missing, except as text.
-
-    Args:
-        is_requested: True if the user named this column and its type: then numbers may have leading zeros, integers
-            may count from 1970, and a time without a zone is one in UTC.
 
     Raises:
         ValueError, TypeError, NotImplementedError: if a value does not fit; these include the errors of Arrow.
@@ -77,21 +75,18 @@ def converted(values: Any, kind: Any, losses: Losses, name: str = "", *, is_requ
     source = values.type
     if source == kind:
         return values
-    if is_text(kind):
+    if kind in TEXTS:
         return texts_from(values).cast(kind)
     if pa.types.is_dictionary(source) or pa.types.is_string_view(source):
         values = values.cast(source.value_type if pa.types.is_dictionary(source) else pa.string())
-        return converted(values, kind, losses, name, is_requested=is_requested)
+        return converted(values, kind, losses, name)
     if pa.types.is_dictionary(kind):
-        values = converted(values, kind.value_type, losses, name, is_requested=is_requested)
-        return values.dictionary_encode().cast(kind)
-    values = without_blanks(values) if is_text(source) else values
+        return converted(values, kind.value_type, losses, name).dictionary_encode().cast(kind)
+    values = without_blanks(values) if source in TEXTS else values
     if values.null_count == len(values):
         return pa.nulls(len(values), kind)
-    if is_text(source):
-        return _parsed(values, kind, losses, name, is_requested=is_requested)
-    if is_requested and pa.types.is_integer(source) and pa.types.is_timestamp(kind):
-        return values.cast(kind)
+    if source in TEXTS:
+        return _parsed(values, kind, losses, name)
     refuse_if(_family(source) is None or _family(source) != _family(kind))
     return _cast_exactly(values, kind)
 
@@ -111,14 +106,8 @@ def first_misfit(count: int, convert: Callable[[slice], Any]) -> int:
 
 
 def refuse_if(misfits: Any) -> None:
-    """Raise an error of `MISFIT` if this is true."""
     if misfits:
         raise ValueError
-
-
-def is_text(kind: Any) -> bool:
-    """Return True for the types of text."""
-    return kind in TEXTS
 
 
 def string_array(texts: Iterable[str | None]) -> Any:
@@ -156,7 +145,7 @@ def texts_from(values: Any) -> Any:
         ValueError: if values of this type have no text.
     """
     kind = values.type
-    if is_text(kind):
+    if kind in TEXTS:
         return values
     if pa.types.is_floating(kind):
         return texts_of(values.to_pylist())  # Arrow writes 1.0 as 1
@@ -168,25 +157,22 @@ def texts_from(values: Any) -> Any:
     texts = (values if kind.tz is None else values.cast(pa.timestamp(kind.unit, "UTC"))).cast(pa.string())
     texts = pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+(Z?)$", r"\1\2")
     texts = pc.replace_substring_regex(texts, r"\.(Z?)$", r"\1")
-    return (
-        pc.replace_substring_regex(texts, " 00:00:00$", "")
-        if kind.tz is None
-        else pc.replace_substring(texts, " ", "T")
-    )
+    if kind.tz is None:
+        return pc.replace_substring_regex(texts, " 00:00:00$", "")
+    return pc.replace_substring(texts, " ", "T")
 
 
 def without_blanks(texts: Any) -> Any:
-    """Return an Arrow array of texts with empty ones missing."""
     is_blank = pc.equal(texts, "")
     return pc.if_else(is_blank, pa.scalar(None, texts.type), texts) if pc.any(is_blank).as_py() else texts
 
 
-def noted(values: Any, texts: Any, digits: list[str], name: str) -> Any:
+def noted(values: Any, texts: Any, losses: Losses, name: str) -> Any:
     """Return the values; if they are floats of which a text has more digits, note the column."""
     if pa.types.is_floating(values.type):
-        long = texts.filter(pc.greater(pc.utf8_length(texts), FLOAT_DIGITS)).to_pylist()
-        if any(_significant_digits(text) > FLOAT_DIGITS for text in long if text is not None):
-            digits.append(name)
+        long = texts.filter(pc.greater(pc.utf8_length(texts), FLOAT_DIGITS)).drop_null().to_pylist()
+        if any(_significant_digits(text) > FLOAT_DIGITS for text in long):
+            losses.digits.append(name)
     return values
 
 
@@ -194,13 +180,15 @@ def _significant_digits(text: str) -> int:
     return len(re.split("[eE]", text)[0].replace(".", "").lstrip("-").strip("0"))
 
 
-def all_match(texts: Any, pattern: str) -> bool:
-    """Return True if there are texts and all of them match."""
+def begins_with(texts: Any, pattern: str) -> bool:
+    """Return True if there are texts and the first of them matches."""
     index = pc.index(pc.is_valid(texts), True).as_py()
-    # For most columns the first text is enough to tell.
-    if index < 0 or not re.fullmatch(pattern, texts[index].as_py(), re.ASCII):
-        return False
-    return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
+    return index >= 0 and re.fullmatch(pattern, texts[index].as_py(), re.ASCII) is not None
+
+
+def all_match(texts: Any, pattern: str) -> bool:
+    """Return True if there are texts and all of them match; for most columns the first is enough to tell."""
+    return begins_with(texts, pattern) and bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
 
 
 def _matching(texts: Any, pattern: str) -> Any:
@@ -208,7 +196,7 @@ def _matching(texts: Any, pattern: str) -> Any:
     return texts
 
 
-def parsed_numbers(texts: Any, numbers: Numbers) -> Any:
+def number_array(texts: Any, numbers: Numbers) -> Any:
     """Return texts that match `NUMBER` as int64 if they fit, else as double or decimal128."""
     if all_match(texts, INTEGER):
         try:
@@ -226,21 +214,10 @@ def parsed_numbers(texts: Any, numbers: Numbers) -> Any:
 
 
 def _decimals(texts: Any) -> list[Decimal | None]:
-    numbers = [None if text is None else _decimal(text) for text in texts.to_pylist()]
-    refuse_if(sum(number is None for number in numbers) > texts.null_count)
-    refuse_if(any(number and abs(number.adjusted()) > DECIMAL_DIGITS for number in numbers))
+    numbers = [None if text is None else _DECIMALS.create_decimal(text) for text in texts.to_pylist()]
+    sizes = [number.adjusted() if number.is_finite() else math.inf for number in numbers if number]
+    refuse_if(any(abs(size) > DECIMAL_DIGITS for size in sizes))
     return [number if number is None or number else Decimal(0) for number in numbers]
-
-
-def _decimal(text: str) -> Decimal | None:
-    """Return the number of a text that matches `NUMBER`, or None if Decimal cannot hold its exponent."""
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        number = Decimal("NaN")
-    if number.is_finite():
-        return number
-    return None if _significant_digits(text) else Decimal(0)
 
 
 def _finite(floats: Any) -> Any:
@@ -248,56 +225,48 @@ def _finite(floats: Any) -> Any:
     return floats
 
 
-def _parsed(texts: Any, kind: Any, losses: Losses, name: str, *, is_requested: bool = False) -> Any:
+def _parsed(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
     """Return texts as values of a type that is not text; see `converted`."""
     if pa.types.is_boolean(kind):
         return _matching(texts, "^(?:true|false)$").cast(kind)
     if pa.types.is_timestamp(kind):
-        return times_from(texts, kind, losses, name, is_requested=is_requested)
+        return _times(texts, kind, losses, name)
     if pa.types.is_date(kind):
-        return converted(times_from(_matching(texts, _DATE), _LOCAL, losses, name), kind, losses)
+        return _cast_exactly(_times(_matching(texts, _DATE), _LOCAL, losses, name), kind)
     if pa.types.is_time(kind):
         clock = pc.binary_join_element_wise("1970-01-01", _matching(texts, _CLOCK_TIME), " ")
         return clock.cast(pa.timestamp("ns")).cast(pa.time64("ns")).cast(kind)
     refuse_if(_family(kind) != "numbers")
-    _matching(texts, _WITH_ZEROS if is_requested else NUMBER)
+    _matching(texts, NUMBER)
     if pa.types.is_floating(kind):
-        floats = _finite(noted(texts.cast(pa.float64()), texts, losses.digits, name).cast(kind, safe=False))
-        if is_requested:  # a fraction becomes the nearest float, but a whole number stays what it is
-            pairs = zip(texts.to_pylist(), floats.to_pylist(), strict=True)
-            refuse_if(any(text and text.lstrip("-").isdigit() and int(text) != number for text, number in pairs))
-        return floats
-    if pa.types.is_integer(kind) and all_match(texts, "^-?[0-9]+$"):
+        return _finite(noted(texts.cast(pa.float64()), texts, losses, name).cast(kind, safe=False))
+    if pa.types.is_integer(kind) and all_match(texts, INTEGER):
         return texts.cast(kind)
     decimals = pa.array(_decimals(texts), kind if pa.types.is_decimal(kind) else pa.decimal256(76, DECIMAL_DIGITS))
     return decimals.cast(kind)
 
 
-def times_from(texts: Any, kind: Any, losses: Losses, name: str, *, is_requested: bool = False) -> Any:
+def _times(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
     """Return texts as instants or local times; digits beyond the microsecond are cut unless the type has them."""
-    if is_requested and all_match(texts, "^-?[0-9]+$"):
-        return texts.cast(pa.int64()).cast(kind)
-    is_local = kind.tz is None or (is_requested and all_match(texts, TIMES[_LOCAL]))
-    own = _LOCAL if is_local else _UTC
+    own = _LOCAL if kind.tz is None else UTC
     texts = _matching(texts, TIMES[own])
     if pc.any(pc.match_substring_regex(texts, r"[tz]|\.[0-9]{7}")).as_py():
         texts = pc.utf8_upper(texts)
         if kind.unit == "ns":
             return texts.cast(pa.timestamp("ns", own.tz)).cast(kind)
         if pc.any(pc.match_substring_regex(texts, r"\.[0-9]{6}[0-9]*[1-9]")).as_py():
-            refuse_if(is_requested)
             losses.nanoseconds.append(name)
         texts = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]+", r"\1")
     times = texts.cast(own)
     bounds = pc.min_max(times.cast(pa.int64())).as_py()
     refuse_if(bounds["min"] < _FIRST or bounds["max"] > _LAST)
-    return _cast_exactly(times if kind.tz is None else times.cast(_UTC), kind)
+    return _cast_exactly(times, kind)
 
 
 def _cast_exactly(values: Any, kind: Any) -> Any:
     """Return numbers or times with another type of the same family, if each stays equal, or is the nearest float."""
-    if pa.types.is_integer(values.type) and pa.types.is_decimal(kind):
-        return values.cast(pa.string()).cast(kind)  # Arrow decides by their type whether integers fit a decimal
+    if pa.types.is_decimal(kind) and not pa.types.is_decimal(values.type):
+        return values.cast(pa.string()).cast(kind)  # by their digits, where Arrow decides by the type
     result = values.cast(kind, safe=not pa.types.is_floating(kind))
     is_same = pc.equal(values, result.cast(values.type))
     if pa.types.is_floating(values.type):

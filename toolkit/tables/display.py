@@ -8,7 +8,6 @@ for rows, columns, width, text, precision and floats apply if they are set.
 from __future__ import annotations
 
 import copy
-import math
 import re
 import shutil
 import sys
@@ -230,14 +229,16 @@ def tokens_table(calls: Iterable[Call], now: datetime) -> pd.DataFrame:
     """
     uses = Counter(call.authorized_by for call in calls if call.authorized_by and call.authorized_by.token is not None)
     tokens = sorted(uses, key=_token_order)
+    issued = _series(_INSTANT, (token.issued_at for token in tokens))
+    expires = _series(_INSTANT, (token.expires_at for token in tokens))
     frame = pd.DataFrame(
         {
             "profile": _series("str", (token.profile for token in tokens)),
             "environment": _series("str", (str(token.environment) for token in tokens)),
-            "issued": _series(_INSTANT, (_to_the_second(token.issued_at) for token in tokens)),
-            "expires": _series(_INSTANT, (_to_the_second(token.expires_at) for token in tokens)),
-            "lifetime": _series("float64", (_seconds(token.issued_at, token.expires_at) for token in tokens)),
-            "remaining": _series("float64", (_remaining(token, now) for token in tokens)),
+            "issued": issued.dt.floor("s"),  # unlike rounding, that keeps the order and the lifetimes
+            "expires": expires.dt.floor("s"),
+            "lifetime": (expires - issued).dt.total_seconds(),
+            "remaining": np.ceil((expires - now).dt.total_seconds().clip(lower=0)),
             "state": _series("str", _states(tokens, now)),
             "calls": _series("int64", (uses[token] for token in tokens)),
         }
@@ -254,20 +255,6 @@ def _series(dtype: str, values: Iterable[Any]) -> pd.Series[Any]:
 def _token_order(token: Authorization) -> tuple[Any, ...]:
     instants = (str(token.issued_at), str(token.expires_at))
     return (token.token, str(token.environment), token.profile, *instants, str(token.kind))
-
-
-def _seconds(start: datetime | None, end: datetime | None) -> float | None:
-    return None if start is None or end is None else (end - start).total_seconds()
-
-
-def _to_the_second(instant: datetime | None) -> datetime | None:
-    """Return the instant cut to the second; unlike rounding, that keeps the order and the lifetimes."""
-    return instant and instant.replace(microsecond=0)
-
-
-def _remaining(token: Authorization, now: datetime) -> float | None:
-    left = _seconds(now, token.expires_at)
-    return None if left is None else float(max(math.ceil(left), 0))
 
 
 def _states(tokens: Sequence[Authorization], now: datetime) -> Iterator[str]:

@@ -2,40 +2,110 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from typing import Any, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
-from pandas.api import types
 
-from toolkit.core.arguments import as_choice, as_mapping
-from toolkit.core.errors import ConfigurationError, TabulationError
+from toolkit.core.arguments import as_choice
+from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.core.escaping import excerpt
+from toolkit.core.ledger import words_of
 from toolkit.core.user_code import warn
-from toolkit.tables.columns import Column, column_of, inferred
-from toolkit.tables.conversion import FLOAT_DIGITS, MISFIT, Losses, Numbers, is_text, string_array
-from toolkit.tables.display import is_missing
+from toolkit.tables.columns import Column, column_of, frame_of, inferred, is_arrow, is_empty, packed
+from toolkit.tables.conversion import FLOAT_DIGITS, Losses, Numbers, string_array, texts_of
 from toolkit.tables.records import (
-    SHOWN,
-    Body,
+    BLOCK,
     KeyPath,
     body_of,
     check_filled,
     columns_of,
     distinct,
     dotted,
-    is_key,
+    is_response,
     paused_collection,
     telling_key,
 )
 from toolkit.tables.rows import Rows, choose_rows
-from toolkit.tables.schema import as_schema, frame_of, misfit, typed, wanted_schema
 from toolkit.transport.next_page import has_page_token
+
+if TYPE_CHECKING:
+    from toolkit.tables.schema import Wanted
+
+# Rows whose values become one Arrow array in each column.
+_PACKED: Final = 1_000
+
+
+class _Cells:
+    """The columns of rows that grow: the values of most rows in Arrow arrays, those of the last rows in lists.
+
+    Args:
+        are_kept: True if all values are kept as they are, because they are numbers digit by digit.
+
+    Attributes:
+        count: number of rows.
+        paths: the paths of the columns, in order of appearance.
+        filled: number of cells of the answers.
+    """
+
+    def __init__(self, *, are_kept: bool) -> None:
+        self.count = 0
+        self.paths: dict[Any, None] = {}
+        self.filled = 0
+        self._are_kept = are_kept
+        self._blocks: list[tuple[int, dict[Any, Any]]] = []
+        self._last: dict[Any, list[Any]] = {}
+        self._size = 0  # rows of the last values
+
+    def extend(self, columns: Mapping[Any, Sequence[Any]], size: int) -> None:
+        """Add rows, with None in columns that they lack."""
+        for path, values in columns.items():
+            column = self._last.setdefault(path, [])
+            column.extend([None] * (self._size - len(column)))
+            column.extend(values)
+        self.paths |= dict.fromkeys(columns)
+        self.filled += size * len(columns)
+        self.count += size
+        self._size += size
+        if self._size >= _PACKED:
+            check_filled(len(self.paths), self.count, self.filled)
+            self._pack()
+
+    def append(self, other: _Cells) -> None:
+        """Add the rows of another object, which must not be used afterwards.
+
+        Raises:
+            TabulationError: if there are millions of cells and hardly any of them is filled.
+        """
+        check_filled(len(self.paths | other.paths), self.count + other.count, self.filled + other.filled)
+        if other._blocks:
+            self._pack()
+            self._blocks += other._blocks
+            self.paths |= other.paths
+            self.count += other.count - other._size
+            self.filled += other.filled
+        self.extend(other._last, other._size)
+
+    def is_empty(self, path: Any) -> bool:
+        """Return True if no row has a value in this column."""
+        self._pack()
+        return all(is_empty(block.get(path, ())) for _, block in self._blocks)
+
+    def take(self, path: Any) -> list[Any]:
+        """Return the values of a column in parts, and forget them."""
+        self._pack()
+        return [block.pop(path) if path in block else pa.nulls(size) for size, block in self._blocks]
+
+    def _pack(self) -> None:
+        """Make arrays of the last values."""
+        block: dict[Any, Any] = {}
+        for path, values in self._last.items():
+            values.extend([None] * (self._size - len(values)))
+            block[path] = values if self._are_kept else packed(values)
+        self._blocks.append((self._size, block))
+        self._last, self._size = {}, 0
 
 
 class TableBuilder:
@@ -47,8 +117,8 @@ class TableBuilder:
         numbers, records, key, schema, dtypes: as in `tabulate`.
 
     Attributes:
-        count: number of rows so far.
         hint: as in `rows.Rows`, of the first answer that has a hint.
+        numbers_as_text: True if numbers are read digit by digit.
     """
 
     def __init__(
@@ -60,26 +130,30 @@ class TableBuilder:
         schema: Any = None,
         dtypes: Mapping[str, Any] | None = None,
     ) -> None:
-        self.count = 0
         self.hint = ""
         self._numbers = as_choice(numbers, get_args(Numbers), about="numbers")
-        dtypes = as_mapping({} if dtypes is None else dtypes, about="dtypes", example='{"account_number": "str"}')
-        self._dtypes = {name: _dtype(name, dtype) for name, dtype in dtypes.items()}
-        self._schema = wanted_schema(schema, self._dtypes)
-        kinds = [*map(_kind_of, self._dtypes.values()), *(() if self._schema is None else self._schema.types)]
+        self._wanted: Wanted | None = None
+        if schema is not None or dtypes is not None:
+            from toolkit.tables.schema import Wanted
+
+            self._wanted = Wanted(schema, {} if dtypes is None else dtypes)
         # The answers are not there to be read again if a number turns out to be text.
-        self._as_text = numbers != "float" or any(map(_has_digits, kinds))
+        self.numbers_as_text = numbers != "float" or (self._wanted is not None and self._wanted.has_digits)
         self._path, self._key = records, key
-        self._filled = 0  # cells of the answers
+        self._cells = _Cells(are_kept=self.numbers_as_text)
+        self._carried: dict[tuple[KeyPath, str], None] = {}  # keys of the objects around, by the path of their list
         self._around: set[str] = set()  # keys of the objects that had rows inside
-        self._columns: dict[KeyPath, list[Any]] = {}
-        self._carried: dict[tuple[KeyPath, str], list[Any]] = {}
+
+    @property
+    def count(self) -> int:
+        """The number of rows so far."""
+        return self._cells.count
 
     def add(self, data: Any, *, is_one_row: bool = False) -> int:
         """Add the rows of an answer, all of them or, if this raises, none.
 
         Args:
-            data: a response, JSON as bytes or text, a parsed value, or a table with a column of JSON text.
+            data: a response, JSON as bytes or text, or a parsed value.
             is_one_row: True if an object is one row, whatever it holds, and nothing hints at its lists.
 
         Returns:
@@ -89,19 +163,25 @@ class TableBuilder:
             ServiceError: if the answer has an error status.
             TabulationError: if it is not JSON, or has no rows where they are looked for.
         """
+        cells, hint = _Cells(are_kept=self.numbers_as_text), self.hint
         try:
             with paused_collection():
-                columns, rows, count = self._read(data, is_one_row=is_one_row)
+                for value in self._values_of(data):
+                    if cells.count:  # another part of a list
+                        rows = Rows(value)
+                    else:
+                        rows = self._rows_of([value] if is_one_row and isinstance(value, dict) else value)
+                    hint = hint or rows.hint
+                    self._carried |= dict.fromkeys(rows.carried)
+                    for start in range(0, len(rows.records), BLOCK):
+                        records = rows.records[start : start + BLOCK]
+                        around = {path: values[start : start + BLOCK] for path, values in rows.carried.items()}
+                        cells.extend(columns_of(records) | around, len(records))
         except RecursionError:
             raise TabulationError("The value is nested too deeply.", "Tabulate a part of it.", about="data") from None
-        filled = self._filled + sum(map(len, columns.values()))
-        check_filled(len(self._columns.keys() | columns.keys()), self.count + count, filled)
-        self._filled = filled
-        self.hint = self.hint or rows.hint
-        _extend(self._columns, columns, self.count)
-        _extend(self._carried, rows.carried, self.count)
-        self.count += count
-        return count
+        self._cells.append(cells)
+        self.hint = hint
+        return cells.count
 
     def finish(self) -> pd.DataFrame:
         """Return the table, as if all records had come in one answer; nothing may be added afterwards.
@@ -109,35 +189,37 @@ class TableBuilder:
         Raises:
             TabulationError: if a value does not fit its column.
         """
-        losses = Losses()
-        columns = {column.name: column for column in self._named()}
-        if self._schema is not None:
-            finished = as_schema(columns, self.count, self._schema, losses)
-        else:
-            finished = {}
-            for name in list(columns):
-                column = columns.pop(name)
-                if name in self._dtypes:
-                    finished[name] = _as_dtype(column, self._dtypes[name], self._numbers, losses)
-                else:
-                    finished[name] = inferred(column, self._numbers, losses)
-        _warn(losses)
-        return frame_of(finished, self.count)
+        return frame_of(self._finished(), self.count)
 
-    def _read(self, data: Any, *, is_one_row: bool) -> tuple[dict[KeyPath, list[Any]], Rows, int]:
-        """Return the columns of the rows of an answer, and the rows, without their records, and their number."""
-        if self._path is not None and isinstance(data, pd.DataFrame):
-            value: Any = _cells_of(data, self._path, as_text=self._as_text)
+    def finish_arrow(self) -> pa.Table:
+        """Return the table like `finish`, but as an Arrow table, in which columns of mixed types are text."""
+        columns = {name: values if is_arrow(values) else texts_of(values) for name, values in self._finished().items()}
+        return pa.table(columns) if columns else pa.table({"": pa.nulls(self.count)}).select([])
+
+    def _finished(self) -> dict[str, Any]:
+        losses = Losses()
+        if self._wanted is None:
+            columns = {column.name: inferred(column, self._numbers, losses) for column in self._named()}
         else:
-            body = body_of(data)
-            value = data if body is None else body.parse(numbers_as_text=self._as_text)
-        value = [value] if is_one_row and isinstance(value, dict) else value
+            columns = self._wanted.columns(self._named(), self.count, self._numbers, losses)
+        _warn(losses)
+        return columns
+
+    def _values_of(self, data: Any) -> Iterator[Any]:
+        """Yield the value of an answer; a list of objects in parts, unless `records=` or `key=` ask for the whole."""
+        body = body_of(data)
+        if body is None:
+            yield data
+        elif self._path is None and self._key is None:
+            yield from body.parts(numbers_as_text=self.numbers_as_text)
+        else:
+            yield body.parse(numbers_as_text=self.numbers_as_text)
+
+    def _rows_of(self, value: Any) -> Rows:
         rows = Rows([]) if self._lacks_its_list(value) else choose_rows(value, self._path, self._key)
-        columns = columns_of(rows.records)
         if isinstance(value, dict) and not any(record is value for record in rows.records):
             self._around.update(value)
-        count, rows.records = len(rows.records), []
-        return columns, rows, count
+        return rows
 
     def _lacks_its_list(self, value: Any) -> bool:
         """Check whether an answer is an envelope without its list, which some services leave out if it is empty."""
@@ -152,134 +234,59 @@ class TableBuilder:
         names = [
             name if uses[name] == 1 else f"{path[-1] if path else 'parent'}.{name}" for path, name in self._carried
         ]
-        paths = [*((name,) for _, name in self._carried), *own]
-        values = [*self._carried.values(), *own.values()]
         unique = distinct(string_array([*names, *map(dotted, own)]).to_pylist())
-        for name, path, part in zip(unique, paths, values, strict=True):
-            part.extend([None] * (self.count - len(part)))
-            yield column_of(name, telling_key(path), part, numbers_are_text=self._as_text)
-            part.clear()
+        keys = [*(name for _, name in self._carried), *map(telling_key, own)]
+        for name, key, path in zip(unique, keys, [*self._carried, *own], strict=True):
+            yield column_of(name, key, self._cells.take(path))
 
-    def _ordered(self) -> dict[KeyPath, list[Any]]:
-        """Return the columns with those of an object together, without empty ones where others have an object."""
+    def _ordered(self) -> list[KeyPath]:
+        """Return the paths with those of an object together, without empty ones where others have an object."""
+        paths: list[KeyPath] = [path for path in self._cells.paths if path not in self._carried]
         ranks: dict[KeyPath, int] = {}
-        for path in self._columns:
+        for path in paths:
             for length in range(1, len(path) + 1):
                 ranks.setdefault(path[:length], len(ranks))
-        parents = {path[:length] for path in self._columns for length in range(1, len(path))}
-        return {
-            path: self._columns[path]
-            for path in sorted(self._columns, key=lambda path: [ranks[path[:end]] for end in range(1, len(path) + 1)])
-            if path not in parents or any(value is not None for value in self._columns[path])
-        }
+        parents = {path[:length] for path in paths for length in range(1, len(path))}
+        ordered = sorted(paths, key=lambda path: [ranks[path[:end]] for end in range(1, len(path) + 1)])
+        return [path for path in ordered if path not in parents or not self._cells.is_empty(path)]
 
 
-def _extend(kept: dict[Any, list[Any]], added: Mapping[Any, list[Any]], count: int) -> None:
-    """Add values to columns that have up to `count` of them, with None for the rows without."""
-    for name, values in added.items():
-        column = kept.setdefault(name, values if count == 0 else [])
-        if column is not values:
-            column.extend([None] * (count - len(column)))
-            column.extend(values)
+def account_table(responses: Sequence[Any], *, is_one_account: bool) -> pd.DataFrame:
+    """Return the table of answers of accounts, as `tabulate` does, without a warning about pages to come.
 
-
-def _cells_of(table: pd.DataFrame, path: str, *, as_text: bool) -> list[dict[str, Any]]:
-    """Return a record for each row of a table: the columns that identify it, and the parsed column of a path.
-
-    Raises:
-        TabulationError: if the table does not have the column, or if a cell does not hold a JSON list or object.
+    If the answer is one account, that is one row with all its fields, whatever lists and objects it holds.
     """
-    parts = path.split(".")
-    names = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
-    column = next((name for name in names if name in table.columns), None)
-    if column is None:
-        raise TabulationError(
-            f"The table has no column at {excerpt(path)!r}.",
-            "records= opens a column of JSON text; otherwise pass the response of the service, or its JSON.",
-            about="records",
-        )
-    # A key with dots is that of an object inside the record, unless a list has the same key.
-    keys = [name for name in table.columns if isinstance(name, str) and name != column and is_key(name)]
-    keys = [name for name in keys if "." not in name or name.rpartition(".")[2] in keys]
-    values = [_parsed_cell(cell, column, row, as_text=as_text) for row, cell in enumerate(table[column].tolist())]
-    plain = [[None if is_missing(cell) else cell for cell in table[name].astype(object).tolist()] for name in keys]
-    return [dict(zip([*keys, column], cells, strict=True)) for cells in zip(*plain, values, strict=True)]
-
-
-def _parsed_cell(cell: Any, column: str, row: int, *, as_text: bool) -> Any:
-    value = None if is_missing(cell) else cell
-    if isinstance(cell, str):
-        with suppress(TabulationError):
-            value = Body(cell.encode("utf-8", "surrogatepass")).parse(numbers_as_text=as_text)
-    if value is None or isinstance(value, (list, dict)):
-        return value
-    raise TabulationError(
-        f"Column {excerpt(column, SHOWN)!r}, row {row}: expected a JSON list or object, found another value.",
-        "records= opens a column of JSON text.",
-        about="records",
-    )
-
-
-def _dtype(name: str, dtype: Any) -> Any:
-    try:
-        return types.pandas_dtype(dtype)
-    except (TypeError, ValueError):
-        reason = "is not a type that pandas knows"
-    raise ConfigurationError(
-        f"The dtype of the column {excerpt(str(name))} {reason}.",
-        'For example dtypes={"account_number": "str", "cash": "float64"}.',
-        about="dtypes",
-    )
-
-
-def _kind_of(dtype: Any) -> Any | None:
-    """Return the Arrow type of a dtype, or None if it has none, such as a category."""
-    if isinstance(dtype, pd.ArrowDtype):
-        return dtype.pyarrow_dtype
-    if isinstance(dtype, pd.DatetimeTZDtype):
-        return pa.timestamp(dtype.unit, str(dtype.tz))
-    if isinstance(dtype, pd.StringDtype):
-        return pa.string()
-    try:
-        return pa.from_numpy_dtype(getattr(dtype, "numpy_dtype", dtype))
-    except (pa.ArrowNotImplementedError, TypeError):
-        return None
-
-
-def _has_digits(kind: Any | None) -> bool:
-    """Return True if a column of this type can hold more digits of a JSON number than a float does."""
-    return kind is None or is_text(kind) or pa.types.is_decimal(kind) or pa.types.is_dictionary(kind)
-
-
-def _as_dtype(column: Column, dtype: Any, numbers: Numbers, losses: Losses) -> pd.Series[Any]:
-    """Return a column with a requested dtype.
-
-    Raises:
-        TabulationError: if a value does not fit; names the first such row, the dtype and the type of the value.
-    """
-    kind = _kind_of(dtype)
-    if kind is None:
-        before: pd.Series[Any] = frame_of({"": inferred(column, numbers, losses)}, len(column.data))[""]
-        try:
-            with warnings.catch_warnings(action="error"):  # pandas warns of values that are no category
-                after = before.astype(dtype)
-            again = before if types.is_object_dtype(dtype) else after.astype(before.dtype)
-        except (*MISFIT, Warning):
-            raise misfit(column, 0, dtype, "dtypes") from None
-        is_same = (again == before).fillna(value=False) | (before.isna() & after.isna())
-        if not is_same.all():
-            raise misfit(column, int((~is_same).argmax()), dtype, "dtypes")
-        result: pd.Series[Any] = after
-        return result
-    values = typed(column, kind, losses, dtype=dtype)
-    if hasattr(dtype, "__from_arrow__"):
-        values = dtype.__from_arrow__(values)
-    elif values.null_count and dtype.kind not in "fM":
-        raise misfit(column, pc.index(pc.is_null(values), True).as_py(), dtype, "dtypes")
+    builder = TableBuilder()
+    if len(responses) == 1 or is_one_account:
+        builder.add(responses[0], is_one_row=is_one_account)
     else:
-        values = values.to_numpy(zero_copy_only=False)
-    series: pd.Series[Any] = pd.Series(values, dtype=dtype)
-    return series
+        for number, response in enumerate(responses, 1):
+            add_page(builder, response, number)
+    return finished(builder, words_of(responses[0]))
+
+
+def add_page(builder: TableBuilder, page: Any, number: int) -> None:
+    """Add a page to a table; errors name the page by its number, from 1."""
+    if not is_response(page):
+        raise TabulationError(
+            f"Page {number} is not a response but of type {type(page).__name__}.",
+            "Pass an iterator over responses, or a list of records.",
+            about="data",
+        )
+    try:
+        builder.add(page)
+    except (ServiceError, TabulationError) as error:
+        raise error.reworded(f"Page {number}: {error.what}", error.next_step) from None
+
+
+def finished(builder: TableBuilder, source: str | None) -> pd.DataFrame:
+    """Return the finished table with the words for its source, and warn if rows were perhaps meant to be others."""
+    table = builder.finish()
+    if source is not None:
+        table.attrs["source"] = source
+    if builder.hint:
+        warn(builder.hint)
+    return table
 
 
 def _warn(losses: Losses) -> None:

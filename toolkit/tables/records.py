@@ -20,7 +20,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
-from operator import itemgetter
 from typing import Any, Final, NoReturn, TypeAlias
 
 from toolkit.core.errors import TabulationError
@@ -30,12 +29,13 @@ from toolkit.core.ledger import refuse_error_status
 # Characters that an error shows of a name, or of a body that is not JSON.
 SHOWN: Final = 80
 _NONE: Final = type(None)
+_SCALARS: Final = frozenset({str, int, float, bool, _NONE})
 # Levels of nested objects and lists, counted from the record.
 MAX_DEPTH: Final = 64
 # More cells than this, with fewer than one in `_SPARSE` filled, come from objects with identifiers as keys.
 _MANY_CELLS: Final = 20_000_000
 _SPARSE: Final = 100
-_BLOCK: Final = 100  # records whose members are looked up together
+BLOCK: Final = 100  # records that become columns together, while the processor has them at hand
 
 # The keys from a record down to a value; empty for a record that is itself a value.
 KeyPath: TypeAlias = tuple[str, ...]
@@ -89,6 +89,8 @@ _BEFORE_NUM: Final = frozenset(_OWNERS.split("|"))
 _CUT_OUT: Final = re.compile(r"(?:.*_)?(?:last_?(?:4|four)|first_?(?:6|six)|plus_?4)(?:_digits)?")
 # Where a word of camelCase begins: `accountId`, `IDNumber`, but not within the plural `IDs`.
 _CAMEL_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
+_LIST_OF_OBJECTS: Final = re.compile(r"[ \t\n\r]*\[[ \t\n\r]*(?=\{)")
+_BETWEEN: Final = re.compile(r"[ \t\n\r]*([,\]]?)[ \t\n\r]*")
 _BETWEEN_WORDS: Final = re.compile(r"[\W_]+")
 
 
@@ -111,21 +113,23 @@ class Body:
     content_type: str | None = None
 
     def parse(self, *, numbers_as_text: bool = False) -> Any:
-        """Return the value, with numbers as `NumberText` if `numbers_as_text` is True.
+        """Return the value, with numbers as `NumberText` if `numbers_as_text` is True; errors as in `parts`."""
+        return next(self.parts(numbers_as_text=numbers_as_text, size=None))
+
+    def parts(self, *, numbers_as_text: bool = False, size: int | None = BLOCK) -> Iterator[Any]:
+        """Yield the value; a list that begins with an object in lists of `size` members, never all of them in memory.
 
         Raises:
             TabulationError: if the text is not JSON, has a name twice in one object, holds NaN or an infinity, or
                 is nested too deeply.
         """
-        number: Any = NumberText if numbers_as_text else None
+        number = NumberText if numbers_as_text else None
+        decoder = json.JSONDecoder(
+            object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=number, parse_int=number
+        )
+        failure = None
         try:
-            return json.loads(
-                self.content,
-                object_pairs_hook=_object,
-                parse_constant=_refuse_constant,
-                parse_float=number,
-                parse_int=number,
-            )
+            yield from _values(self.content, decoder, size)
         except RecursionError:
             raise TabulationError("The JSON is nested too deeply to read.", "Tabulate a part of it.") from None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
@@ -133,33 +137,28 @@ class Body:
         except ValueError:
             # int() refuses more than 4,300 digits.
             raise TabulationError("A number has too many digits.", "numbers='text' keeps it as it is.") from None
-        raise failure  # not in the handler: an error of json holds the whole body, which may repeat a secret
+        if failure is not None:
+            raise failure  # not in the handler: an error of json holds the whole body, which may repeat a secret
 
     def _not_json(self, error: ValueError) -> TabulationError:
-        if self.content_type is None:
-            what = "This text is not JSON"
-            advice = "Pass a response, its JSON as text or bytes, or a value such as a list of dicts."
-        else:
-            what = "The answer is not JSON"
-            advice = self._advice()
+        is_answer = self.content_type is not None
+        what = "The answer is not JSON" if is_answer else "This text is not JSON"
+        advice = "Pass a response, its JSON as text or bytes, or a value such as a list of dicts."
         if isinstance(error, json.JSONDecodeError):
             what += f" (line {error.lineno}, column {error.colno})"
         if self.content_type:
             what += f"; its content type is {excerpt(self.content_type, SHOWN)!r}"
         if not self.content.strip():
+            advice = "A response without a body has no rows: check the method, the path and `response.status_code`."
             return TabulationError(f"{what}; it is empty.", advice)
+        if is_answer and "text/csv" in str(self.content_type).lower():
+            advice = "pandas reads CSV: pd.read_csv(io.BytesIO(response.content))."
+        elif is_answer and re.match(rb"\s*\{.*\}\s*\n\s*\{", self.content[:10_000]):
+            advice = "If each line is JSON, pass them one by one: [json.loads(line) for line in response.iter_lines()]."
+        elif is_answer:
+            advice = "It may be a login page or the page of a proxy: check the address in the settings."
         beginning = self.content[: 4 * SHOWN].decode("utf-8", "replace")
         return TabulationError(f"{what}; it begins with {excerpt(beginning, SHOWN)!r}.", advice)
-
-    def _advice(self) -> str:
-        """Return what to do about the body of a response that is not JSON."""
-        if not self.content.strip():
-            return "A response without a body has no rows: check the method and the path, and `response.status_code`."
-        if (self.content_type or "").lower().startswith("text/csv"):
-            return "pandas reads CSV: pd.read_csv(io.BytesIO(response.content))."
-        if re.match(rb"\s*\{.*\}\s*\n\s*\{", self.content[:10_000]):
-            return "If each line is JSON, pass them one by one: [json.loads(line) for line in response.iter_lines()]."
-        return "It may be a login page or the page of a proxy: check the address in the settings."
 
 
 def body_of(data: Any) -> Body | None:
@@ -189,6 +188,29 @@ def is_response(data: Any) -> bool:
     return hasattr(data, "content") and hasattr(data, "json")
 
 
+def _values(content: bytes, decoder: json.JSONDecoder, size: int | None) -> Iterator[Any]:
+    text = content.decode(json.detect_encoding(content), "surrogatepass")
+    start = _LIST_OF_OBJECTS.match(text) if size else None
+    if start is None:
+        yield decoder.decode(text)
+        return
+    scan: Any = decoder.scan_once  # type: ignore[attr-defined]
+    at, between, members = start.end(), ",", []
+    while between == ",":
+        try:
+            member, at = scan(text, at)
+        except StopIteration as error:
+            raise json.JSONDecodeError("Expecting value", text, error.value) from None
+        members.append(member)
+        found = _BETWEEN.match(text, at)
+        between, at = (found[1], found.end()) if found else ("", at)
+        if len(members) == size or between == "]":
+            yield members
+            members = []
+    if between != "]" or at < len(text):
+        raise json.JSONDecodeError("Extra data" if between else "Expecting ',' delimiter", text, at)
+
+
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(members)
     if len(result) != len(members):
@@ -216,41 +238,37 @@ def paused_collection() -> Iterator[None]:
             gc.enable()
 
 
-def columns_of(values: list[Any], path: KeyPath = (), kinds: set[type] | None = None) -> dict[KeyPath, list[Any]]:
+def columns_of(values: Sequence[Any], path: KeyPath = ()) -> dict[KeyPath, Sequence[Any]]:
     """Return the values at each path of some records, with None for a record without a value there.
 
     Paths come in the order in which they appear, those of an object together. A record that is not an object is the
     value at the empty path, and a list is JSON text. Null and an empty object make a column, unless another record has
     an object with members there.
 
-    Args:
-        kinds: the types of the values, if they are known.
-
     Raises:
         TabulationError: if a record is nested deeper than `MAX_DEPTH` or is not JSON, or if there are millions of
             cells and hardly any of them is filled.
     """
     _check_depth(len(path))
-    kinds = set(map(type, values)) if kinds is None else kinds
+    kinds = set(map(type, values))
     objects = {kind for kind in kinds if issubclass(kind, dict)}
     if not objects:
         lists = any(issubclass(kind, (list, tuple)) for kind in kinds)
         return {path: [_leaf(value, path) for value in values] if lists else values} if path or kinds - {_NONE} else {}
-    columns: dict[KeyPath, list[Any]] = {}
+    columns: dict[KeyPath, Sequence[Any]] = {}
     if kinds - objects:
         others = [None if isinstance(value, dict) else _leaf(value, path) for value in values]
         values = [value if isinstance(value, dict) else {} for value in values]
         if any(other is not None for other in others):
             columns[path] = others
-    for key, (column, column_kinds) in _members(values).items():
-        columns |= columns_of(column, (*path, key), column_kinds)
+    for key, members in _members(values).items():
+        if set(map(type, members)) <= _SCALARS:
+            columns[*path, key] = members
+        else:
+            columns |= columns_of(members, (*path, key))
     if path and not columns:
         columns[path] = [None] * len(values)
     return columns
-
-
-def _leaf(value: Any, path: KeyPath) -> Any:
-    return json_text(value, len(path) + 1) if isinstance(value, (list, tuple)) else value
 
 
 def check_filled(columns: int, rows: int, filled: int) -> None:
@@ -266,21 +284,20 @@ def check_filled(columns: int, rows: int, filled: int) -> None:
         )
 
 
-def _members(objects: list[dict[str, Any]]) -> dict[str, tuple[list[Any], set[type]]]:
-    """Return the members of objects by key, with None for an object without one, and their types."""
-    keys = list(dict.fromkeys(chain.from_iterable(objects)))
-    columns: dict[str, tuple[list[Any], set[type]]] = {_checked_key(key): ([], set()) for key in keys}
-    filled = sum(map(len, objects))
-    check_filled(len(keys), len(objects), filled)
-    has_all = filled == len(keys) * len(objects) and len(keys) > 1
-    # Record by record, since the members of a record lie together in memory.
-    for start in range(0, len(objects), _BLOCK):
-        block = objects[start : start + _BLOCK]
-        rows = map(itemgetter(*keys), block) if has_all else [map(record.get, keys) for record in block]
-        for (column, kinds), part in zip(columns.values(), zip(*rows, strict=True), strict=False):
-            column.extend(part)
-            kinds.update(map(type, part))
-    return columns
+def _leaf(value: Any, path: KeyPath) -> Any:
+    return json_text(value, len(path) + 1) if isinstance(value, (list, tuple)) else value
+
+
+def _members(objects: Sequence[dict[str, Any]]) -> dict[str, Sequence[Any]]:
+    """Return the members of objects by key, with None for an object without one."""
+    shapes = set(map(tuple, objects))
+    if len(shapes) == 1:
+        shape = shapes.pop()
+        cells = list(chain.from_iterable(map(dict.values, objects)))  # those of an object lie together in memory
+        return {_checked_key(key): cells[place :: len(shape)] for place, key in enumerate(shape)}
+    keys = dict.fromkeys(chain.from_iterable(objects))
+    check_filled(len(keys), len(objects), sum(map(len, objects)))
+    return {_checked_key(key): [record.get(key) for record in objects] for key in keys}
 
 
 def json_text(value: Any, depth: int = 0) -> str:
@@ -293,16 +310,10 @@ def json_text(value: Any, depth: int = 0) -> str:
     if isinstance(value, NumberText):
         return str(value)
     if isinstance(value, dict):
-        members = (
-            f"{_scalar_text(_checked_key(key))}: {json_text(member, depth + 1)}" for key, member in value.items()
-        )
+        members = (f"{json_text(_checked_key(key))}: {json_text(member, depth + 1)}" for key, member in value.items())
         return "{" + ", ".join(members) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join([json_text(member, depth + 1) for member in value]) + "]"
-    return _scalar_text(value)
-
-
-def _scalar_text(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):

@@ -13,13 +13,13 @@ Without `records=`, these rules decide:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
-from toolkit.tables.records import KeyPath, is_key, words
+from toolkit.tables.records import KeyPath, body_of, is_key, words
 
 # The column of the keys that records stand under, where nobody named it.
 _KEY_COLUMN: Final = "key"
@@ -100,13 +100,27 @@ def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> 
         around = found if isinstance(found, dict) else value
         if not isinstance(around, dict) or not any(isinstance(member, (dict, list)) for member in around.values()):
             raise _no_keys()
-        return _joined(_keyed_parts(_keyed_members(around) or _content(around), key, {}, ()))
+        return _joined(list(_keyed_parts(_keyed_members(around) or _content(around), key, {}, ())))
     if place is None:
         return Rows(_named(value) if isinstance(value, (list, tuple)) else [value], hint=_hint(value))
     rows = _joined(_opened(_at(value, place), place, {}, None))
     beside = [other for other in lists_in(value) if other[: len(place)] != place and "links" not in other]
     if beside:
         rows.hint = f"The rows are those of {_names([place])}; other lists: {_names(beside)} ({_call(beside)})"
+    return rows
+
+
+def rows_of(response: Any) -> list[Any]:
+    """Return the records of an answer, or those of its only list; an empty list if there are none."""
+    try:
+        body = body_of(response)
+        value = response if body is None else body.parse()
+        rows = choose_rows(value).records
+        if len(rows) == 1 and rows[0] is value:
+            lists = list(lists_in(value)) if isinstance(value, dict) else []
+            return choose_rows(value, ".".join(lists[0])).records if len(lists) == 1 else []
+    except TabulationError:
+        return []
     return rows
 
 
@@ -167,9 +181,7 @@ def _is_collection(value: Any) -> bool:
 
 def _are_objects(value: Any) -> bool:
     """Check whether a value is a list of objects, with nulls at most between them."""
-    if not isinstance(value, (list, tuple)):
-        return False
-    kinds = set(map(type, value)) - {type(None)}
+    kinds = set(map(type, value)) - {type(None)} if isinstance(value, (list, tuple)) else set()
     return bool(kinds) and all(issubclass(kind, dict) for kind in kinds)
 
 
@@ -198,26 +210,18 @@ def _are_parallel(value: Mapping[str, Any]) -> bool:
 
 
 def _rows_of_arrays(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a record for each place in the arrays, in those of an object inside too."""
+    """Return a record for each place in the arrays, in those of an object inside too, after the values beside them."""
     length = next(len(member) for member in value.values() if isinstance(member, (list, tuple)))
-    beside = {name: member for name, member in value.items() if not isinstance(member, (list, tuple))}
-    inside = {
-        name: member
-        for name, member in beside.items()
-        if isinstance(member, dict)
-        and member
-        and all(isinstance(array, (list, tuple)) and len(array) == length for array in member.values())
-    }
-    same = {
-        name: member for name, member in beside.items() if name not in inside and not is_about_request(name, member)
-    }
-    arrays = {name: member for name, member in value.items() if name not in beside}
-    return [
-        same
-        | {name: array[row] for name, array in arrays.items()}
-        | {name: {key: array[row] for key, array in member.items()} for name, member in inside.items()}
-        for row in range(length)
-    ]
+
+    def at(member: Any, place: int) -> Any:
+        if isinstance(member, dict) and all(isinstance(array, (list, tuple)) for array in member.values()):
+            return {name: at(array, place) for name, array in member.items()}
+        return member[place] if isinstance(member, (list, tuple)) and len(member) == length else member
+
+    beside = [name for name, member in value.items() if not isinstance(member, (list, tuple, dict))]
+    names = [name for name in beside if not is_about_request(name, value[name])]
+    names += [name for name in value if name not in beside]
+    return [{name: at(value[name], place) for name in names} for place in range(length)]
 
 
 def _keyed_members(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -265,16 +269,11 @@ def _opened(value: Any, path: KeyPath, carried: _Identity, key: str | None) -> l
 
 def _parts_at(value: Any, path: str, key: str | None) -> list[_Part]:
     place = place_of(value) if isinstance(value, dict) and not _step(value, path)[0] else None
-    if place is None:
-        parts = list(_below(value, path, (), {}, key, in_list=False))
-    else:
-        opened = _opened(_at(value, place), place, {}, None)
-        value = [record for records, _ in opened for record in records]
-        parts = [
-            part for records, carried in opened for part in _below(list(records), path, (), carried, key, in_list=True)
-        ]
-    if not parts and value != []:
-        raise _nothing_at(path, value, place or ())
+    inside = _at(value, place or ())
+    inside = _nodes(inside) if place and place[-1] == "edges" else inside
+    parts = list(_below(inside, path, (), {}, key, in_list=place is not None))
+    if not parts and inside != []:
+        raise _nothing_at(path, inside, place or ())
     return parts
 
 
@@ -311,18 +310,10 @@ def _below(
         yield from _opened(_at(member, inside), (*around, *inside), carried, key)
 
 
-def _joined(parts: Iterable[_Part]) -> Rows:
-    rows: list[Any] = []
-    columns: dict[tuple[KeyPath, str], list[Any]] = {}
-    for records, carried in parts:
-        for name, value in carried.items():
-            column = columns.setdefault(name, [])
-            column.extend([None] * (len(rows) - len(column)))
-            column.extend([value] * len(records))
-        rows.extend(records)
-    for column in columns.values():
-        column.extend([None] * (len(rows) - len(column)))
-    return Rows(rows, columns)
+def _joined(parts: Sequence[_Part]) -> Rows:
+    names = dict.fromkeys(name for _, carried in parts for name in carried)
+    columns = {name: [carried.get(name) for records, carried in parts for _ in records] for name in names}
+    return Rows([record for records, _ in parts for record in records], columns)
 
 
 def _named(rows: Sequence[Any]) -> list[Any]:

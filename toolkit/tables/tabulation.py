@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pandas as pd
 
-from toolkit.core.errors import ServiceError, TabulationError
+from toolkit.core.errors import TabulationError
+from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import words_of
 from toolkit.core.user_code import warn
 from toolkit.tables.conversion import Numbers
-from toolkit.tables.joining import TableBuilder
-from toolkit.tables.records import body_of, is_response
-from toolkit.tables.rows import choose_rows, lists_in
+from toolkit.tables.joining import TableBuilder, add_page, finished
+from toolkit.tables.records import Body, is_key, is_response
 from toolkit.transport.next_page import IS_FOLLOWED, NextPage, next_page, url_of
 
 
@@ -78,9 +79,8 @@ def tabulate(
             `tk.pages(...)`, a list of responses, or any iterator over responses. Their rows are joined while they
             arrive, and have the types of all together. If they name a page that is not among them, a warning says so.
         numbers: "float", "decimal" or "text".
-        dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. Text is
-            read as that dtype. A value that would lose its fraction or a digit is refused, except that a fraction
-            becomes the nearest float. Names that are not columns are ignored.
+        dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. Values
+            fit as they fit a schema. Names that are not columns are ignored.
         records: dotted path of the list or object that holds the records, or in a table the name of a column of JSON
             text. `tabulate([value])` makes one row of any object.
         key: name of the column for the keys that records stand under. Name it, too, if an object holds records under
@@ -88,6 +88,7 @@ def tabulate(
         schema: a pyarrow.Schema, or a table (DataFrame, pyarrow.Table) that has the schema. It takes precedence over
             the rules above and over `numbers`. Anything fits text. Text fits numbers, dates and times if it would
             become one by the rules above (so "007" is not a number); empty text is missing except in columns of text.
+            A number fits a type that holds all its digits, or becomes the nearest float.
 
     Raises:
         ServiceError: if a response has an error status.
@@ -105,52 +106,16 @@ def tabulate(
     if pages is None:
         source = data.attrs.get("source") if isinstance(data, pd.DataFrame) else words_of(data)
         unread.note(data)
-        builder.add(data)
+        is_column = records is not None and isinstance(data, pd.DataFrame)
+        builder.add(_records_in(data, str(records), as_text=builder.numbers_as_text) if is_column else data)
     else:
         source = None
         for number, page in enumerate(pages, 1):
             source = source or words_of(page)
-            _add_page(builder, page, number)
+            add_page(builder, page, number)
             unread.note(page)
-    table = _finished(builder, source)
+    table = finished(builder, source)
     unread.warn()
-    return table
-
-
-def account_table(responses: Sequence[Any], *, is_one_account: bool) -> pd.DataFrame:
-    """Return the table of answers of accounts, as `tabulate` does, without a warning about pages to come.
-
-    If the answer is one account, that is one row with all its fields, whatever lists and objects it holds.
-    """
-    builder = TableBuilder()
-    if len(responses) == 1 or is_one_account:
-        builder.add(responses[0], is_one_row=is_one_account)
-    else:
-        for number, response in enumerate(responses, 1):
-            _add_page(builder, response, number)
-    return _finished(builder, words_of(responses[0]))
-
-
-def rows_of(response: Any) -> list[Any]:
-    """Return the records of an answer, or those of its only list; an empty list if there are none."""
-    try:
-        body = body_of(response)
-        value = response if body is None else body.parse()
-        rows = choose_rows(value).records
-        if len(rows) == 1 and rows[0] is value:
-            lists = list(lists_in(value)) if isinstance(value, dict) else []
-            return choose_rows(value, ".".join(lists[0])).records if len(lists) == 1 else []
-    except TabulationError:
-        return []
-    return rows
-
-
-def _finished(builder: TableBuilder, source: str | None) -> pd.DataFrame:
-    table = builder.finish()
-    if source is not None:
-        table.attrs["source"] = source
-    if builder.hint:
-        warn(builder.hint)
     return table
 
 
@@ -199,18 +164,39 @@ def _pages_in(data: Any) -> Iterator[Any] | None:
     return iter(data) if hasattr(data, "__iter__") else None
 
 
-def _add_page(builder: TableBuilder, page: Any, number: int) -> None:
-    """Add a page to a table; errors name the page by its number, from 1."""
-    if not is_response(page):
+def _records_in(table: pd.DataFrame, path: str, *, as_text: bool) -> list[dict[str, Any]]:
+    """Return a record for each row of a table: the columns that identify it, and the parsed column of a path.
+
+    Raises:
+        TabulationError: if the table does not have the column, or if a cell does not hold a JSON list or object.
+    """
+    parts = path.split(".")
+    names = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
+    column = next((name for name in names if name in table.columns), None)
+    if column is None:
         raise TabulationError(
-            f"Page {number} is not a response but of type {type(page).__name__}.",
-            "Pass an iterator over responses, or a list of records.",
-            about="data",
+            f"The table has no column at {excerpt(path)!r}.",
+            "records= opens a column of JSON text; otherwise pass the response of the service, or its JSON.",
+            about="records",
         )
-    try:
-        builder.add(page)
-    except (ServiceError, TabulationError) as error:
-        raise error.reworded(f"Page {number}: {error.what}", error.next_step) from None
+    # A key with dots is that of an object inside the record, unless a list has the same key.
+    keys = [name for name in table.columns if isinstance(name, str) and name != column and is_key(name)]
+    keys = [name for name in keys if "." not in name or name.rpartition(".")[2] in keys]
+    chosen = table[[*keys, column]].astype(object)
+    records: list[dict[str, Any]] = [
+        dict(zip([*keys, column], cells, strict=True)) for cells in chosen.where(chosen.notna(), None).to_numpy()
+    ]
+    for row, record in enumerate(records):
+        with suppress(TabulationError):
+            if isinstance(record[column], str):
+                record[column] = Body(record[column].encode("utf-8", "surrogatepass")).parse(numbers_as_text=as_text)
+        if record[column] is not None and not isinstance(record[column], (list, dict)):
+            raise TabulationError(
+                f"Column {excerpt(column)!r}, row {row}: expected a JSON list or object, found another value.",
+                "records= opens a column of JSON text.",
+                about="records",
+            )
+    return records
 
 
 def _check_names(data: Any, records: Any, key: Any) -> None:
