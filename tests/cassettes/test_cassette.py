@@ -466,7 +466,6 @@ OTHER_FILES = {
     "a tag": b"interactions:\n- !!python/object/apply:os.mkdir [made]\n",
     "a tag in ours": HEADER + b"- request: !!python/object/apply:os.mkdir [made]\n",
     "missing keys": b"version: 1\n",
-    "missing keys of an interaction": b"interactions:\n- response: {}\nversion: 1\n",
     "binary": bytes(range(256)),
     "no YAML": b"a: {\nb: ]\n",
     "JSON": b'{"a": 1}',

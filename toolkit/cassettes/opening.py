@@ -1,21 +1,25 @@
-"""Open the file of a cassette: finish and repair what earlier recordings left, and read what is there."""
+"""Open the file of a cassette: finish and repair what earlier recordings left, read what is there, and tell its age."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 
-from toolkit.cassettes.format import contents, layout
+from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.paths import same_name_in_project
 from toolkit.cassettes.recording import appending, finishing, writer_lock
 from toolkit.cassettes.recording.recorder import Recorder, part_of
 from toolkit.cassettes.recording.writer_lock import Claim
-from toolkit.cassettes.replay import misses
+from toolkit.cassettes.replay import differences
+from toolkit.core.clock import SystemClock
 from toolkit.core.errors import CassetteBusy, ConfigurationError
-from toolkit.core.user_code import warn
+from toolkit.core.ledger import EPOCH
+from toolkit.core.user_code import shell, warn
+from toolkit.core.words import count_text, date_text
 from toolkit.local.files import read_file
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
@@ -51,9 +55,9 @@ def read_cassette(path: Path, mode: str, scrubber: Scrubber, settings: Settings 
     except FileNotFoundError:
         data = b""
     except OSError as error:
-        raise misses.unreadable(path, error) from None
+        raise differences.unreadable(path, error) from None
     if not data.strip() and mode == "none":
-        raise misses.missing(path, elsewhere=same_name_in_project(path, settings), is_offline=is_offline())
+        raise differences.missing(path, elsewhere=same_name_in_project(path, settings), is_offline=is_offline())
     scrubber.recall(data)
     opened = contents.read(data, source=str(path))
     if opened.is_torn and _cut_torn_tail(path, scrubber):
@@ -103,12 +107,12 @@ def _cut_torn_tail(path: Path, scrubber: Scrubber) -> bool:
 
 def _is_torn(file: Path, *, cuts: bool) -> bool:
     data = read_file(file)
-    file_layout = layout.lay_out(data)
-    if file_layout is None or not file_layout.is_torn:
+    layout = contents.lay_out(data)
+    if layout is None or not layout.is_torn:
         return False
     if cuts:
-        appending.change_to(layout.appendable(file_layout), data, file)
-        if not file_layout.items:
+        appending.change_to(layout.appendable(), data, file)
+        if not layout.items:
             file.unlink()
     return True
 
@@ -126,3 +130,37 @@ def _claimed(recorder: Recorder) -> Iterator[Claim | None]:
             yield claim
     finally:
         recorder.release()
+
+
+def age_of(recorded_at: datetime | None, now: datetime) -> timedelta | None:
+    """Return the age of a recording, or None if it is not known when it was made."""
+    return None if recorded_at in (None, EPOCH) else now - recorded_at
+
+
+def is_stale(recorded_at: datetime | None, stale_after: int | None, now: datetime) -> bool:
+    """Check whether a recording has reached the age, in days, from which it counts as stale; None for never."""
+    age = age_of(recorded_at, now)
+    return age is not None and stale_after is not None and age >= timedelta(days=stale_after)
+
+
+def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | None, now: datetime) -> str | None:
+    """Return a sentence about a stale recording, or None if it is not stale."""
+    age = age_of(recorded_at, now)
+    if recorded_at is None or age is None or stale_after is None or not is_stale(recorded_at, stale_after, now):
+        return None
+    return (
+        f"{path.name} was recorded on {date_text(recorded_at)}, {count_text(age.days, 'day')} ago, "
+        f"and counts as stale after {count_text(stale_after, 'day')} (stale_after in toolkit.toml)."
+    )
+
+
+def warn_if_stale(path: Path, recorded_at: datetime | None, stale_after: int | None) -> None:
+    """Warn in a script that a recording which is opened is stale. A notebook must show the same on any day.
+
+    Args:
+        path: the file of the recording.
+        recorded_at: when its first interaction was recorded, or None.
+        stale_after: age in days from which it is stale, or None for never.
+    """
+    if shell() is None and (text := staleness_text(path, recorded_at, stale_after, SystemClock().now())):
+        warn(f'{text} To record it again, open it with mode="all".')

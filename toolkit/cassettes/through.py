@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from toolkit.cassettes.conversion import (
+from toolkit.cassettes.bodies import (
+    LARGE_BODY,
     RECORDABLE,
     as_failure,
     as_recorded_response,
     as_response,
     header_list,
+    observe,
+    size_of,
 )
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay.matching import ANYONE, Identity
-from toolkit.cassettes.streams import LARGE_BODY, Record, observe, size_of
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import CassetteError, ToolkitError, UnsafeAddress
@@ -216,7 +218,7 @@ def _as_sent(recorded: RecordedRequest, outgoing: Outgoing) -> RecordedRequest:
     return recorded._replace(headers=(*recorded.headers, *placeholders)) if placeholders else recorded
 
 
-def _recorder(tape: Cassette, request: RecordedRequest, response: httpx.Response, call: Call) -> Record:
+def _recorder(tape: Cassette, request: RecordedRequest, response: httpx.Response, call: Call) -> Callable[..., None]:
     """Return a function that records the call, given the body of the response."""
 
     def record(body: bytes, headers: HeaderList | None = None) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from recordings import JSON
 
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.cassettes.replay.bodies import canonical_body
 from toolkit.cassettes.replay.matching import (
     ANYONE,
     OURS,
@@ -21,6 +20,7 @@ from toolkit.cassettes.replay.matching import (
     Index,
     Matcher,
     Takes,
+    canonical_body,
     query_fields,
 )
 from toolkit.core.errors import ConfigurationError

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from toolkit.cassettes.replay.differences import all_played, left_over, missing, no_match, similar_names, unreadable
 from toolkit.cassettes.replay.matching import ANYONE, OURS, Identity, Matcher
-from toolkit.cassettes.replay.misses import all_played, left_over, missing, no_match, similar_names, unreadable
 from toolkit.scrubbing.messages import RecordedRequest
 
 BASE = "https://broker.svc.invalid"

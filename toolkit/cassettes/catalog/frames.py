@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolkit.cassettes.catalog import checking
 from toolkit.cassettes.catalog.comparing import compare_recordings
 from toolkit.cassettes.catalog.facts import cassettes_at, cassettes_in, facts_of, name_of
-from toolkit.cassettes.catalog.reading import read_cassette
+from toolkit.cassettes.catalog.reading import read_cassette, selected
 from toolkit.cassettes.catalog.rewriting import (
     check_rewritable,
     prune,
@@ -20,11 +20,10 @@ from toolkit.cassettes.catalog.rewriting import (
     todays_scrubber,
     without,
 )
-from toolkit.cassettes.catalog.selecting import selected
 from toolkit.cassettes.catalog.showing import rows_of
 from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.replay.play_log import read_play_log
-from toolkit.cassettes.staleness import is_stale
+from toolkit.cassettes.opening import is_stale
+from toolkit.cassettes.replay.player import read_play_log
 from toolkit.core.arguments import as_clock, as_flag, as_text, wrong_type
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.local.files import expanded

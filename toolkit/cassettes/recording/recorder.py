@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
-from toolkit.cassettes.recording import appending, finishing, repair, writer_lock
+from toolkit.cassettes.format.interactions import Interaction, encode
+from toolkit.cassettes.recording import appending, finishing, writer_lock
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import CassetteBusy, CassetteError
 from toolkit.core.user_code import warn
@@ -50,7 +50,6 @@ class Recorder:
         self._anew = anew
         self._is_abandoned = False
         self._claim: Claim | None = None
-        self._new_folders: list[Path] = []  # made for the file, and empty until the first append succeeds
 
     @property
     def file(self) -> Path:
@@ -116,7 +115,7 @@ class Recorder:
             CassetteCorrupt: if the file is not a cassette any more; it is left as it is.
             CassetteError: if the disk is full or the folder not writable; earlier recordings are intact.
         """
-        item = encode(repair.scrub(interaction, self._scrubber))
+        item = encode(appending.scrub(interaction, self._scrubber))
         gate.check(
             item, self._scrubber.known, where=f"The recording of {interaction.request.method} in {self.path.name}"
         )
@@ -177,14 +176,13 @@ class Recorder:
         if file in claim.prepared and claim.prepared[file] == appending.stamp_of(file):
             return file
         if file not in claim.prepared:  # once; a folder that vanishes later is reported, not made again
-            self._new_folders = [folder for folder in (file.parent, *file.parent.parents) if not folder.exists()]
             file.parent.mkdir(parents=True, exist_ok=True)
             remove_partials(file)
         # What we recorded ourselves is kept; a part that an interrupted recording left, or a link there, is removed.
         if file == self.path or file in claim.prepared or self.count > 0:
             refuse_link(file)
             data = b"" if appending.stamp_of(file) is None else read_file(file)
-            appending.change_to(repair.repaired(data, self._scrubber, source=str(file)), data, file)
+            appending.change_to(appending.repaired(data, self._scrubber, source=str(file)), data, file)
         else:
             file.unlink(missing_ok=True)
         claim.prepared[file] = appending.stamp_of(file)
@@ -192,26 +190,11 @@ class Recorder:
 
     def _write(self, claim: Claim, file: Path, item: bytes) -> None:
         stamp = claim.prepared[file]
-        is_new = stamp is None
-        try:
-            claim.prepared[file] = appending.append(file, item, header=HEADER, stamp=stamp, like=self.path)
-        except BaseException:
-            if is_new:
-                self._clean_up(claim, file)
-            raise
-        self._new_folders.clear()
-        if is_new and self.count:
+        claim.prepared[file] = appending.append(file, item, stamp=stamp, like=self.path)
+        if stamp is None and self.count:
             lost = "interaction that was" if self.count == 1 else f"{self.count} interactions that were"
             self.count = 0
             warn(f"{file} vanished during the recording; it starts again without the {lost} in it.")
-
-    def _clean_up(self, claim: Claim, file: Path) -> None:
-        """Remove the folders that were made for a file which could not be written."""
-        with suppress(OSError):
-            for folder in self._new_folders:
-                folder.rmdir()
-        if self._new_folders:
-            del claim.prepared[file]  # so that the next append makes the folders again
 
     @contextmanager
     def _as_cassette_errors(self) -> Iterator[None]:

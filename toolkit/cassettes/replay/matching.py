@@ -1,28 +1,37 @@
 """Find the recorded interactions that answer a request: by keys in an index, not by comparing with each recording.
 
 `match_on` takes vcrpy's names. Method and URI are read from the first lines of an item, so indexing thousands of items
-parses none of them. Headers, bodies and identities are compared only among the few items that share method and URI.
+parses none of them. Headers, bodies and identities are compared only among the few items that share method and URI;
+bodies by their meaning. A request that is made again is not searched for secrets again (class `ScrubbedRequests`).
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx
 
 from toolkit.cassettes.format.interactions import Interaction, is_uri
-from toolkit.cassettes.replay.bodies import canonical_body, typed_requests
 from toolkit.core.arguments import as_choice
-from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.messages import RecordedRequest, header_value
 from toolkit.scrubbing.vocabulary import Place, credential_kind
+
+if TYPE_CHECKING:
+    from toolkit.scrubbing.scrubber import Scrubber
 
 OURS: Final = ("identity", "method", "scheme", "host", "port", "path", "query", "body")
 VCRPY_DEFAULT: Final = ("method", "scheme", "host", "port", "path", "query")
 _UNUSUAL_PATH: Final = re.compile(r"/\.|[^A-Za-z0-9._~!$&'()*+,;=:@/-]")
+_BOUNDARY: Final = re.compile(r'boundary="?([^";,]+)"?', re.IGNORECASE)
+_DELIMITER: Final = re.compile(rb"--([^\r\n]{1,70})\r?\n")  # RFC 2046 section 5.1.1; for a header without a boundary
+_JSON: Final = "application/json"
+_FORM: Final = "application/x-www-form-urlencoded"
+_OPENINGS: Final = (b"{", b"[")
 _DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 
 
@@ -88,6 +97,60 @@ def _headers(request: RecordedRequest) -> Hashable:
     return tuple(
         sorted((name.lower(), value) for name, value in request.headers if credential_kind(name, Place.HEADER) is None)
     )
+
+
+def canonical_body(request: RecordedRequest) -> Hashable:
+    """Return a body by its meaning: JSON by value, forms by field, multipart without its boundary, else the bytes."""
+    body = request.body
+    if not body:
+        return b""
+    content_type = header_value(request.headers, "content-type")
+    media_type = content_type.split(";", 1)[0].strip().lower()
+    try:
+        if media_type == _JSON or media_type.endswith("+json"):
+            return "json", json.dumps(json.loads(body), sort_keys=True)
+        if media_type == _FORM:
+            return "form", _form_fields(body.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return body
+    if media_type.startswith("multipart/"):
+        in_header, in_body = _BOUNDARY.search(content_type), _DELIMITER.match(body)
+        boundary = in_header[1].encode() if in_header else in_body and in_body[1]
+        return body.replace(boundary, b"boundary") if boundary else body
+    return body
+
+
+def typed_requests(recorded: RecordedRequest) -> Iterator[RecordedRequest]:
+    """Yield a recorded request without a content type as the requests that it may have been: of JSON, and of a form.
+
+    For aiohttp, vcrpy records the values of a body but not whether they were sent as JSON or as a form.
+    """
+    body = recorded.body
+    if not body or header_value(recorded.headers, "content-type"):
+        return
+    from toolkit.cassettes.format.vcrpy_files import form_pairs  # needs vcr
+
+    try:
+        if body.lstrip().startswith(_OPENINGS):
+            yield _typed(recorded, _JSON, body)
+            pairs = form_pairs(json.loads(body))
+            if pairs is not None:
+                yield _typed(recorded, _FORM, urlencode(pairs).encode("ascii"))
+        else:
+            fields = parse_qsl(body.decode("ascii"), keep_blank_values=True, strict_parsing=True)
+            yield _typed(recorded, _FORM, body)
+            yield _typed(recorded, _JSON, json.dumps(fields).encode("ascii"))
+    except (ValueError, RecursionError):
+        return
+
+
+def _typed(recorded: RecordedRequest, content_type: str, body: bytes) -> RecordedRequest:
+    return recorded._replace(headers=(*recorded.headers, ("Content-Type", content_type)), body=body)
+
+
+def _form_fields(form: str) -> Hashable:
+    # A stable sort by name keeps the order of repeated fields.
+    return tuple(sorted(parse_qsl(form, keep_blank_values=True, strict_parsing=True), key=lambda field: field[0]))
 
 
 # Parts of method and URI, which are known before an item is parsed.
@@ -238,3 +301,39 @@ class Index:
                     takes.setdefault(key, Takes()).numbers.append(number)
             self._takes[head] = takes
         return takes or {}
+
+
+# Method, URI, raw headers and body of a request as the client made it.
+WrittenRequest = tuple[str, str, tuple[tuple[bytes, bytes], ...], bytes]
+
+_MOST: Final = 1_024  # requests
+_LARGEST: Final = 4_096  # bytes of a body; the time for a larger one is spent on other things
+
+
+class ScrubbedRequests:
+    """The scrubbed forms of the latest requests, for as long as scrubbing them again gives the same.
+
+    Args:
+        scrubber: scrubs the requests; only its `state` is read.
+    """
+
+    __slots__ = ("_remembered", "_scrubber")
+
+    def __init__(self, scrubber: Scrubber) -> None:
+        self._scrubber = scrubber
+        # One object, because another thread may replace both at any time.
+        self._remembered: tuple[Hashable, dict[WrittenRequest, RecordedRequest]] = (None, {})
+
+    def get(self, written: WrittenRequest) -> RecordedRequest | None:
+        """Return the scrubbed form of a request, or None if it is not remembered."""
+        state, requests = self._remembered
+        return requests.get(written) if state == self._scrubber.state else None
+
+    def put(self, written: WrittenRequest, scrubbed: RecordedRequest, state: Hashable) -> None:
+        """Remember the scrubbed form of a request, and the `state` of the scrubber before it was scrubbed."""
+        if state is None or len(written[3]) > _LARGEST:
+            return
+        remembered = self._remembered
+        if state != remembered[0] or len(remembered[1]) >= _MOST:
+            remembered = self._remembered = (state, {})
+        remembered[1][written] = scrubbed

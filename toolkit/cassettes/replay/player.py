@@ -1,23 +1,35 @@
-"""Play the recordings of a file, and remember which were played."""
+"""Play the recordings of a file, and remember which were played.
+
+If the variable TOOLKIT_PLAY_LOG names a folder, each process appends lines of JSON to a file of its own there: one when
+a cassette is opened, and one when an interaction is played for the first time since. Programs that run notebooks or
+tests in other processes ask it what they used. Each line is a single write, so the log of a killed process is complete
+up to its last line.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import threading
 from collections.abc import Sequence
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.decompression import NotEncoded, TooLarge, check_decompression
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
-from toolkit.cassettes.replay import misses
+from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Index, Matcher, Takes
-from toolkit.cassettes.replay.play_log import PlayLog
-from toolkit.core.errors import CassetteCorrupt, CassetteMiss
+from toolkit.core.errors import CassetteCorrupt, CassetteMiss, ConfigurationError
 from toolkit.core.ledger import Authorization
 from toolkit.core.register import REGISTER
+from toolkit.local.dotenv import own_variable
+from toolkit.local.files import append_to, expanded
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.scrubber import Scrubber
 
+VARIABLE: Final = "TOOLKIT_PLAY_LOG"
+_SUFFIX: Final = ".plays"
 _UNREADABLE: Final = RecordedRequest("", "")  # the head of an interaction whose head cannot be read; nothing matches it
 
 
@@ -107,19 +119,26 @@ class Player:
         self._play_counts[number] = played + 1
 
     def miss(self, request: RecordedRequest, identity: Identity) -> CassetteMiss:
-        """Return the error for a request without a recording, or with recordings that were all played."""
+        """Return the error for a request without a recording, or with recordings that were all played.
+
+        Raises:
+            CassetteCorrupt: if none of the recordings can be read.
+        """
         with self._lock:
             takes = self._find(request, identity)
         if takes is not None and self._strict:
-            return misses.all_played(self._file_name, request, len(takes.numbers))
+            return differences.all_played(self._file_name, request, len(takes.numbers))
         token_requests = set(self._contents.token_requests)
         calls = [number for number in range(len(self._contents)) if number not in token_requests]
-        return misses.no_match(
+        heads = [(number, head) for number in calls if (head := self._head(number)) is not _UNREADABLE]
+        if calls and not heads:
+            self._contents.head(calls[0])  # raises the error that says why
+        return differences.no_match(
             self._file_name,
             self._matcher,
             identity,
             request,
-            [(number, head) for number in calls if (head := self._head(number)) is not _UNREADABLE],
+            heads,
             self._comparable,
             environments=self._contents.environments,
             is_empty=not len(self._contents),
@@ -222,3 +241,95 @@ class Player:
     def _as_recorded_now(self, number: int) -> Interaction:
         interaction = self._contents.interaction(number)
         return interaction._replace(request=self._scrubber.lookup_request(interaction.request))
+
+
+class PlayLog:
+    """Notes what is played from one cassette.
+
+    Args:
+        folder: the folder of the log; it is made if need be.
+        cassette: the file of the cassette.
+    """
+
+    __slots__ = ("_cassette", "_folder")
+
+    def __init__(self, folder: Path, cassette: Path) -> None:
+        self._folder = folder
+        self._cassette = os.path.realpath(cassette)
+
+    def note(self, number: int | None) -> None:
+        """Note that an interaction (numbered from 0) is played; None notes that the cassette is opened.
+
+        Raises:
+            ConfigurationError: if the log cannot be written. An incomplete log would name too few interactions.
+        """
+        line = json.dumps([self._cassette, number]).encode("ascii") + b"\n"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            # The name is made for each line, because a forked process has another id than its parent.
+            append_to(self._folder / f"{os.getpid()}{_SUFFIX}", line)
+        except OSError as error:
+            raise ConfigurationError(
+                f"Cannot write the log of what is played to {self._folder}: {error.strerror}.",
+                f"Set {VARIABLE} to a folder that can be written, or unset it.",
+                about=VARIABLE,
+            ) from None
+
+
+def play_log_of(cassette: Path) -> PlayLog | None:
+    """Return the log for a cassette that is opened, with a note of that, or None if nothing is logged.
+
+    A project does not choose the folder: what its `.env` sets does not count.
+
+    Raises:
+        ConfigurationError: if the log cannot be written.
+    """
+    folder = own_variable(VARIABLE)
+    if not folder:
+        return None
+    log = PlayLog(Path(folder), cassette)
+    log.note(None)
+    return log
+
+
+def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
+    """Return the interactions that were played, by their numbers from 0, for each cassette that was opened.
+
+    Args:
+        folder: the folder that TOOLKIT_PLAY_LOG named.
+
+    Returns:
+        The numbers by the real path of the cassette (absolute, links resolved). The set of a cassette that was opened
+        and not played is empty.
+
+    Raises:
+        ConfigurationError: if the folder cannot be read.
+    """
+    played: dict[Path, set[int]] = {}
+    path = expanded(folder, about="play_log")
+    try:
+        for file in sorted(path.iterdir()):
+            for line in file.read_bytes().splitlines() if file.suffix == _SUFFIX else ():
+                entry = _entry(line)
+                if entry is not None:
+                    cassette, number = entry
+                    played.setdefault(Path(cassette), set()).update(() if number is None else (number,))
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot read the log of what was played in {folder}: {error.strerror}.",
+            f"Name the folder that {VARIABLE} named in the run.",
+            about=VARIABLE,
+        ) from None
+    return played
+
+
+def _entry(line: bytes) -> tuple[str, int | None] | None:
+    """Return the cassette and the number in a line, or None if the line was not written completely."""
+    try:
+        entry: Any = json.loads(line)
+    except ValueError:
+        return None
+    if isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str):
+        number = entry[1]
+        return (entry[0], number) if number is None or type(number) is int else None
+    return None
