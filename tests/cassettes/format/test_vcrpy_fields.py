@@ -59,15 +59,13 @@ def test_forms_of_aiohttp(tmp_path, serializer, shape):
     """A form that aiohttp was given as a mapping or as pairs answers the same form, and no other."""
     fields = {"a": "1 & 2", "b": "ü"}
     value = shape(fields) if shape is not list else list(fields.items())
-    data = written(value, serializer=serializer)
+    data = written(value, {"Content-Type": FORM}, serializer=serializer)
     assert replayed(tmp_path, data, data=fields).text == "x"
     for others in ({"a": "1 & 2"}, {**fields, "b": "u"}, {**fields, "c": ""}):
         with pytest.raises(CassetteMiss):
             replayed(tmp_path, data, data=others)
-    typed = written(value, {"Content-Type": FORM}, serializer=serializer)
-    assert replayed(tmp_path, typed, data=fields).text == "x"
     with pytest.raises(CassetteMiss):
-        replayed(tmp_path, typed, json=fields)
+        replayed(tmp_path, data, json=fields)
 
 
 @pytest.mark.parametrize("serializer", [yamlserializer, jsonserializer])
@@ -94,7 +92,6 @@ def test_json_of_aiohttp(tmp_path, serializer, value):
         (iter([b"a", b"b"]), b"ab"),
         (iter(["a", "ü"]), "aü".encode()),
         ([b"\xff", b"b"], b"\xffb"),
-        ([("a", b"\xff"), ("b", "c")], b"a=%FF&b=c"),
     ],
 )
 def test_bodies(body, sent):

@@ -170,41 +170,18 @@ def _request_body(value: Any, headers: HeaderList) -> bytes:
         return _bytes(value, "the request's body")
     if isinstance(value, list | tuple) and value and all(isinstance(chunk, bytes) for chunk in value):
         return b"".join(value)
-    content_type = header_value(headers, "content-type")
-    pairs = form_pairs(value)
-    is_form = content_type.lower().startswith(_FORM)
-    is_pairs_of_text = isinstance(value, list | tuple) and pairs and all(isinstance(text, str) for _, text in pairs)
-    has_bytes = pairs is not None and any(isinstance(content, bytes) for _, content in pairs)
-    if pairs is not None and (is_form or has_bytes or (is_pairs_of_text and not content_type)):
-        return urlencode(pairs).encode("ascii")
     try:
+        # aiohttp's values of a form or of JSON
+        if header_value(headers, "content-type").lower().startswith(_FORM):
+            pairs = list(value.items()) if isinstance(value, Mapping) else value
+            return urlencode([(name, each) for name, contents in pairs for each in _each(contents)]).encode("ascii")
         return json.dumps(value, default=_json_text).encode("ascii")
-    except TypeError:
-        raise ValueError("the request's body is neither text, nor a form, nor JSON") from None
-
-
-def form_pairs(value: Any) -> list[tuple[str, str | bytes]] | None:
-    """Return the names and values in a mapping or a list of pairs as a form sends them, or None if it is neither."""
-    if isinstance(value, Mapping):
-        listed = [(name, content) for name, contents in value.items() for content in _each(contents)]
-    elif isinstance(value, list | tuple) and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in value):
-        listed = [(pair[0], pair[1]) for pair in value]
-    else:
-        return None
-    if not all(isinstance(name, str) and isinstance(content, (*_SCALARS, bytes)) for name, content in listed):
-        return None
-    return [(name, content if isinstance(content, bytes) else _form_text(content)) for name, content in listed]
+    except (TypeError, ValueError):
+        raise Unusable("the request's body is neither text, nor a form, nor JSON") from None
 
 
 def _each(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else [value]
-
-
-def _form_text(value: Any) -> str:
-    """Return a value as httpx writes it into a form."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else str(value)
 
 
 def _json_text(value: Any) -> str:

@@ -122,6 +122,10 @@ def load(data: bytes) -> Any:
         raise NotYaml(f"it is not valid YAML ({error.problem})", line) from None
     except (yaml.YAMLError, UnicodeDecodeError):
         raise NotYaml("it is not valid YAML (a character that YAML does not allow)", 0) from None
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError) as error:
+        if isinstance(error, NotYaml):
+            raise
+        raise NotYaml("it is not valid YAML (a value that its tag does not allow)", 0) from None
 
 
 def lines_of_items(data: bytes) -> list[int]:

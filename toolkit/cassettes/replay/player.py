@@ -67,9 +67,9 @@ class Player:
         self._lock = threading.Lock()
         self._play_counts: dict[int, int] = {}
         self._checked: set[int] = set()  # numbers of interactions whose bodies are known to be small enough
-        self._index: Index | None = None
+        self._index: Index | None = None  # as the file has them, or as they would be recorded now if it is foreign
         self._scrubbed_index: Index | None = None
-        self._indexed_with = -1  # number of secrets in the register when the index was last rebuilt
+        self._indexed_with = -1  # number of secrets in the register when the requests were last parsed to index them
         self._token_requests: dict[Authorization, int] | None = None
 
     @property
@@ -91,9 +91,10 @@ class Player:
         """
         with self._lock:
             takes = self._find(request, identity)
-            number = None if takes is None else self._next(takes)
-            if number is None:
+            number = None if takes is None else takes.next(self._play_counts)
+            if takes is None or (number is None and self._strict):
                 return None
+            number = takes.numbers[-1] if number is None else number
             interaction = self._contents.interaction(number)
             self._count(number)
         self._check_size(number, interaction.response)
@@ -167,30 +168,24 @@ class Player:
         )
 
     def _find(self, request: RecordedRequest, identity: Identity) -> Takes | None:
-        takes = self._filled_index().find(identity, request)
-        if takes is None and self._rebuild_index():
-            takes = self._filled_index().find(identity, request)
-        if takes is None and not self._contents.is_foreign:
-            takes = self._filled_scrubbed_index().find(identity, request)
-        return takes
-
-    def _next(self, takes: Takes) -> int | None:
-        """Return the number of the next recording, or None if strict and all were played."""
-        number = takes.play()
-        while self._strict and number in self._play_counts:
-            if number == takes.numbers[-1]:
-                return None
-            number = takes.play()
-        return number
-
-    def _filled_index(self) -> Index:
-        """Return the index, which is filled when the first request is looked up."""
+        numbers, is_foreign = range(len(self._contents)), self._contents.is_foreign
         if self._index is None:
-            index = Index(self._matcher, self._as_matched)
-            for number in range(len(self._contents)):
-                index.add(number, self._head(number))
-            self._index = index
-        return self._index
+            parse = self._as_recorded_now if is_foreign else self._contents.interaction
+            self._index = Index(self._matcher, map(self._head, numbers), parse)
+        takes = self._index.find(identity, request)
+        if takes is None and is_foreign and self._indexed_with != len(REGISTER):
+            # A foreign request may contain a secret that also stands in the URI of another, so parsing all requests can
+            # change the URIs under which they are found.
+            self._indexed_with = len(REGISTER)
+            heads = [self._comparable(number).request for number in numbers]
+            self._index = Index(self._matcher, heads, self._as_recorded_now)
+            takes = self._index.find(identity, request)
+        if takes is None and not is_foreign:
+            # An earlier version, or other rules, may have recorded in clear what is scrubbed today.
+            if self._scrubbed_index is None:
+                self._scrubbed_index = Index(self._matcher, map(self._scrubbed_head, numbers), self._as_recorded_now)
+            takes = self._scrubbed_index.find(identity, request)
+        return takes
 
     def _head(self, number: int) -> RecordedRequest:
         try:
@@ -201,42 +196,13 @@ class Player:
     def _comparable(self, number: int) -> Interaction:
         """Return an interaction to compare with requests, with the head alone if it cannot be read."""
         try:
-            return self._as_matched(number)
+            return self._as_recorded_now(number) if self._contents.is_foreign else self._contents.interaction(number)
         except CassetteCorrupt:
             return Interaction(self._head(number), NO_ANSWER)
 
     def _scrubbed_head(self, number: int) -> RecordedRequest:
         head = self._contents.head(number)
         return self._scrubber.lookup_request(RecordedRequest(head.method, head.uri))
-
-    def _filled_scrubbed_index(self) -> Index:
-        """Return an index of our own recordings as they would be recorded now.
-
-        An earlier version may have recorded in clear what is scrubbed today.
-        """
-        if self._scrubbed_index is None:
-            index = Index(self._matcher, self._as_recorded_now)
-            for number in range(len(self._contents)):
-                index.add(number, self._scrubbed_head(number))
-            self._scrubbed_index = index
-        return self._scrubbed_index
-
-    def _rebuild_index(self) -> bool:
-        """Index a foreign file again if secrets have become known since; return True if that was done.
-
-        A foreign request may contain a secret that also stands in the URI of another, so parsing all requests can
-        change the URIs under which they are found.
-        """
-        if not self._contents.is_foreign or self._index is None or self._indexed_with == len(REGISTER):
-            return False
-        self._indexed_with = len(REGISTER)
-        requests = [self._comparable(number).request for number in range(len(self._contents))]
-        self._index.rebuild(requests, self._play_counts)
-        return True
-
-    def _as_matched(self, number: int) -> Interaction:
-        """Return an interaction to compare with requests. The request of a foreign interaction is scrubbed first."""
-        return self._as_recorded_now(number) if self._contents.is_foreign else self._contents.interaction(number)
 
     def _as_recorded_now(self, number: int) -> Interaction:
         interaction = self._contents.interaction(number)
