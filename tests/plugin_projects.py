@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 
 import pytest
-import toolkit.cassettes.bodies
 import yaml
 
 import toolkit.auth.authorizers
+import toolkit.cassettes.bodies
 import toolkit.scrubbing.scanning
 import toolkit.session.session
 import toolkit.sharing.pytest_plugin.item_cassette

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.paths import same_name_in_project
-from toolkit.cassettes.recording import appending, finishing, writer_lock
-from toolkit.cassettes.recording.recorder import Recorder, part_of
-from toolkit.cassettes.recording.writer_lock import Claim
+from toolkit.cassettes.recording import writer_lock
+from toolkit.cassettes.recording.recorder import Recorder, finish_now, part_of
 from toolkit.cassettes.replay import differences
 from toolkit.core.clock import SystemClock
-from toolkit.core.errors import CassetteBusy, ConfigurationError
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.ledger import EPOCH
 from toolkit.core.user_code import shell, warn
 from toolkit.core.words import count_text, date_text
@@ -49,7 +46,7 @@ def read_cassette(path: Path, mode: str, scrubber: Scrubber, settings: Settings 
         CassetteCorrupt: if the file is not a cassette; it is left as it is.
         CassetteError: if the file cannot be read.
     """
-    finishing.finish_now(part_of(Path(os.path.realpath(path))))
+    finish_now(part_of(Path(os.path.realpath(path))))
     try:
         data = read_file(path)
     except FileNotFoundError:
@@ -60,7 +57,7 @@ def read_cassette(path: Path, mode: str, scrubber: Scrubber, settings: Settings 
         raise differences.missing(path, elsewhere=same_name_in_project(path, settings), is_offline=is_offline())
     scrubber.recall(data)
     opened = contents.read(data, source=str(path))
-    if opened.is_torn and _cut_torn_tail(path, scrubber):
+    if opened.is_torn and Recorder(path, scrubber).cut_torn_tail():
         warn(f"{path} ends in an incomplete interaction; the {len(opened)} before it are complete.")
     return opened
 
@@ -89,47 +86,6 @@ def make_recorder(path: Path, mode: str, scrubber: Scrubber) -> Recorder:
             about="cassette",
         )
     return Recorder(path, scrubber, anew=mode == "all")
-
-
-def _cut_torn_tail(path: Path, scrubber: Scrubber) -> bool:
-    """Cut off an incomplete last interaction, and remove the file if there is no other.
-
-    Returns:
-        False if the file is not torn after all: another process is recording to it, or has just ended a write.
-    """
-    recorder = Recorder(path, scrubber)
-    try:
-        with _claimed(recorder) as claim:
-            return claim is not None and _is_torn(recorder.path, cuts=claim.is_locked)
-    except OSError:  # the next append will report it
-        return True
-
-
-def _is_torn(file: Path, *, cuts: bool) -> bool:
-    data = read_file(file)
-    layout = contents.lay_out(data)
-    if layout is None or not layout.is_torn:
-        return False
-    if cuts:
-        appending.change_to(layout.appendable(), data, file)
-        if not layout.items:
-            file.unlink()
-    return True
-
-
-@contextmanager
-def _claimed(recorder: Recorder) -> Iterator[Claim | None]:
-    """Claim the file of a recorder for a while; None if another process records to it."""
-    try:
-        claim = recorder.claim()
-    except CassetteBusy:
-        yield None
-        return
-    try:
-        with claim.lock:
-            yield claim
-    finally:
-        recorder.release()
 
 
 def age_of(recorded_at: datetime | None, now: datetime) -> timedelta | None:
