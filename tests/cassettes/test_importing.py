@@ -317,7 +317,7 @@ def test_size_is_limited(tmp_path, monkeypatch):
     """A file that is too large is not read; one with too many values is not parsed."""
     source = tmp_path / "a.har"
     source.write_text('{"log": {"entries": [1, 2, 3]}}')
-    monkeypatch.setattr("toolkit.cassettes.importing._MOST_VALUES", 2)
+    monkeypatch.setattr("toolkit.cassettes.har._MOST_VALUES", 2)
     with pytest.raises(CassetteCorrupt, match="too many values"):
         tk.import_cassette(source, "ours", settings=bare_settings(tmp_path))
     monkeypatch.setattr("toolkit.cassettes.importing.MOST_BYTES", 5)

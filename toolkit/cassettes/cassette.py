@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, Parsed
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.cassettes.opening import make_recorder, read_cassette, scrubber_of, warn_if_stale, warn_of_part
+from toolkit.cassettes.opening import make_recorder, read_cassette, todays_scrubber, warn_if_stale, warn_of_part
 from toolkit.cassettes.paths import as_mode, find_cassette
 from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.recorder import Recorder
@@ -110,7 +110,7 @@ class Cassette:
             as_instance(scrubber, Scrubber, about="scrubber", next_step="Leave it out.")
         else:
             settings = as_settings(settings)
-            scrubber = scrubber_of(settings)
+            scrubber = todays_scrubber(settings)
         self.scrubber = scrubber
         self.scrubbed = ScrubbedRequests(scrubber)
         self.scrubber.known.add_texts(secrets)

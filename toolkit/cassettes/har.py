@@ -28,6 +28,8 @@ from toolkit.scrubbing.messages import (
 )
 
 _FORM: Final = "application/x-www-form-urlencoded"
+_MOST_VALUES: Final = 20_000_000  # in a file; each takes memory, however short it is
+_JSON_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _FRAMING: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 _CHARSET: Final = r"(?i).*;\s*charset\s*=\s*\"?((?:iso-8859-|windows-|utf-16|gb|euc-|shift_|big5)[a-z0-9]*)\b.*"
 _HEADER_NAME: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110 section 5.6.2
@@ -60,6 +62,20 @@ class Entry(NamedTuple):
     interaction: Interaction | None
     reason: str = ""
     hint: RecordedRequest | None = None
+
+
+def parsed(data: bytes) -> Any:
+    """Return the value of a JSON file.
+
+    Raises:
+        ValueError: if it is not JSON, or has so many values that they would fill the memory.
+    """
+    signs = (b",", b"[", b"{")
+    if sum(map(data.count, signs)) > _MOST_VALUES:
+        outside = _JSON_STRING.sub(b"", data)
+        if sum(map(outside.count, signs)) > _MOST_VALUES:
+            raise ValueError("it holds too many values")
+    return json.loads(data.decode("utf-8-sig"))
 
 
 def is_har(value: Any) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,10 +19,11 @@ from urllib.parse import urlsplit
 
 from toolkit.auth.credentials import as_environment
 from toolkit.cassettes import har
-from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, replacement_counts, rewrite, todays_scrubber
+from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, replacement_counts, rewrite
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.cassettes.har import Entry
+from toolkit.cassettes.opening import todays_scrubber
 from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.appending import scrub
 from toolkit.core.arguments import as_flag, as_texts
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_BYTES: Final = 256 << 20  # of a file
-_MOST_VALUES: Final = 20_000_000  # in a JSON file; each takes memory, however short it is
-_JSON_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _READABLE: Final = "HAR files of browsers are imported, and cassettes of vcrpy. The file was left as it was."
 _LONGEST_WORD: Final = 60  # characters of a method, host or program
 _PROFILE: Final = "default"  # of credentials without a name
@@ -113,8 +111,6 @@ class ImportReport:
             **asdict(self),
             "source": str(self.source),
             "path": None if self.path is None else str(self.path),
-            "left_out": [asdict(each) for each in self.left_out],
-            "hosts": list(self.hosts),
         }
 
     def lines(self) -> list[str]:
@@ -316,17 +312,11 @@ def _scrubbed(
 
 
 def _read(path: Path) -> tuple[str, list[Entry]]:
-    """Return the name of the program that wrote a file, and its exchanges, in their order.
-
-    Raises:
-        ConfigurationError: if the file cannot be read, or is a cassette of the toolkit already.
-        CassetteCorrupt: if it is neither a HAR file nor a cassette of vcrpy.
-    """
+    """Return the name of the program that wrote a file, and its exchanges, in their order."""
     data = _data(path)
     try:
         if data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
-            _check_size(data)
-            value = json.loads(data.decode("utf-8-sig"))
+            value = har.parsed(data)
             if har.is_har(value):
                 name = excerpt(har.creator(value), _LONGEST_WORD)
                 return f"HAR of {name}" if name else "HAR", list(har.entries(value))
@@ -363,15 +353,6 @@ def _data(path: Path) -> bytes:
     return data
 
 
-def _check_size(data: bytes) -> None:
-    """Refuse JSON with so many values that they would fill the memory."""
-    signs = (b",", b"[", b"{")
-    if sum(map(data.count, signs)) > _MOST_VALUES:
-        outside = _JSON_STRING.sub(b"", data)
-        if sum(map(outside.count, signs)) > _MOST_VALUES:
-            raise ValueError("it holds too many values")
-
-
 def _vcrpy_entries(recorded: contents.Contents) -> Iterator[Entry]:
     for number in range(len(recorded)):
         try:
@@ -385,12 +366,7 @@ def _vcrpy_entries(recorded: contents.Contents) -> Iterator[Entry]:
 
 
 def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings) -> Path:
-    """Return the path of the new cassette.
-
-    Raises:
-        ConfigurationError: if no cassette can be recorded there, or it is the source.
-        CassetteError: if it exists.
-    """
+    """Return the path of the new cassette."""
     path = find_cassette(name, settings)
     if path.suffix == ".json":
         what, next_step = "A cassette is written as YAML, not as JSON.", "Give it a name, or the suffix .yaml."

@@ -21,18 +21,33 @@ from toolkit.local.files import read_file
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.rules.model import project_rules
+from toolkit.scrubbing.rules.model import Rules, project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
 
-def scrubber_of(settings: Settings) -> Scrubber:
-    """Return a scrubber with the addresses, the header prefix and the rules of a project."""
+def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:
+    """Return a scrubber with the addresses, the header prefix and the rules of a project, and with further rules."""
+    both = project_rules(settings)
     return Scrubber(
         KnownSecrets(),
         addresses=settings.addresses,
         header_prefix=settings.header_prefix,
-        rules=project_rules(settings),
+        rules=both | rules if rules else both,
     )
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the bytes of a file; none if the file does not exist.
+
+    Raises:
+        CassetteError: if it cannot be read.
+    """
+    try:
+        return read_file(path)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise differences.unreadable(path, error) from None
 
 
 def read_cassette(path: Path, mode: str, scrubber: Scrubber, settings: Settings | None) -> Contents:
@@ -47,12 +62,7 @@ def read_cassette(path: Path, mode: str, scrubber: Scrubber, settings: Settings 
         CassetteError: if the file cannot be read.
     """
     finish_now(part_of(Path(os.path.realpath(path))))
-    try:
-        data = read_file(path)
-    except FileNotFoundError:
-        data = b""
-    except OSError as error:
-        raise differences.unreadable(path, error) from None
+    data = read_bytes(path)
     if not data.strip() and mode == "none":
         raise differences.missing(path, elsewhere=same_name_in_project(path, settings), is_offline=is_offline())
     scrubber.recall(data)

@@ -15,11 +15,11 @@ from toolkit.cassettes.catalog.rewriting import (
     rescrub,
     rescrubbed,
     scrubber_to_show,
-    todays_scrubber,
     without,
 )
 from toolkit.cassettes.catalog.rewriting import prune as prune_file
 from toolkit.cassettes.catalog.showing import InteractionRow, row_of
+from toolkit.cassettes.opening import todays_scrubber
 from toolkit.cli import terminal
 from toolkit.cli.cassettes_check import PlayLogOption, UnplayedOption, plays
 from toolkit.core.errors import ConfigurationError

@@ -10,11 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from toolkit.cassettes.catalog.reading import read_bytes
-from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, PERSONAL, rescrubbed, todays_scrubber
+from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, PERSONAL, rescrubbed
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.opening import staleness_text
+from toolkit.cassettes.opening import read_bytes, staleness_text, todays_scrubber
 from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak

@@ -11,8 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from toolkit.cassettes.catalog.reading import read_bytes
 from toolkit.cassettes.format import contents
+from toolkit.cassettes.opening import read_bytes
 from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError

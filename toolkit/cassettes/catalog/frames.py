@@ -17,12 +17,11 @@ from toolkit.cassettes.catalog.rewriting import (
     rescrub,
     rescrubbed,
     scrubber_to_show,
-    todays_scrubber,
     without,
 )
 from toolkit.cassettes.catalog.showing import row_of
 from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.opening import is_stale
+from toolkit.cassettes.opening import is_stale, todays_scrubber
 from toolkit.cassettes.replay.player import read_play_log
 from toolkit.core.arguments import as_clock, as_flag, as_text, wrong_type
 from toolkit.core.clock import Clock, SystemClock

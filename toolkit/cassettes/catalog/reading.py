@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
+from toolkit.cassettes.opening import read_bytes
 from toolkit.cassettes.paths import find_cassette, same_name_in_project
 from toolkit.cassettes.replay import differences
 from toolkit.core.arguments import LONGEST_QUOTE
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.words import count_text
-from toolkit.local.files import read_file
 from toolkit.local.settings import Settings
 
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\Z")
@@ -51,20 +51,6 @@ def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Ope
         elsewhere = same_name_in_project(path, settings)
         raise differences.missing(path, elsewhere=elsewhere, to_record="see which there are: toolkit cassettes list")
     return Opened(path, data, contents.read(data, source=str(path)))
-
-
-def read_bytes(path: Path) -> bytes:
-    """Return the bytes of a file; none if the file does not exist.
-
-    Raises:
-        CassetteError: if it cannot be read.
-    """
-    try:
-        return read_file(path)
-    except FileNotFoundError:
-        return b""
-    except OSError as error:
-        raise differences.unreadable(path, error) from None
 
 
 def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:

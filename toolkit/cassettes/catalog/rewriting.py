@@ -12,10 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from toolkit.cassettes.catalog.reading import read_bytes
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, Unparsed
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
+from toolkit.cassettes.opening import read_bytes, todays_scrubber
 from toolkit.cassettes.recording.appending import repaired, scrub
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.core.document import SYMBOLIC_ENDING
@@ -25,9 +25,7 @@ from toolkit.local.files import write_atomically
 from toolkit.local.settings import Settings
 from toolkit.scrubbing import gate
 from toolkit.scrubbing.compression import decompress_body
-from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList, header_bytes
-from toolkit.scrubbing.rules.model import Rules, project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.scrubbing.strength import is_dummy
 
@@ -116,22 +114,6 @@ class Rescrubbed(NamedTuple):
     def counts(self) -> Counter[str]:
         """How often each kind is replaced in the whole file."""
         return sum((Counter(replacement.counts) for replacement in self.replacements), Counter())
-
-
-def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:
-    """Return a scrubber as a session with these settings has it.
-
-    Args:
-        settings: the settings.
-        rules: further rules.
-    """
-    both = project_rules(settings)
-    return Scrubber(
-        KnownSecrets(),
-        addresses=settings.addresses,
-        header_prefix=settings.header_prefix,
-        rules=both | rules if rules else both,
-    )
 
 
 def scrubber_to_show(settings: Settings, *recordings: Contents) -> Scrubber:

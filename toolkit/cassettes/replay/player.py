@@ -12,8 +12,9 @@ import json
 import os
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.decompression import NotEncoded, TooLarge, check_decompression
@@ -210,12 +211,7 @@ class Player:
 
 
 class PlayLog:
-    """Notes what is played from one cassette.
-
-    Args:
-        folder: the folder of the log; it is made if need be.
-        cassette: the file of the cassette.
-    """
+    """Notes in a folder what is played from one cassette."""
 
     __slots__ = ("_cassette", "_folder")
 
@@ -276,9 +272,8 @@ def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
     try:
         for file in sorted(path.iterdir()):
             for line in file.read_bytes().splitlines() if file.suffix == _SUFFIX else ():
-                entry = _entry(line)
-                if entry is not None:
-                    cassette, number = entry
+                with suppress(ValueError, TypeError):  # a line that was not written completely
+                    cassette, number = json.loads(line)
                     played.setdefault(Path(cassette), set()).update(() if number is None else (number,))
     except OSError as error:
         raise ConfigurationError(
@@ -287,15 +282,3 @@ def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
             about=VARIABLE,
         ) from None
     return played
-
-
-def _entry(line: bytes) -> tuple[str, int | None] | None:
-    """Return the cassette and the number in a line, or None if the line was not written completely."""
-    try:
-        entry: Any = json.loads(line)
-    except ValueError:
-        return None
-    if isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str):
-        number = entry[1]
-        return (entry[0], number) if number is None or type(number) is int else None
-    return None
