@@ -34,7 +34,6 @@ _FRAMING: Final = frozenset({"content-encoding", "transfer-encoding", "content-l
 _CHARSET: Final = r"(?i).*;\s*charset\s*=\s*\"?((?:iso-8859-|windows-|utf-16|gb|euc-|shift_|big5)[a-z0-9]*)\b.*"
 _HEADER_NAME: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110 section 5.6.2
 _CONTROLS: Final = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
-_VERSION: Final = r"(?i)(?:https?/?)?([0-3](?:\.[0-9])?)|h([23])(?:-[0-9]+)?"
 _LONGEST_CALL: Final = 365 * 24 * 3600 * 1000  # milliseconds; a longer time is a mistake of the other program
 _LAST_YEAR: Final = 9000  # of a call; a later one is a mistake, too
 _MISSHAPEN: Final = "it does not have the fields of an exchange"
@@ -144,19 +143,10 @@ def _interaction(fields: Mapping[str, Any], method: str, uri: str) -> Interactio
         received = (*kept, ("Content-Length", str(len(body))))
     return Interaction(
         RecordedRequest(method, urlunsplit(parts._replace(fragment="")), sent, _sent_body(request, method, sent)),
-        RecordedResponse(
-            status, str(response.get("statusText") or ""), received, body, _http_version(response.get("httpVersion"))
-        ),
+        RecordedResponse(status, str(response.get("statusText") or ""), received, body),
         recorded_at=recorded_at,
         elapsed=_elapsed(fields.get("time")),
     )
-
-
-def _http_version(text: Any) -> str:
-    """Return a version such as `http/2.0` or `h3` as a response has it (`HTTP/2`), or "" if it is not one."""
-    match = compiled(_VERSION).fullmatch(text.strip()) if isinstance(text, str) else None
-    version = "" if match is None else match[1] or match[2]
-    return f"HTTP/{version if version.startswith(('0', '1')) else version[0]}" if version else ""
 
 
 def _started(text: Any) -> datetime | None:

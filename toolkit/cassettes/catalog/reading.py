@@ -67,17 +67,11 @@ def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:
     for text in (part for each in texts for part in str(each).split(",") if part.strip()):
         match = _RANGE.match(text.strip())
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-        if match is None or first > last:
-            raise ConfigurationError(
-                f"{repr(text) if len(text) < LONGEST_QUOTE else 'A text'} is neither a number nor a range of numbers.",
-                "Write numbers such as 3, and ranges such as 5-7.",
-                about="numbers",
-            )
         if not 1 <= first <= last <= count:
+            quoted = repr(text) if len(text) < LONGEST_QUOTE else "A text"
             raise ConfigurationError(
-                f"Interaction {first if not 1 <= first <= count else last} does not exist: "
-                f"the cassette has {count_text(count, 'interaction')}, numbered from 1.",
-                "List them: toolkit cassettes show, with the name of the cassette.",
+                f"{quoted} names no interaction: the cassette has {count_text(count, 'interaction')}, numbered from 1.",
+                "Write numbers such as 3, and ranges such as 5-7; toolkit cassettes show lists them.",
                 about="numbers",
             )
         numbers.update(range(first - 1, last))

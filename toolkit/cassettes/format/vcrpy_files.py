@@ -12,7 +12,6 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import date, datetime
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -44,6 +43,7 @@ from toolkit.scrubbing.messages import (
 _FORM: Final = "application/x-www-form-urlencoded"
 _SCALARS: Final = (str, int, float, bool, type(None))
 _NOT_TEXT: Final = "is not text"
+_UNREADABLE: Final = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
 _NOT_CONVERTED: Final = (
     "it was recorded by {}, whose recordings are not converted; record the calls again, or import a HAR file of them "
     "with `toolkit cassettes import FILE NAME`"
@@ -78,15 +78,25 @@ def load(data: bytes, *, source: str) -> list[Interaction | UnreadableInteractio
         CassetteCorrupt: if it is not a cassette; names the file, if a parser knows it the line, and if another program
             wrote it that program.
     """
-    with _as_corrupt(data, source=source):
+    try:
         text = data.decode("utf-8-sig")
         is_json = text.lstrip()[:1] == "{"
         if not is_json:
             yaml_text.check(data)
-        value = json.loads(text) if is_json else yamlserializer.deserialize(text)
-        items = value["interactions"]
-        if not isinstance(items, list):
-            raise TypeError("'interactions' is not a list")
+        items = (json.loads(text) if is_json else yamlserializer.deserialize(text))["interactions"]
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        LookupError,
+        ArithmeticError,
+        RecursionError,
+        yaml.YAMLError,
+    ) as error:
+        _refuse_other_program(data, source)
+        raise corrupt(source, *_reason(error, data)) from None
+    if not isinstance(items, list):
+        raise corrupt(source, "it does not have the fields of a cassette")
     recorded = read_each(items, interaction_of, data=data, source=source)
     if recorded and all(isinstance(each, UnreadableInteraction) for each in recorded):
         _refuse_other_program(data, source)
@@ -97,25 +107,6 @@ def _refuse_other_program(data: bytes, source: str) -> None:
     for sign, what in _OTHER_PROGRAMS:
         if re.search(sign, data):
             raise corrupt(source, what) from None
-
-
-@contextmanager
-def _as_corrupt(data: bytes, *, source: str) -> Iterator[None]:
-    """Raise CassetteCorrupt in place of any error in reading data."""
-    try:
-        yield
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        LookupError,
-        ArithmeticError,
-        RecursionError,
-        yaml.YAMLError,
-    ) as error:
-        _refuse_other_program(data, source)
-        raise corrupt(source, *_reason(error, data)) from None
 
 
 def _reason(error: Exception, data: bytes) -> tuple[str, int | None]:

@@ -241,6 +241,8 @@ def unreadable(path: Path, error: OSError) -> CassetteError:
         advice = 'Give a file in that folder, such as tour.yaml, or a name such as "tour".'
     elif file_in_path is not None:
         advice = f"{printable(file_in_path)} is a file, not a folder; choose another path."
+    elif isinstance(error, PermissionError):
+        advice = "Change its permissions, or choose another cassette."
     else:
         advice = "Fix the cause, or choose another cassette."
     return CassetteError(what, advice, about="cassette")
