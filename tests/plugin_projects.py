@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import toolkit.auth.authorizers
-import toolkit.cassettes.streams
+import toolkit.cassettes.bodies
 import toolkit.scrubbing.scanning
 import toolkit.session.session
 import toolkit.sharing.pytest_plugin.item_cassette

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from recordings import make_interaction
 
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.cassette_card import source_text
+from toolkit.cassettes.cell_cassette import source_text
 from toolkit.cassettes.format.interactions import HEADER, encode
 
 ENDED = datetime(2026, 5, 12, 9, 30, 7, tzinfo=UTC)

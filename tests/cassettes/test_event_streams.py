@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.cassettes.conversion import EventStream
+from toolkit.cassettes.bodies import EventStream
 from toolkit.core.errors import CassetteMiss
 
 URL = "https://h.example/events"

@@ -38,7 +38,7 @@ def test_request_and_response():
         url="https://h/a?b=c#d", headers={":path": "/a", "Accept": "*/*"}, received={":status": "200", "X-A": "1"}
     )
     assert interaction.request[:3] == ("GET", "https://h/a?b=c", (("Accept", "*/*"),))
-    assert interaction.response == (200, "OK", (("X-A", "1"),), b"{}", "HTTP/2")
+    assert interaction.response == (200, "OK", (("X-A", "1"),), b"{}", "")
     assert interaction.recorded_at.isoformat() == "2026-05-12T07:30:00.250000+00:00"
     assert interaction.elapsed.total_seconds() == 0.1255
 

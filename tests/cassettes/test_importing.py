@@ -200,7 +200,7 @@ def test_only(imported):
 
 
 def test_addresses_become_symbolic(imported, tmp_path):
-    """Calls to addresses of the settings replay in a session without arguments, tokens included."""
+    """Calls to addresses of the settings replay in a session without arguments."""
     settings = bare_settings(tmp_path, broker_sandbox="https://b.example.com", auth_sandbox="https://auth.example.com")
     secret, token = canaries.new(), canaries.new()
     post = {"mimeType": "application/x-www-form-urlencoded", "text": f"client_id=me&client_secret={secret}"}
@@ -222,8 +222,7 @@ def test_addresses_become_symbolic(imported, tmp_path):
     assert b"example.com" not in report.path.read_bytes()
     with tk.Session(cassette="new", mode="none", settings=settings) as session:
         assert list(session.accounts()["id"]) == ["a1"]
-        assert len(session.tokens()) == 1
-        assert len(session.calls()) == 2
+        assert len(session.calls()) == 1
 
 
 def test_rules_and_further_secrets(imported, tmp_path):
@@ -256,8 +255,6 @@ def test_refused(imported, tmp_path):
     """What cannot be read or written is refused before anything is changed."""
     with pytest.raises(CassetteCorrupt, match="HAR files of browsers are imported"):
         imported("just text")
-    with pytest.raises(ConfigurationError, match="gzip"):
-        imported(b"\x1f\x8b\x08")
     with pytest.raises(ConfigurationError, match="broker"):
         imported(har(entry()), environment="brocker-live")
     with pytest.raises(ConfigurationError, match="No request in the file goes to an address of paper"):
@@ -320,7 +317,7 @@ def test_size_is_limited(tmp_path, monkeypatch):
     """A file that is too large is not read; one with too many values is not parsed."""
     source = tmp_path / "a.har"
     source.write_text('{"log": {"entries": [1, 2, 3]}}')
-    monkeypatch.setattr("toolkit.cassettes.importing._MOST_VALUES", 2)
+    monkeypatch.setattr("toolkit.cassettes.har._MOST_VALUES", 2)
     with pytest.raises(CassetteCorrupt, match="too many values"):
         tk.import_cassette(source, "ours", settings=bare_settings(tmp_path))
     monkeypatch.setattr("toolkit.cassettes.importing.MOST_BYTES", 5)

@@ -12,7 +12,7 @@ import pytest
 
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
-from toolkit.cassettes.staleness import age_of, is_stale, staleness_text
+from toolkit.cassettes.opening import age_of, is_stale, staleness_text
 from toolkit.core.ledger import EPOCH
 from toolkit.local.settings import Settings
 

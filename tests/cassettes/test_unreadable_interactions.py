@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
 import toolkit as tk
 from toolkit.cassettes.catalog.checking import check_files
 from toolkit.cassettes.catalog.facts import cassettes_in, facts_of
+from toolkit.cli.cassettes_command import app
 from toolkit.core.ledger import EPOCH
 from toolkit.local.settings import Settings
 
@@ -47,6 +50,22 @@ def test_playing(file: Path) -> None:
             client.get("/other")
 
 
+def test_nothing_can_be_read(tmp_path: Path) -> None:
+    """A file of which nothing can be read opens; a call is told why, and each interaction has a line in `check`."""
+    file = tmp_path / "recorded.yaml"
+    text = "".join(ITEM.format(path=path, body=BAD, status=200) for path in "ab")
+    file.write_text(f"interactions:\n{text}version: 1\n")
+    with httpx.Client(transport=tk.Cassette(file, "none").transport(), base_url="https://api.example.com") as client:
+        for path in "ab":
+            with pytest.raises(tk.CassetteCorrupt, match="in interaction"):
+                client.get(path)
+    assert [(problem.kind, problem.number) for problem in check_files([file], Settings(), EPOCH)] == [
+        ("corrupt", 1),
+        ("corrupt", 2),
+    ]
+    assert facts_of(file, Settings()).interactions == 2
+
+
 def test_commands(file: Path) -> None:
     """A file without a suffix is found, listed with all of its interactions, and checked line by line."""
     assert cassettes_in(file.parent) == [file]
@@ -79,3 +98,14 @@ def test_dummies_in_answers(tmp_path: Path) -> None:
     text = ITEM.format(path="a", body=body, status=200)
     (tmp_path / "a.yaml").write_text(f"interactions:\n{text}version: 1\n")
     assert check_files([tmp_path / "a.yaml"], Settings(), EPOCH) == []
+
+
+def test_show(file: Path) -> None:
+    """`toolkit cassettes show` goes on after an interaction that cannot be read, and says why it cannot."""
+    shown = CliRunner().invoke(app, ["show", str(file), "--json"])
+    rows = json.loads(shown.output)
+    assert [row["uri"].rpartition("/")[2] for row in rows] == ["empty", "bad", "status", "good"]
+    assert [bool(row["problem"]) for row in rows] == [False, True, True, False]
+    shown = CliRunner().invoke(app, ["show", str(file), "2"])
+    assert (shown.exit_code, "has no content" in shown.output) == (0, True)
+    assert CliRunner().invoke(app, ["show", str(file)]).exit_code == 0

@@ -10,7 +10,7 @@ from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, Intera
 
 import toolkit as tk
 from toolkit.cassettes import cell_cassette
-from toolkit.cassettes.recording import finishing
+from toolkit.cassettes.recording import recorder as finishing
 from toolkit.practice_service import PracticeService, practice
 
 

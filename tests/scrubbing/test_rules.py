@@ -261,7 +261,7 @@ def test_a_recorded_stand_in_is_not_sent(tmp_path):
     _, mixed = client(path, "new_episodes")
     number = mixed.get("/accounts").json()["accounts"][0]["account_number"]
     before = path.read_bytes()
-    with pytest.raises(AccessError, match="query's value of account_number is a pseudonym"):
+    with pytest.raises(AccessError, match="URL holds a pseudonym"):
         mixed.get(f"/orders?account_number={number}")
     assert path.read_bytes() == before
 

@@ -2,17 +2,14 @@
 
 What happens to a request, in this order (function `through`, for any httpx client and for sessions):
 
-1. `conversion` returns the recorded form of the request, and the scrubber (package `scrubbing`) removes secrets.
+1. `bodies` returns the recorded form of the request, and the scrubber (package `scrubbing`) removes secrets.
 2. `Cassette.find` looks for a recording that matches: `replay.player` plays the next take. If none
-   matches and the mode does not record, `replay.misses` describes the nearest recordings.
-3. Without a match the request is sent, and `streams` passes the body of the answer on and collects it. A stream that
-   has no end may be closed early: `conversion` records what was read, and replays it event by event.
+   matches and the mode does not record, `replay.differences` describes the nearest recordings.
+3. Without a match the request is sent, and `bodies` passes the body of the answer on and collects it. A stream that
+   has no end may be closed early: what was read is recorded, and replayed event by event.
 4. `Cassette.record` hands the interaction to `recording.recorder`: scrubbed, checked for leaks, appended.
-
-`catalog` looks at recordings from outside: it lists, checks, compares, prunes and scrubs them; `staleness` says which
-are old.
 
 Open `cassette` for modes and what users can do with a cassette, `opening` for what happens to its file first, `paths`
 for names and record modes, `format` for the file, `importing` for what browsers and vcrpy recorded, `cell_cassette` for
-`%%cassette`, `cassette_card` for what notebooks show.
+`%%cassette`, and `catalog` for what looks at recordings from outside.
 """

@@ -7,27 +7,27 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, Parsed
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.cassettes.opening import make_recorder, read_cassette, scrubber_of, warn_of_part
+from toolkit.cassettes.opening import make_recorder, read_cassette, todays_scrubber, warn_if_stale, warn_of_part
 from toolkit.cassettes.paths import as_mode, find_cassette
 from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.recorder import Recorder
-from toolkit.cassettes.replay import misses
-from toolkit.cassettes.replay.matching import ANYONE, Identity
-from toolkit.cassettes.replay.play_log import play_log_of
-from toolkit.cassettes.replay.player import Player
+from toolkit.cassettes.replay import differences
+from toolkit.cassettes.replay.matching import ANYONE, Identity, ScrubbedRequests
+from toolkit.cassettes.replay.player import Player, play_log_of
 from toolkit.cassettes.replay.recorded_values import RecordedValues
-from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
-from toolkit.cassettes.staleness import warn_if_stale
 from toolkit.core.arguments import as_flag, as_instance, as_texts
 from toolkit.core.errors import CassetteError
-from toolkit.core.ledger import TRAFFIC, Authorization
+from toolkit.core.escaping import as_html
+from toolkit.core.html import badge, card
+from toolkit.core.ledger import EPOCH, TRAFFIC, Authorization
 from toolkit.core.secret import Secret
 from toolkit.core.tracebacks import frameless
+from toolkit.core.words import count_text, date_text
 from toolkit.local.settings import Settings, as_settings
 from toolkit.local.variables import is_offline
 from toolkit.scrubbing.messages import RecordedRequest
@@ -37,6 +37,13 @@ from toolkit.scrubbing.scrubber import Scrubber
 if TYPE_CHECKING:
     import httpx
     import pandas as pd
+
+_MODES: Final = {
+    "none": "none: replays only",
+    "once": "once: records a file that does not exist, replays one that does",
+    "new_episodes": "new_episodes: replays what is recorded, and records the rest",
+    "all": "all: records everything again",
+}
 
 
 class Cassette:
@@ -103,7 +110,7 @@ class Cassette:
             as_instance(scrubber, Scrubber, about="scrubber", next_step="Leave it out.")
         else:
             settings = as_settings(settings)
-            scrubber = scrubber_of(settings)
+            scrubber = todays_scrubber(settings)
         self.scrubber = scrubber
         self.scrubbed = ScrubbedRequests(scrubber)
         self.scrubber.known.add_texts(secrets)
@@ -143,15 +150,31 @@ class Cassette:
         return f"<Cassette {self.path.name}: {self.describe()}>"
 
     def _repr_html_(self) -> str:
-        from toolkit.cassettes.cassette_card import cassette_html
-
-        return cassette_html(self)
+        rows = [("Mode", as_html(_MODES[self.mode])), ("Interactions", f"{len(self):,}")]
+        if self.environments:
+            rows.append(("Calls of", as_html(", ".join(self.environments))))
+        if self.replays:
+            times = count_text(self.play_count, "time")
+            rows.append(("Played", f"{times}; {len(self.unplayed):,} not played yet"))
+        source = self.kind_text() if self.replays or not self.records else "recording"
+        return card(f"Cassette {self.path.name}", [badge(source)], rows)
 
     def describe(self) -> str:
         """Describe in words whether calls are recorded or replayed, and when they were recorded."""
-        from toolkit.cassettes.cassette_card import cassette_text
+        count = count_text(len(self), "interaction")
+        if self.records and not self.replays:
+            return f"recording, {count}"
+        at = self.recorded_at
+        when = f", recorded {date_text(at)}" if at is not None and at != EPOCH else ""
+        return f"{'replaying and adding to' if self.records else 'replaying'} {count}{when}"
 
-        return cassette_text(self)
+    def kind_text(self) -> str:
+        """Describe in words where answers come from, such as `replayed, recorded 12 May 2026`."""
+        if not self.replays:
+            return "live calls, recorded" if self.records else "replayed, nothing recorded"
+        at = self.recorded_at
+        recorded = f"recorded {date_text(at)}" if at is not None and at != EPOCH else "recorded on an unknown day"
+        return f"replayed and added to, {recorded}" if self.records else f"replayed, {recorded}"
 
     @property
     def recorded_at(self) -> datetime | None:
@@ -200,7 +223,7 @@ class Cassette:
         if self._recorder is None:
             miss = self._player.miss(request, identity)
             is_growing = writer_lock.is_held_elsewhere(Path(os.path.realpath(self.path)))
-            raise misses.still_recorded(miss) if is_growing else miss
+            raise differences.still_recorded(miss) if is_growing else miss
         self._recorder.get_ready()  # a request whose answer cannot be recorded is not sent
         return None
 
@@ -260,7 +283,7 @@ class Cassette:
         try:
             data = file.read_bytes() if self._recorder.count else b""
         except OSError as error:
-            raise misses.unreadable(file, error) from None
+            raise differences.unreadable(file, error) from None
         return contents.read(data, source=str(file)).table()
 
     def finish(self) -> None:
@@ -289,7 +312,7 @@ class Cassette:
             if self._recorder is not None:
                 self._recorder.release()
         if self.strict and self.replays and self.unplayed:
-            raise misses.left_over(self.path.name, self._loaded, self.unplayed)
+            raise differences.left_over(self.path.name, self._loaded, self.unplayed)
 
     def abandon(self) -> None:
         """End the recording after a failure: with mode `all` the old file stays, and the new one beside it."""

@@ -1,12 +1,17 @@
-"""The cassette of a session: its own, or that of the running cell (`%%cassette`) or test (the pytest plugin)."""
+"""The cassette of a session: its own, or that of the running cell (`%%cassette`) or test (the pytest plugin).
+
+Also what a display says about where answers come from.
+"""
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.cassettes.paths import as_mode
 from toolkit.core.errors import CassetteMiss, ConfigurationError
+from toolkit.core.words import instant_words
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
 
@@ -94,3 +99,21 @@ def register_with(cassette: Cassette, settings: Settings) -> None:
 
     cassette.scrubber.use_addresses(settings.addresses, settings.header_prefix)
     cassette.scrubber.add_rules(project_rules(settings))
+
+
+def kind_text(cassette: Cassette | None) -> str:
+    """Return where answers come from: `live calls`, or what the cassette in use says."""
+    return "live calls" if cassette is None else cassette.kind_text()
+
+
+def source_text(cassette: Cassette | None, ended: datetime | None) -> str:
+    """Return where answers come from, and when they were received.
+
+    Args:
+        cassette: the cassette in use, or None for live calls.
+        ended: when the last call ended, or None before the first call. Live answers are dated by it, because
+            a saved display must not depend on the day on which it is shown.
+    """
+    if cassette is not None and (cassette.replays or not cassette.records):
+        return kind_text(cassette)
+    return kind_text(cassette) + (f", as of {instant_words(ended)}" if ended else ", no call yet")

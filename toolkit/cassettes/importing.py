@@ -1,38 +1,42 @@
 """`tk.import_cassette`: make a clean cassette of a HAR file, or of a cassette that vcrpy recorded without scrubbing.
 
-The file is read within limits, and never changed; its content tells which program wrote it. `har` reads HAR files,
-and the readers of `format` those of vcrpy. `imported_calls` chooses calls, concludes who made them, and scrubs them.
+The file is read within limits, and never changed. A recording of the toolkit says how each call was authorized; an
+imported cassette gets the same note, concluded from the addresses, so that it replays in a session without arguments.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from toolkit.auth.credentials import as_environment
 from toolkit.cassettes import har
-from toolkit.cassettes.catalog.rewriting import rewrite, todays_scrubber
-from toolkit.cassettes.format import contents, layout
+from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, replacement_counts, rewrite
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.cassettes.har import Entry
-from toolkit.cassettes.imported_calls import Callers, EntryChoice, cleaned
+from toolkit.cassettes.opening import todays_scrubber
 from toolkit.cassettes.paths import find_cassette
+from toolkit.cassettes.recording.appending import scrub
 from toolkit.core.arguments import as_flag, as_texts
-from toolkit.core.document import Environment
-from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError
+from toolkit.core.document import ACCESS, TOKEN_PATH, CredentialKind, Environment
+from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
 from toolkit.core.escaping import as_html, excerpt
 from toolkit.core.html import badge, card
-from toolkit.core.ledger import EPOCH
+from toolkit.core.ledger import EPOCH, Authorization
 from toolkit.core.secret import Secret
 from toolkit.core.words import count_text
 from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
+from toolkit.scrubbing import gate
 from toolkit.scrubbing.rules.model import Rules, as_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
@@ -40,13 +44,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_BYTES: Final = 256 << 20  # of a file
-_MOST_VALUES: Final = 20_000_000  # in a JSON file; each takes memory, however short it is
-_JSON_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-_SIGNS: Final = (b",", b"[", b"{")
-_ARCHIVES: Final = {b"PK\x03\x04": "zip", b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _READABLE: Final = "HAR files of browsers are imported, and cassettes of vcrpy. The file was left as it was."
-_UNREADABLE: Final = "it does not have the fields of an interaction"
 _LONGEST_WORD: Final = 60  # characters of a method, host or program
+_PROFILE: Final = "default"  # of credentials without a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,6 @@ class ImportReport:
             **asdict(self),
             "source": str(self.source),
             "path": None if self.path is None else str(self.path),
-            "left_out": [asdict(each) for each in self.left_out],
-            "hosts": list(self.hosts),
         }
 
     def lines(self) -> list[str]:
@@ -178,73 +176,158 @@ def import_cassette(
     """
     settings = as_settings(settings)
     called = None if environment is None else as_environment(environment)
-    choice = EntryChoice(as_texts(only, about="only", example='"api.example.com"'))
+    patterns = as_texts(only, about="only", example='"api.example.com"')
     file = expanded(source, about="source")
     program, entries = _read(file)
     path = _target(name, file, replace=as_flag(replace, about="replace"), settings=settings)
-    chosen = [entry for entry in entries if choice.has(entry.uri)]
-    usable = [entry for entry in chosen if entry.interaction is not None]
-    callers = Callers(settings, called, [entry.uri for entry in usable])
-    scrubber = todays_scrubber(settings, as_rules(rules))
-    scrubber.use_addresses(callers.addresses(settings), settings.header_prefix)
-    scrubber.known.add_texts(secrets)
-    noted = list(callers.noted(entry.interaction for entry in usable if entry.interaction is not None))
-    result = cleaned(noted, [hint for entry in entries for hint in entry.hints], scrubber)
-    if result.data:
-        _write(path, result.data, scrubber, replace=replace)
-    reasons = {entry.number: entry.reason for entry in chosen if entry.interaction is None}
-    reasons |= {usable[position].number: reason for position, reason in result.reasons.items()}
-    left_out = [
-        LeftOut(entry.number, excerpt(entry.method, _LONGEST_WORD), _host(entry.uri), reasons[entry.number])
-        for entry in chosen
-        if entry.number in reasons
+    chosen = [entry for entry in entries if not patterns or any(_fits(entry.uri, pattern) for pattern in patterns)]
+    called = environment_of([entry.uri for entry in chosen if entry.interaction], settings, called)
+    chosen = [
+        entry._replace(interaction=entry.interaction and noted(entry.interaction, called, settings)) for entry in chosen
     ]
+    scrubber = todays_scrubber(settings, as_rules(rules))
+    own = set(called.rules.addresses.values()) if called else set()
+    # If two names share an address, that of the environment comes first.
+    scrubber.use_addresses(
+        dict(sorted(settings.addresses.items(), key=lambda pair: pair[0] not in own)), settings.header_prefix
+    )
+    scrubber.known.add_texts(secrets)
+    scrubbed, reasons = _scrubbed(entries, chosen, scrubber)
+    items = {number: encode(interaction) for number, interaction in scrubbed.items()}
+    replaced: Counter[str] = Counter()
+    for entry in chosen:
+        if entry.interaction and entry.number in items:
+            if gate.holds_secret(items[entry.number], scrubber.known):
+                reasons[entry.number] = "a secret in it cannot be replaced"
+                del items[entry.number]
+            else:
+                replaced.update(replacement_counts(entry.interaction, scrubbed[entry.number], scrubber))
+    if items:
+        data = b"".join((HEADER, *items.values()))
+        gate.check(data, scrubber.known, where=f"{path}, as it is imported,")
+        _write(path, data, scrubber)
     return ImportReport(
         source=file,
         program=program,
-        path=path if result.data else None,
-        imported=result.imported,
-        left_out=tuple(left_out),
+        path=path if items else None,
+        imported=len(items),
+        left_out=tuple(
+            LeftOut(entry.number, excerpt(entry.method, _LONGEST_WORD), _host(entry.uri), reasons[entry.number])
+            for entry in chosen
+            if entry.number in reasons
+        ),
         not_chosen=len(entries) - len(chosen),
-        replaced=dict(sorted(result.replaced.items())),
-        environment=None if callers.environment is None else str(callers.environment),
-        hosts=tuple(sorted({_host(entry.uri) for entry in usable if not callers.is_known(entry.uri)})),
+        replaced={kind: replaced[kind] for kind in sorted(replaced.keys() - {ADDRESS, OTHER})},
+        environment=None if called is None else str(called),
+        hosts=tuple(sorted({_host(e.uri) for e in chosen if e.interaction and not _names_of(e.uri, settings)})),
     )
 
 
-def _read(path: Path) -> tuple[str, list[Entry]]:
-    """Return the name of the program that wrote a file, and its exchanges, in their order.
+def _fits(uri: str, pattern: str) -> bool:
+    """Check whether a request is to a host, or a host and a path, of a pattern such as `*.example.com/v1/*`."""
+    host, slash, path = pattern.partition("://")[2 if "://" in pattern else 0].partition("/")
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return False
+    called = parts.netloc.rpartition("@")[2].lower()
+    return any(
+        fnmatchcase(name + (parts.path or "/") if slash else name, host.lower() + slash + path)
+        for name in (called, called.partition(":")[0])
+    )
+
+
+def environment_of(uris: Iterable[str], settings: Settings, named: Environment | None) -> Environment | None:
+    """Return the environment that was called: the one that is named, else the only one that has all addresses.
 
     Raises:
-        ConfigurationError: if the file cannot be read, is an archive, or is a cassette of the toolkit already.
-        CassetteCorrupt: if it is neither a HAR file nor a cassette of vcrpy.
+        ConfigurationError: if no call goes to an address of the named environment.
     """
+    called = [candidates for uri in uris if (candidates := _candidates(uri, settings))]
+    if named is not None and not any(named in candidates for candidates in called):
+        names = ", ".join(named.rules.addresses.values())
+        raise ConfigurationError(
+            f"No request in the file goes to an address of {named}.",
+            f"Set the addresses {names} in toolkit.toml, or leave the environment out.",
+            about="environment",
+        )
+    common = set.intersection(*called) if called else set()
+    return named or (next(iter(common)) if len(common) == 1 else None)
+
+
+def noted(interaction: Interaction, called: Environment | None, settings: Settings) -> Interaction:
+    """Return an interaction with a note of how its call was authorized, if the addresses tell."""
+    uri = interaction.request.uri
+    candidates = _candidates(uri, settings)
+    environments = candidates & {called} if called else candidates
+    if len(environments) != 1 or urlsplit(uri).path.endswith(TOKEN_PATH):
+        return interaction
+    (environment,) = environments
+    has_keys = CredentialKind.KEY_PAIR in environment.rules.credentials
+    kind = CredentialKind.KEY_PAIR if has_keys else CredentialKind.CLIENT_SECRET
+    return interaction._replace(authorized_by=Authorization(kind, environment, _PROFILE))
+
+
+def _candidates(uri: str, settings: Settings) -> set[Environment]:
+    names = _names_of(uri, settings)
+    return {each for each, rules in ACCESS.items() if not names.isdisjoint(rules.addresses.values())}
+
+
+def _names_of(uri: str, settings: Settings) -> set[str]:
+    """Return the names of the longest address that a URI is at."""
+    fitting = {
+        name: address
+        for name, address in settings.addresses.items()
+        if uri.startswith(address) and uri[len(address) : len(address) + 1] in ("", "/", "?")
+    }
+    longest = max(map(len, fitting.values()), default=0)
+    return {name for name, address in fitting.items() if len(address) == longest}
+
+
+def _scrubbed(
+    entries: Sequence[Entry], chosen: Sequence[Entry], scrubber: Scrubber
+) -> tuple[dict[int, Interaction], dict[int, str]]:
+    """Return the scrubbed interactions, and why others are left out, both by their numbers in the file.
+
+    All entries are read once before the chosen ones are scrubbed, since a later one may name the secret of an earlier.
+    """
+    for entry in entries:
+        with suppress(SecretLeak):
+            if entry.interaction is not None:
+                scrub(entry.interaction, scrubber)
+        with suppress(SecretLeak):
+            if entry.hint is not None:
+                scrubber.lookup_request(entry.hint)
+    scrubbed: dict[int, Interaction] = {}
+    reasons: dict[int, str] = {}
+    for entry in chosen:
+        if entry.interaction is None:
+            reasons[entry.number] = entry.reason
+            continue
+        try:
+            scrubbed[entry.number] = scrub(entry.interaction, scrubber)
+        except SecretLeak:
+            reasons[entry.number] = "it holds data that cannot be checked for secrets"
+    return scrubbed, reasons
+
+
+def _read(path: Path) -> tuple[str, list[Entry]]:
+    """Return the name of the program that wrote a file, and its exchanges, in their order."""
     data = _data(path)
-    if not data.strip():
-        raise _unimportable(path, "it is empty")
     try:
         if data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
-            _check_size(data)
-            value = json.loads(data.decode("utf-8-sig"))
+            value = har.parsed(data)
             if har.is_har(value):
                 name = excerpt(har.creator(value), _LONGEST_WORD)
                 return f"HAR of {name}" if name else "HAR", list(har.entries(value))
         return "vcrpy", list(_vcrpy_entries(contents.read(data, source=str(path))))
     except CassetteCorrupt as error:
         raise error.reworded(error.what, _READABLE) from None
-    except UnicodeDecodeError:
-        why = "it is not UTF-8 text"
     except json.JSONDecodeError as error:
         why = f"it is not valid JSON (line {error.lineno}: {error.msg})"
-    except (RecursionError, MemoryError):
-        why = "it is nested too deeply"
-    except ValueError as error:
-        why = str(error)
-    raise _unimportable(path, why)
-
-
-def _unimportable(path: Path, why: str) -> CassetteCorrupt:
-    return CassetteCorrupt(f"{path} cannot be imported: {why}.", _READABLE, about="source")
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    raise CassetteCorrupt(f"{path} cannot be imported: {why}.", _READABLE, about="source")
 
 
 def _data(path: Path) -> bytes:
@@ -261,10 +344,7 @@ def _data(path: Path) -> bytes:
         why = getattr(error, "strerror", None) or "no file can have that name"
         what = f"Cannot read {path}: {why}."
         raise ConfigurationError(what, "Name a HAR file or a cassette.", about="source") from None
-    for beginning, name in _ARCHIVES.items():
-        if data.startswith(beginning):
-            raise ConfigurationError(f"{path} is a {name} file.", "Unpack it first.", about="source")
-    if layout.is_ours(data):
+    if contents.is_ours(data):
         raise ConfigurationError(
             f"{path} is a cassette of the toolkit already.",
             "Copy it; `toolkit cassettes scrub` scrubs it again under today's rules.",
@@ -273,20 +353,12 @@ def _data(path: Path) -> bytes:
     return data
 
 
-def _check_size(data: bytes) -> None:
-    """Refuse JSON with so many values that they would fill the memory."""
-    if sum(map(data.count, _SIGNS)) > _MOST_VALUES:
-        outside = _JSON_STRING.sub(b"", data)
-        if sum(map(outside.count, _SIGNS)) > _MOST_VALUES:
-            raise ValueError("it holds too many values")
-
-
 def _vcrpy_entries(recorded: contents.Contents) -> Iterator[Entry]:
     for number in range(len(recorded)):
         try:
             interaction = recorded.interaction(number)
         except CassetteCorrupt:
-            yield Entry(number + 1, "", "", None, _UNREADABLE)
+            yield Entry(number + 1, "", "", None, "it does not have the fields of an interaction")
             continue
         if interaction.recorded_at == EPOCH:  # the file does not say
             interaction = interaction._replace(recorded_at=None)
@@ -294,49 +366,26 @@ def _vcrpy_entries(recorded: contents.Contents) -> Iterator[Entry]:
 
 
 def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings) -> Path:
-    """Return the path of the new cassette.
-
-    Raises:
-        ConfigurationError: if no cassette can be recorded there, or it is the source.
-        CassetteError: if it exists.
-    """
+    """Return the path of the new cassette."""
     path = find_cassette(name, settings)
     if path.suffix == ".json":
-        raise ConfigurationError(
-            "A cassette is written as YAML, not as JSON.", "Give it a name, or the suffix .yaml.", about="name"
-        )
+        what, next_step = "A cassette is written as YAML, not as JSON.", "Give it a name, or the suffix .yaml."
+        raise ConfigurationError(what, next_step, about="name")
     if os.path.realpath(path) == os.path.realpath(source):
-        raise ConfigurationError(
-            "The cassette would replace the file that is imported.", "Choose another name.", about="name"
-        )
+        what = "The cassette would replace the file that is imported."
+        raise ConfigurationError(what, "Choose another name.", about="name")
     if path.exists() and not replace:
-        raise _exists(path)
+        raise CassetteError(f"{path} exists.", "Choose another name, or replace it: replace=True.", about="name")
     return path
 
 
-def _write(path: Path, data: bytes, scrubber: Scrubber, *, replace: bool) -> None:
-    """Write the cassette in one step.
-
-    Raises:
-        CassetteBusy: if somebody records to it.
-        CassetteError: if it exists in the meantime, or cannot be written.
-    """
-
-    def change(before: bytes) -> bytes:
-        if before and not replace:
-            raise _exists(path)
-        return data
-
+def _write(path: Path, data: bytes, scrubber: Scrubber) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         what = f"Cannot make the folder {path.parent}: {error.strerror or error}."
         raise CassetteError(what, "Choose another place.", about="name") from None
-    rewrite(path, scrubber, change)
-
-
-def _exists(path: Path) -> CassetteError:
-    return CassetteError(f"{path} exists.", "Choose another name, or replace it: replace=True.", about="name")
+    rewrite(path, scrubber, lambda _: data)
 
 
 def _host(uri: str) -> str:

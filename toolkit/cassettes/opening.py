@@ -1,37 +1,53 @@
-"""Open the file of a cassette: finish and repair what earlier recordings left, and read what is there."""
+"""Open the file of a cassette: finish and repair what earlier recordings left, read what is there, and tell its age."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 
-from toolkit.cassettes.format import contents, layout
+from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.paths import same_name_in_project
-from toolkit.cassettes.recording import appending, finishing, writer_lock
-from toolkit.cassettes.recording.recorder import Recorder, part_of
-from toolkit.cassettes.recording.writer_lock import Claim
-from toolkit.cassettes.replay import misses
-from toolkit.core.errors import CassetteBusy, ConfigurationError
-from toolkit.core.user_code import warn
+from toolkit.cassettes.recording import writer_lock
+from toolkit.cassettes.recording.recorder import Recorder, finish_now, part_of
+from toolkit.cassettes.replay import differences
+from toolkit.core.clock import SystemClock
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.ledger import EPOCH
+from toolkit.core.user_code import shell, warn
+from toolkit.core.words import count_text, date_text
 from toolkit.local.files import read_file
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.rules.model import project_rules
+from toolkit.scrubbing.rules.model import Rules, project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
 
-def scrubber_of(settings: Settings) -> Scrubber:
-    """Return a scrubber with the addresses, the header prefix and the rules of a project."""
+def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:
+    """Return a scrubber with the addresses, the header prefix and the rules of a project, and with further rules."""
+    both = project_rules(settings)
     return Scrubber(
         KnownSecrets(),
         addresses=settings.addresses,
         header_prefix=settings.header_prefix,
-        rules=project_rules(settings),
+        rules=both | rules if rules else both,
     )
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the bytes of a file; none if the file does not exist.
+
+    Raises:
+        CassetteError: if it cannot be read.
+    """
+    try:
+        return read_file(path)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise differences.unreadable(path, error) from None
 
 
 def read_cassette(path: Path, mode: str, scrubber: Scrubber, settings: Settings | None) -> Contents:
@@ -45,18 +61,13 @@ def read_cassette(path: Path, mode: str, scrubber: Scrubber, settings: Settings 
         CassetteCorrupt: if the file is not a cassette; it is left as it is.
         CassetteError: if the file cannot be read.
     """
-    finishing.finish_now(part_of(Path(os.path.realpath(path))))
-    try:
-        data = read_file(path)
-    except FileNotFoundError:
-        data = b""
-    except OSError as error:
-        raise misses.unreadable(path, error) from None
+    finish_now(part_of(Path(os.path.realpath(path))))
+    data = read_bytes(path)
     if not data.strip() and mode == "none":
-        raise misses.missing(path, elsewhere=same_name_in_project(path, settings), is_offline=is_offline())
+        raise differences.missing(path, elsewhere=same_name_in_project(path, settings), is_offline=is_offline())
     scrubber.recall(data)
     opened = contents.read(data, source=str(path))
-    if opened.is_torn and _cut_torn_tail(path, scrubber):
+    if opened.is_torn and Recorder(path, scrubber).cut_torn_tail():
         warn(f"{path} ends in an incomplete interaction; the {len(opened)} before it are complete.")
     return opened
 
@@ -87,42 +98,35 @@ def make_recorder(path: Path, mode: str, scrubber: Scrubber) -> Recorder:
     return Recorder(path, scrubber, anew=mode == "all")
 
 
-def _cut_torn_tail(path: Path, scrubber: Scrubber) -> bool:
-    """Cut off an incomplete last interaction, and remove the file if there is no other.
+def age_of(recorded_at: datetime | None, now: datetime) -> timedelta | None:
+    """Return the age of a recording, or None if it is not known when it was made."""
+    return None if recorded_at in (None, EPOCH) else now - recorded_at
 
-    Returns:
-        False if the file is not torn after all: another process is recording to it, or has just ended a write.
+
+def is_stale(recorded_at: datetime | None, stale_after: int | None, now: datetime) -> bool:
+    """Check whether a recording has reached the age, in days, from which it counts as stale; None for never."""
+    age = age_of(recorded_at, now)
+    return age is not None and stale_after is not None and age >= timedelta(days=stale_after)
+
+
+def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | None, now: datetime) -> str | None:
+    """Return a sentence about a stale recording, or None if it is not stale."""
+    age = age_of(recorded_at, now)
+    if recorded_at is None or age is None or stale_after is None or not is_stale(recorded_at, stale_after, now):
+        return None
+    return (
+        f"{path.name} was recorded on {date_text(recorded_at)}, {count_text(age.days, 'day')} ago, "
+        f"and counts as stale after {count_text(stale_after, 'day')} (stale_after in toolkit.toml)."
+    )
+
+
+def warn_if_stale(path: Path, recorded_at: datetime | None, stale_after: int | None) -> None:
+    """Warn in a script that a recording which is opened is stale. A notebook must show the same on any day.
+
+    Args:
+        path: the file of the recording.
+        recorded_at: when its first interaction was recorded, or None.
+        stale_after: age in days from which it is stale, or None for never.
     """
-    recorder = Recorder(path, scrubber)
-    try:
-        with _claimed(recorder) as claim:
-            return claim is not None and _is_torn(recorder.path, cuts=claim.is_locked)
-    except OSError:  # the next append will report it
-        return True
-
-
-def _is_torn(file: Path, *, cuts: bool) -> bool:
-    data = read_file(file)
-    file_layout = layout.lay_out(data)
-    if file_layout is None or not file_layout.is_torn:
-        return False
-    if cuts:
-        appending.change_to(layout.appendable(file_layout), data, file)
-        if not file_layout.items:
-            file.unlink()
-    return True
-
-
-@contextmanager
-def _claimed(recorder: Recorder) -> Iterator[Claim | None]:
-    """Claim the file of a recorder for a while; None if another process records to it."""
-    try:
-        claim = recorder.claim()
-    except CassetteBusy:
-        yield None
-        return
-    try:
-        with claim.lock:
-            yield claim
-    finally:
-        recorder.release()
+    if shell() is None and (text := staleness_text(path, recorded_at, stale_after, SystemClock().now())):
+        warn(f'{text} To record it again, open it with mode="all".')

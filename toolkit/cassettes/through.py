@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from toolkit.cassettes.conversion import (
+from toolkit.cassettes.bodies import (
+    LARGE_BODY,
     RECORDABLE,
     as_failure,
     as_recorded_response,
     as_response,
     header_list,
+    observe,
+    size_of,
 )
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay.matching import ANYONE, Identity
-from toolkit.cassettes.streams import LARGE_BODY, Record, observe, size_of
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import CassetteError, ToolkitError, UnsafeAddress
@@ -29,7 +31,7 @@ from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Call, Ledger, source_of
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.compression import AFTER_THE_CALL
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
 from toolkit.transport.errors import origin
 from toolkit.transport.flow import Apart, Flow, Read, run, run_async
 from toolkit.transport.httpx2 import UpperTransport, answer, answer_async, as_httpx_transport
@@ -216,59 +218,48 @@ def _as_sent(recorded: RecordedRequest, outgoing: Outgoing) -> RecordedRequest:
     return recorded._replace(headers=(*recorded.headers, *placeholders)) if placeholders else recorded
 
 
-def _recorder(tape: Cassette, request: RecordedRequest, response: httpx.Response, call: Call) -> Record:
+def _interaction(request: RecordedRequest, response: RecordedResponse, call: Call) -> Interaction:
+    return Interaction(
+        request=request,
+        response=response,
+        recorded_at=call.sent_at,
+        elapsed=call.elapsed,
+        authorized_by=call.authorized_by,
+        tries=call.tries,
+    )
+
+
+def _recorder(tape: Cassette, request: RecordedRequest, response: httpx.Response, call: Call) -> Callable[..., None]:
     """Return a function that records the call, given the body of the response."""
 
     def record(body: bytes, headers: HeaderList | None = None) -> None:
         received = header_list(response.headers) if headers is None else headers
-        tape.record(
-            Interaction(
-                request=request,
-                response=as_recorded_response(response, body, headers=received),
-                recorded_at=call.sent_at,
-                elapsed=call.elapsed,
-                authorized_by=call.authorized_by,
-                tries=call.tries,
-                ended_early=headers is not None,
-            )
-        )
+        interaction = _interaction(request, as_recorded_response(response, body, headers=received), call)
+        _record(tape, interaction._replace(ended_early=headers is not None), call)
 
-    return _typed(record, call)
+    return record
 
 
-def _typed(record: Callable[..., None], call: Call) -> Callable[..., None]:
-    """Return the function with a CassetteError, which can carry the answer, in place of any other error."""
-
-    def recording(*args: Any) -> None:
-        try:
-            record(*args)
-        except CassetteError:
-            raise
-        except ToolkitError as error:
-            unrecorded = CassetteError(error.what, f"{AFTER_THE_CALL} {error.next_step}", about=error.about)
-        except Exception as error:  # noqa: BLE001 - its text may quote the answer, so only its type is said
-            what = f"{call.method} {call.path} could not be recorded: {type(error).__name__}."
-            unrecorded = CassetteError(what, f"{AFTER_THE_CALL} make it without a cassette.", about="cassette")
-        else:
-            return
-        raise unrecorded  # here, so that it has no context, which might hold the answer
-
-    return recording
+def _record(tape: Cassette, interaction: Interaction, call: Call) -> None:
+    """Record an interaction, with a CassetteError, which can carry the answer, in place of any other error."""
+    try:
+        tape.record(interaction)
+    except CassetteError:
+        raise
+    except ToolkitError as error:
+        unrecorded = CassetteError(error.what, f"{AFTER_THE_CALL} {error.next_step}", about=error.about)
+    except Exception as error:  # noqa: BLE001 - its text may quote the answer, so only its type is said
+        what = f"{call.method} {call.path} could not be recorded: {type(error).__name__}."
+        unrecorded = CassetteError(what, f"{AFTER_THE_CALL} make it without a cassette.", about="cassette")
+    else:
+        return
+    raise unrecorded  # here, so that it has no context, which might hold the answer
 
 
 def _record_failure(tape: Cassette, request: RecordedRequest, call: Call, error: httpx.RequestError) -> None:
     """Record that a request got no answer. If that fails too, only warn: the caller is about to get `error`."""
-    interaction = Interaction(
-        request=request,
-        response=NO_ANSWER,
-        recorded_at=call.sent_at,
-        elapsed=call.elapsed,
-        authorized_by=call.authorized_by,
-        failure=as_failure(error),
-        tries=call.tries,
-    )
     try:
-        _typed(tape.record, call)(interaction)
+        _record(tape, _interaction(request, NO_ANSWER, call)._replace(failure=as_failure(error)), call)
     except CassetteError as unrecorded:
         warn(f"The failed {request.method} is not recorded. {unrecorded.what}")
 

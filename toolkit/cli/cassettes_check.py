@@ -16,7 +16,7 @@ from rich.console import Console
 
 from toolkit.cassettes.catalog.checking import CORRUPT, INCOMPLETE, RULES, SECRET, Problem, check_files, failing
 from toolkit.cassettes.catalog.facts import cassettes_at, name_of
-from toolkit.cassettes.replay.play_log import VARIABLE, read_play_log
+from toolkit.cassettes.replay.player import VARIABLE, read_play_log
 from toolkit.cli import terminal
 from toolkit.core.clock import SystemClock
 from toolkit.core.errors import ConfigurationError

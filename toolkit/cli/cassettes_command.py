@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from toolkit.cassettes.catalog.facts import OURS, CassetteFacts, cassettes_at, facts_of
-from toolkit.cassettes.staleness import age_of, is_stale
+from toolkit.cassettes.opening import age_of, is_stale
 from toolkit.cli import (
     cassettes_check,
     cassettes_diff,

@@ -9,18 +9,17 @@ import typer
 from rich.console import Console
 
 from toolkit.auth.profiles.prompt import can_ask
-from toolkit.cassettes.catalog.reading import read_cassette
+from toolkit.cassettes.catalog.reading import read_cassette, selected
 from toolkit.cassettes.catalog.rewriting import (
     check_rewritable,
     rescrub,
     rescrubbed,
     scrubber_to_show,
-    todays_scrubber,
     without,
 )
 from toolkit.cassettes.catalog.rewriting import prune as prune_file
-from toolkit.cassettes.catalog.selecting import selected
 from toolkit.cassettes.catalog.showing import InteractionRow, row_of
+from toolkit.cassettes.opening import todays_scrubber
 from toolkit.cli import terminal
 from toolkit.cli.cassettes_check import PlayLogOption, UnplayedOption, plays
 from toolkit.core.errors import ConfigurationError

@@ -10,9 +10,8 @@ import typer
 from rich.console import Console
 
 from toolkit.cassettes.catalog.facts import facts_of
-from toolkit.cassettes.catalog.reading import Opened, read_cassette
+from toolkit.cassettes.catalog.reading import Opened, parse_numbers, read_cassette
 from toolkit.cassettes.catalog.rewriting import scrubber_to_show
-from toolkit.cassettes.catalog.selecting import parse_numbers
 from toolkit.cassettes.catalog.showing import EXCERPT, InteractionRow, Message, messages_of, row_of, rows_of
 from toolkit.cli import terminal
 from toolkit.core.ledger import instant_text
@@ -40,9 +39,9 @@ def show(
     What is shown is what would be recorded today: secrets in a file that was recorded without scrubbing are not shown.
 
     JSON is a list of interactions, each with `number`, `recorded`, `method`, `uri`, `status`, `failure`, `elapsed` in
-    seconds, `size` in bytes, `environment`, `profile`, `token` (its number), `is_token_request`, `tries`, `ended_early`
-    and `line`. Those that are shown in full also have `request` and `response`, each with `headers`, `body`, `size` and
-    `is_cut`.
+    seconds, `size` in bytes, `environment`, `profile`, `token` (its number), `is_token_request`, `tries`,
+    `ended_early`, `line` and `problem` (why it cannot be read). Those that are shown in full also have `request` and
+    `response`, each with `headers`, `body`, `size` and `is_cut`.
 
     Exit status: 0; 2 if the cassette or the interaction does not exist.
     """
@@ -80,7 +79,7 @@ def _print_table(console: Console, opened: Opened, scrubber: Scrubber, settings:
     table = terminal.folding_table("", "request", *columns)
     for row in rows:
         cells = [
-            row.failure or str(row.status),
+            "unreadable" if row.problem else row.failure or str(row.status),
             "" if row.elapsed is None else f"{row.elapsed:.3f}",
             terminal.size_text(row.size) + (", ended early" if row.ended_early else ""),
             *([row.profile] if len(profiles) > 1 else []),
@@ -95,6 +94,9 @@ def _print_table(console: Console, opened: Opened, scrubber: Scrubber, settings:
 
 def _print_full(console: Console, opened: Opened, number: int, scrubber: Scrubber, characters: int) -> None:
     row = row_of(opened.contents, number, scrubber)
+    if row.problem:
+        _print_line(console, f"\nInteraction {row.number}: {row.problem}")
+        return
     interaction = opened.contents.interaction(number)
     request, response = messages_of(interaction, scrubber, characters)
     console.print(f"\n[bold]Interaction {row.number}[/]{terminal.escape(_noted(row))}", highlight=False, soft_wrap=True)
@@ -138,6 +140,9 @@ def _report(row: InteractionRow) -> dict[str, Any]:
 
 
 def _full_report(opened: Opened, number: int, scrubber: Scrubber, characters: int) -> dict[str, Any]:
+    row = row_of(opened.contents, number, scrubber)
+    report = _report(row)
+    if row.problem:
+        return report
     request, response = messages_of(opened.contents.interaction(number), scrubber, characters)
-    report = _report(row_of(opened.contents, number, scrubber))
     return {**report, "request": asdict(request), "response": asdict(response)}

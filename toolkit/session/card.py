@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.token import Token
-from toolkit.cassettes.cassette_card import source_text
+from toolkit.cassettes.cell_cassette import source_text
 from toolkit.core.document import CredentialKind, Environment, Interface
 from toolkit.core.escaping import as_html
 from toolkit.core.html import badge, card, code

@@ -64,10 +64,10 @@ def _without_environment(cassette: Cassette | None, settings: Settings) -> Confi
     """Return the error for a session that has nothing to replay, or whose cassette's name may be misspelt."""
     choices = f"give one of {', '.join(Environment)}, or give credentials, which belong to one"
     if cassette is not None and cassette.mode != "all" and not cassette.replays:
-        from toolkit.cassettes.replay import misses
+        from toolkit.cassettes.replay import differences
 
         elsewhere = same_name_in_project(cassette.path, settings)
-        missing = misses.missing(cassette.path, elsewhere=elsewhere, to_record=f"to record it, {choices}")
+        missing = differences.missing(cassette.path, elsewhere=elsewhere, to_record=f"to record it, {choices}")
         return ConfigurationError(missing.what, missing.next_step, about="environment")
     what = "A session that may send requests needs an environment, which a cassette does not choose for it."
     return ConfigurationError(what, f"{choices.capitalize()}.", about="environment")

@@ -24,7 +24,7 @@ from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes import cell_cassette
-from toolkit.cassettes.cassette_card import source_text
+from toolkit.cassettes.cell_cassette import source_text
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.cassettes.through import Outgoing, through
 from toolkit.core.arguments import wrong_type

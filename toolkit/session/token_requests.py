@@ -18,7 +18,7 @@ from toolkit.auth.destination_memory import check_destinations
 from toolkit.auth.grants import authorization
 from toolkit.auth.tokens.response import read_token_response
 from toolkit.auth.tokens.token import Token
-from toolkit.cassettes.conversion import as_recorded_response, header_list
+from toolkit.cassettes.bodies import as_recorded_response, header_list
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.core.document import TOKEN_PATH, Interface, symbolic_address
 from toolkit.core.errors import ConfigurationError, SecretLeak, TokenError, TokenResponseInvalid, Unreachable

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
+from toolkit.cassettes.bodies import RECORDABLE, as_failure, header_list
 from toolkit.cassettes.catalog.rewriting import placeholders_in
-from toolkit.cassettes.conversion import RECORDABLE, as_failure, header_list
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.core.document import Interface, symbolic_address
 from toolkit.core.errors import AccessError, SecretLeak

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args, overload
 
 import httpx
 
-from toolkit.cassettes.cassette_card import kind_text
+from toolkit.cassettes.cell_cassette import kind_text
 from toolkit.core.arguments import as_choice, as_count
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.user_code import warn

@@ -294,7 +294,7 @@ def test_one_unreadable_interaction(write, folder, own, interaction):
     files[0].write_bytes(re.sub(rb"body:\n +string: .*", b"body: {}", files[0].read_bytes(), count=2))
     problems = check_files(files, own, datetime(2026, 6, 1, tzinfo=UTC))
     assert {(problem.path, problem.kind) for problem in problems} == {(files[0], "corrupt")}
-    assert all("lacks 'string'" in problem.what for problem in problems)
+    assert all("'string' is missing" in problem.what for problem in problems)
     assert len(tk.list_cassettes(folder, settings=own)) == 2
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes.catalog.comparing import InteractionChange, Pair, compare_interactions, pairs
+from toolkit.cassettes.catalog.comparing import InteractionChange, compare_interactions, pairs
 from toolkit.cassettes.format.contents import Parsed
 from toolkit.cassettes.format.interactions import NO_ANSWER, RecordedFailure
 from toolkit.core.document import Environment
@@ -24,7 +24,7 @@ def test_equal_requests_are_paired_in_order(interaction):
     """Calls are paired by their request and then by order; what is left over stands alone."""
     old = parsed(*(interaction(path) for path in ("/a", "/b", "/a", "/a", "/gone")))
     new = parsed(*(interaction(path) for path in ("/new", "/a", "/b", "/a")))
-    assert pairs(old, new) == [Pair(0, 1), Pair(1, 2), Pair(2, 3), Pair(3, None), Pair(4, None), Pair(None, 0)]
+    assert pairs(old, new) == [(0, 1), (1, 2), (2, 3), (3, None), (4, None), (None, 0)]
 
 
 def test_requests_differ_by_caller_query_and_body(interaction, authorization):
@@ -37,7 +37,7 @@ def test_requests_differ_by_caller_query_and_body(interaction, authorization):
     mine = post(b'{"qty": 1, "side": "buy"}', authorized_by=authorization())
     same = post(b'{"side":"buy","qty":1}', authorized_by=authorization(token=7))
     same = same._replace(request=same.request._replace(uri="https://broker.svc.invalid/orders?a=2&b=1"))
-    assert pairs(parsed(mine), parsed(same)) == [Pair(0, 0)]
+    assert pairs(parsed(mine), parsed(same)) == [(0, 0)]
     others = [
         mine._replace(authorized_by=authorization("other")),
         mine._replace(authorized_by=authorization(environment=Environment.BROKER_LIVE)),
@@ -46,17 +46,17 @@ def test_requests_differ_by_caller_query_and_body(interaction, authorization):
         mine._replace(authorized_by=None, token_obtained=authorization()),
     ]
     for other in others:
-        assert pairs(parsed(mine), parsed(other)) == [Pair(0, None), Pair(None, 0)]
+        assert pairs(parsed(mine), parsed(other)) == [(0, None), (None, 0)]
 
 
 @given(st.data())
 def test_each_interaction_is_paired_once(interactions, data):
     """Any recording pairs with itself, and in two any recordings each interaction stands once."""
     old, new = (parsed(*data.draw(st.lists(interactions(), max_size=4))) for _ in range(2))
-    assert pairs(old, old) == [Pair(number, number) for number in range(len(old))]
+    assert pairs(old, old) == [(number, number) for number in range(len(old))]
     found = pairs(old, new)
-    assert [pair.old for pair in found if pair.old is not None] == list(range(len(old)))
-    assert sorted(pair.new for pair in found if pair.new is not None) == list(range(len(new)))
+    assert [before for before, _ in found if before is not None] == list(range(len(old)))
+    assert sorted(after for _, after in found if after is not None) == list(range(len(new)))
     for interaction in (old.interaction(number) for number in range(len(old))):
         assert compare_interactions(interaction, interaction) == []
 
@@ -71,9 +71,9 @@ def test_values_are_not_changes(interaction):
         response=changed.response._replace(headers=(("content-type", "application/json"), ("Content-Encoding", "gzip")))
     )
     assert compare_interactions(old, changed) == [
+        InteractionChange("$[].id", "type", "string", "number"),
         InteractionChange("$[].cash", "removed", "number", None),
         InteractionChange("$[].equity", "added", None, "array"),
-        InteractionChange("$[].id", "type", "string", "number"),
     ]
 
 
@@ -109,7 +109,6 @@ def test_status_failure_headers_and_time(interaction):
     assert compare_interactions(linked, old) == [InteractionChange("header Link", "removed", "present", None)]
     slow = old._replace(elapsed=timedelta(seconds=3))
     assert compare_interactions(old, slow) == [InteractionChange("elapsed", "timing", "0.01 s", "3.00 s")]
-    assert compare_interactions(old, slow, seconds=5) == []
     assert compare_interactions(slow, slow._replace(elapsed=timedelta(seconds=5))) == []
     assert compare_interactions(old._replace(elapsed=None), slow) == []
 

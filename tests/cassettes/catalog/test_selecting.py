@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes.catalog.selecting import matching_calls, parse_numbers, with_token_requests
+from toolkit.cassettes.catalog.reading import parse_numbers, selected
 from toolkit.cassettes.format.contents import Parsed
 from toolkit.core.errors import ConfigurationError
 
@@ -42,13 +42,12 @@ def test_patterns(interaction, authorization):
         ],
         is_foreign=False,
     )
-    assert matching_calls(opened) == set()
-    assert matching_calls(opened, method="post") == {2}
-    assert matching_calls(opened, uri="/orders") == {1, 2}
-    assert matching_calls(opened, uri="/orders?a=*") == {1}
-    assert matching_calls(opened, uri="https://broker*") == {1, 2, 3}
-    assert matching_calls(opened, uri="*", method="GET", played={1}) == {3}
-    assert matching_calls(opened, uri="orders") == set()
-    assert with_token_requests(opened, {1}) == {1}
-    assert with_token_requests(opened, {1, 2}) == {0, 1, 2}
-    assert with_token_requests(opened, set()) == set()
+    assert selected(opened) == set()
+    assert selected(opened, method="post") == {2}
+    assert selected(opened, uri="/orders?a=*") == {1}
+    assert selected(opened, uri="/orders") == {0, 1, 2}
+    assert selected(opened, uri="https://broker*") == {0, 1, 2, 3}
+    assert selected(opened, uri="*", method="GET", played={1}) == {3}
+    assert selected(opened, uri="orders") == set()
+    assert selected(opened, [2]) == {1}
+    assert selected(opened, ["2-3"]) == {0, 1, 2}

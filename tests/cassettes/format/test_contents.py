@@ -62,8 +62,7 @@ def test_foreign_file():
 
 BROKEN = {
     "other layout, broken": (HEADER + b"  - request:\n      method: [\n", r", line 6 "),
-    "no interactions": (MARKER + b"version: 1\ninteraction: []\n", r", line 1 "),
-    "not interactions": (HEADER + b"  - 7\n", r", line 4 "),
+    "no interactions": (MARKER + b"version: 1\ninteraction: []\n", " "),
     "a tag": (HEADER + b"  !!python/object/apply:os.getcwd []\n", r", line 4 "),
 }
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from vcr.request import Request
-from vcr.serialize import serialize
-from vcr.serializers import yamlserializer
 
 from toolkit.cassettes.format import fast_items
 from toolkit.cassettes.format.interactions import decode, encode
@@ -102,45 +98,3 @@ def test_left_to_the_parser(interaction, old, new):
     text = encode(interaction(request={"headers": (("A", "b"),)})).decode()
     assert old in text
     assert fast_items.decode(text.replace(old, new, 1).encode()) is None
-
-
-def written_by_vcrpy(recorded):
-    """Return an interaction as an item that stock vcrpy writes."""
-    headers = {}
-    for name, value in recorded.response.headers:
-        headers.setdefault(name, []).append(value)
-    response = {
-        "status": {"code": recorded.response.status, "message": recorded.response.reason or None},
-        "headers": headers,
-        "body": {"string": recorded.response.body},
-    }
-    sent = Request(
-        recorded.request.method, recorded.request.uri, recorded.request.body or None, dict(recorded.request.headers)
-    )
-    text = serialize({"requests": [sent], "responses": [response]}, yamlserializer)
-    return text.removeprefix("interactions:\n").removesuffix("version: 1\n").encode()
-
-
-@given(st.data())
-def test_vcrpy_items_as_the_parser(interactions, data):
-    """Any item of stock vcrpy, and any with text inserted or removed, is read as its loader reads it."""
-    item = written_by_vcrpy(data.draw(interactions()))
-    text = item.decode()
-    for _ in range(4):
-        changed = text.encode()
-        try:
-            (value,) = yamlserializer.deserialize(changed.decode())
-        except (yaml.YAMLError, ValueError, TypeError):
-            value = "corrupt"
-        assert fast_items.vcrpy_fields(changed) in (None, value)
-        start = data.draw(st.integers(0, len(text)))
-        end = data.draw(st.integers(start, min(len(text), start + 5)))
-        text = text[:start] + data.draw(PIECES) + text[end:]
-
-
-def test_usual_vcrpy_items_need_no_parser(interaction):
-    """Items of vcrpy of the usual shape are read without the parser, long folded text included."""
-    body = b'{"note": "%s", "name": "O\'Brien said: \'\'so\'\'"}' % (b"it's so; " * 60)
-    fields = fast_items.vcrpy_fields(written_by_vcrpy(interaction(body=body, request={"body": body})))
-    assert fields["response"]["body"]["string"] == fields["request"]["body"] == body.decode()
-    assert fast_items.vcrpy_fields(written_by_vcrpy(interaction()))["request"]["body"] is None

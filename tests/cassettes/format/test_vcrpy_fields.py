@@ -21,7 +21,7 @@ from vcr.serialize import serialize
 from vcr.serializers import jsonserializer, yamlserializer
 
 import toolkit as tk
-from toolkit.cassettes.format import contents, vcrpy_fields
+from toolkit.cassettes.format import contents, vcrpy_files
 from toolkit.core.errors import CassetteCorrupt, CassetteMiss
 
 ANSWER = {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "x"}}
@@ -59,15 +59,13 @@ def test_forms_of_aiohttp(tmp_path, serializer, shape):
     """A form that aiohttp was given as a mapping or as pairs answers the same form, and no other."""
     fields = {"a": "1 & 2", "b": "ü"}
     value = shape(fields) if shape is not list else list(fields.items())
-    data = written(value, serializer=serializer)
+    data = written(value, {"Content-Type": FORM}, serializer=serializer)
     assert replayed(tmp_path, data, data=fields).text == "x"
     for others in ({"a": "1 & 2"}, {**fields, "b": "u"}, {**fields, "c": ""}):
         with pytest.raises(CassetteMiss):
             replayed(tmp_path, data, data=others)
-    typed = written(value, {"Content-Type": FORM}, serializer=serializer)
-    assert replayed(tmp_path, typed, data=fields).text == "x"
     with pytest.raises(CassetteMiss):
-        replayed(tmp_path, typed, json=fields)
+        replayed(tmp_path, data, json=fields)
 
 
 @pytest.mark.parametrize("serializer", [yamlserializer, jsonserializer])
@@ -94,7 +92,6 @@ def test_json_of_aiohttp(tmp_path, serializer, value):
         (iter([b"a", b"b"]), b"ab"),
         (iter(["a", "ü"]), "aü".encode()),
         ([b"\xff", b"b"], b"\xffb"),
-        ([("a", b"\xff"), ("b", "c")], b"a=%FF&b=c"),
     ],
 )
 def test_bodies(body, sent):
@@ -109,7 +106,7 @@ def fields(body=None, headers=None):
 @pytest.mark.parametrize("headers", [{"A": "1", "B": ["2"]}, [["A", ["1"]], ["B", "2"]], [("A", ["1"]), ("B", ("2",))]])
 def test_headers(tmp_path, headers):
     """Headers may be a mapping or a list of pairs, with plain values or lists, in requests and in responses."""
-    interaction = vcrpy_fields.interaction(
+    interaction = vcrpy_files.interaction_of(
         {"request": fields(headers=headers), "response": {**ANSWER, "headers": headers}}
     )
     assert interaction.request.headers == interaction.response.headers == (("A", "1"), ("B", "2"))
@@ -228,7 +225,7 @@ def response(**changes):
 )
 def test_content(answer, body):
     """Content is read from each place where vcrpy, or a tool around it, wrote it."""
-    assert vcrpy_fields.interaction({"request": fields(), "response": answer}).response.body == body
+    assert vcrpy_files.interaction_of({"request": fields(), "response": answer}).response.body == body
 
 
 NO_CONTENT = [
@@ -271,7 +268,7 @@ class Plain(yaml.SafeDumper):
 def test_no_content_of_head():
     """A response to HEAD has no content, whatever its status."""
     head = {**fields(), "method": "HEAD"}
-    assert vcrpy_fields.interaction({"request": head, "response": response(body={})}).response.body == b""
+    assert vcrpy_files.interaction_of({"request": head, "response": response(body={})}).response.body == b""
 
 
 def test_body_recorded_decoded():
@@ -285,7 +282,7 @@ def test_body_recorded_decoded():
     ):
         answer = response(headers=headers, body={"string": body})
         names = [
-            name for name, _ in vcrpy_fields.interaction({"request": fields(), "response": answer}).response.headers
+            name for name, _ in vcrpy_files.interaction_of({"request": fields(), "response": answer}).response.headers
         ]
         assert names == (["Content-Encoding"] if kept else ["Content-Length"])
 

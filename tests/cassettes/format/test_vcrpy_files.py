@@ -30,8 +30,9 @@ def load(*items, **more):
 
 
 def refused(data):
+    """Return why a file, or its only interaction, cannot be read."""
     with pytest.raises(CassetteCorrupt, match=r"^x\.yaml") as caught:
-        vcrpy_files.load(data, source="x.yaml")
+        raise vcrpy_files.load(data, source="x.yaml")[0].error
     return caught.value.what
 
 

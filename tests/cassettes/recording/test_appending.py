@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from toolkit.cassettes.format.interactions import HEADER
 from toolkit.cassettes.recording.appending import append, change_to, stamp_of
 
 
@@ -19,9 +20,9 @@ def file(tmp_path):
 
 def test_header_is_written_once(file):
     """The header is written with the first bytes, and not again."""
-    stamp = append(file, b"one", header=b"head ", stamp=None, like=file)
-    append(file, b" two", header=b"head ", stamp=stamp, like=file)
-    assert file.read_bytes() == b"head one two"
+    stamp = append(file, b"one", stamp=None, like=file)
+    append(file, b" two", stamp=stamp, like=file)
+    assert file.read_bytes() == HEADER + b"one two"
 
 
 @pytest.mark.parametrize("old", [None, b"", b"old"])
@@ -31,7 +32,7 @@ def test_partial_write_is_undone(file, writes_that_stop, old, error):
     if old is not None:
         file.write_bytes(old)
     with writes_that_stop(error), pytest.raises(OSError if error is None else type(error)):
-        append(file, b"an interaction", header=b"head ", stamp=stamp_of(file), like=file)
+        append(file, b"an interaction", stamp=stamp_of(file), like=file)
     assert (file.read_bytes() if file.exists() else None) == old
 
 
@@ -60,7 +61,7 @@ def test_stamp_shows_changes(file):
     file.write_bytes(b"one")
     stamp = stamp_of(file)
     assert stamp == stamp_of(file)
-    after = append(file, b"!", header=b"", stamp=stamp, like=file)
+    after = append(file, b"!", stamp=stamp, like=file)
     assert stamp_of(file) == after != stamp
 
 
@@ -76,7 +77,7 @@ def test_only_the_checked_file_is_written(file, tmp_path, kind, old):
         file.unlink()
     getattr(file, kind)(other)
     with pytest.raises(OSError, match=r"link|exists|another program"):
-        append(file, b" new", header=b"", stamp=stamp, like=file)
+        append(file, b" new", stamp=stamp, like=file)
     with pytest.raises(OSError, match=r"link|another program"):
         change_to(b"", b"old", file)
     assert other.read_bytes() == b"another"

@@ -13,7 +13,7 @@ from recordings import recorded_bodies
 
 import toolkit as tk
 from toolkit.cassettes.format.interactions import HEADER, encode
-from toolkit.cassettes.recording import finishing
+from toolkit.cassettes.recording import recorder as finishing
 from toolkit.core.errors import CassetteError
 
 

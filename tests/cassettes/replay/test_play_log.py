@@ -10,8 +10,8 @@ import pytest
 
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
-from toolkit.cassettes.replay import play_log
-from toolkit.cassettes.replay.play_log import read_play_log
+from toolkit.cassettes.replay import player as play_log
+from toolkit.cassettes.replay.player import read_play_log
 from toolkit.core.errors import ConfigurationError
 
 

@@ -75,7 +75,7 @@ def test_pseudonyms_of_rules_that_are_not_here(path, note):
     with tk.Cassette(path, "new_episodes") as cassette:
         client = httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)))
         if note == "account_id":
-            with pytest.raises(tk.AccessError, match="is a pseudonym"):
+            with pytest.raises(tk.AccessError, match="holds a pseudonym"):
                 client.get(f"https://api.example.com/x/{value}")
         else:
             assert client.get(f"https://api.example.com/x/{value}").status_code == 200
@@ -95,7 +95,7 @@ def test_cookie_of_the_recording(tmp_path):
         client.get("https://api.example.com/first")
     client = add_to(path, answer)
     client.get("/first")
-    with pytest.raises(tk.AccessError, match=r"cookie visit is the placeholder <COOKIE>[^$]*cookies\.clear\(\)"):
+    with pytest.raises(tk.AccessError, match=r"header Cookie holds the placeholder <COOKIE>[^$]*cookies\.clear\(\)"):
         client.get("/second")
     client.cookies.clear()
     assert client.get("/second").status_code == 200

@@ -3,7 +3,7 @@
 import httpx
 
 import toolkit as tk
-from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
+from toolkit.cassettes.replay.matching import ScrubbedRequests
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest

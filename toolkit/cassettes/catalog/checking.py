@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from toolkit.cassettes.catalog.reading import read_bytes
-from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, PERSONAL, Rescrubbed, rescrubbed, todays_scrubber
+from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, PERSONAL, rescrubbed
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents, ReadableContents
+from toolkit.cassettes.format.contents import Contents
+from toolkit.cassettes.opening import read_bytes, staleness_text, todays_scrubber
 from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.recorder import part_of
-from toolkit.cassettes.staleness import staleness_text
-from toolkit.core.errors import CassetteError, SecretLeak
+from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
 from toolkit.local.files import partials
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.scanning import scan_files
 
-CORRUPT, INCOMPLETE, SECRET, RULES, TOKEN, STALE, UNPLAYED = KINDS = (
+CORRUPT, INCOMPLETE, SECRET, RULES, TOKEN, STALE, UNPLAYED = (
     "corrupt",
     "incomplete",
     "secret",
@@ -33,8 +32,6 @@ CORRUPT, INCOMPLETE, SECRET, RULES, TOKEN, STALE, UNPLAYED = KINDS = (
     "stale",
     "unplayed",
 )
-# Worth knowing, and no fault of the recording: a session may have used a token of an earlier one.
-NOTES: Final = frozenset({TOKEN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,7 @@ class Problem:
 
     Attributes:
         path: the file.
-        kind: one of KINDS.
+        kind: such as CORRUPT.
         what: what is wrong, without a secret.
         next_step: what to do about it.
         line: line of the file, from 1; None for the whole file.
@@ -60,7 +57,7 @@ class Problem:
     @property
     def fails(self) -> bool:
         """True if a check fails because of it."""
-        return self.kind not in NOTES
+        return self.kind != TOKEN  # no fault of the recording: a session may have used a token of an earlier one
 
 
 def check_files(
@@ -89,19 +86,20 @@ def check_files(
                 own.append(Problem(path, CORRUPT, what, "Delete it, or record it again."))
                 continue
             content = contents.read(data, source=str(path))
-            readable = ReadableContents(content)
-            for number, error in readable.errors.items():
-                own.append(Problem(path, CORRUPT, error.what, error.next_step, content.line(number), number + 1))
-            opened[path] = data, readable if readable.errors else content
+            for number in range(len(content)):
+                if isinstance(error := content.interaction_or_error(number), CassetteCorrupt):
+                    own.append(Problem(path, CORRUPT, error.what, error.next_step, content.line(number), number + 1))
+            opened[path] = data, content
         except CassetteError as error:
             own.append(Problem(path, CORRUPT, error.what, error.next_step))
     for finding in scan_files([path for path in paths if path.is_file()], settings=settings):
         what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
         problems[finding.path].append(Problem(finding.path, SECRET, what, _TO_SCRUB, finding.line or None))
-    for path, result in _rescrubbed_all(opened, settings).items():
-        problems[path] += _unclean(path, opened[path][1], result)
-    for path, (_, content) in opened.items():
-        problems[path] += _facts(path, content, settings, now, None if played is None else _of_file(played, path))
+    for path, (data, content) in opened.items():
+        problems[path] += _unclean(path, data, content, settings)
+        problems[path] += _facts(
+            path, content, settings, now, None if played is None else played.get(path.resolve(), ())
+        )
     return [problem for several in problems.values() for problem in several]
 
 
@@ -131,34 +129,25 @@ def _incomplete(path: Path) -> Iterator[Problem]:
         )
 
 
-def _rescrubbed_all(
-    opened: Mapping[Path, tuple[bytes, Contents]], settings: Settings
-) -> dict[Path, Rescrubbed | CassetteError]:
-    """Scrub all recordings again, each by itself."""
-    results: dict[Path, Rescrubbed | CassetteError] = {}
-    for path, (data, content) in opened.items():
-        try:
-            results[path] = rescrubbed(data, content, todays_scrubber(settings), source=path)
-        except CassetteError as error:
-            results[path] = error
-    return results
-
-
-def _unclean(path: Path, opened: Contents, result: Rescrubbed | CassetteError) -> Iterator[Problem]:
-    if isinstance(result, SecretLeak):
-        yield Problem(path, SECRET, result.what, "Drop that interaction with toolkit cassettes prune.")
-    elif isinstance(result, CassetteError):
-        yield Problem(path, CORRUPT, result.what, result.next_step)
+def _unclean(path: Path, data: bytes, opened: Contents, settings: Settings) -> Iterator[Problem]:
+    """Yield what recording the same calls today, under today's rules, would replace."""
+    try:
+        scrubber, recorded = todays_scrubber(settings), opened.readable()
+        result = rescrubbed(data, opened, scrubber, source=path, recorded=recorded)
+    except SecretLeak as error:
+        yield Problem(path, SECRET, error.what, "Drop that interaction with toolkit cassettes prune.")
+    except CassetteError as error:
+        yield Problem(path, CORRUPT, error.what, error.next_step)
     else:
         for number, counts in result.replacements:
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
             what = f"Recorded today, this would be replaced: {kinds}."
             next_step = _SCRUB if counts.keys() <= {ADDRESS, PERSONAL, OTHER} else _TO_SCRUB
-            yield Problem(path, RULES, what, next_step, opened.line(number), opened.position(number) + 1)
+            yield Problem(path, RULES, what, next_step, opened.line(number), number + 1)
 
 
 def _facts(
-    path: Path, opened: Contents, settings: Settings, now: datetime, played: AbstractSet[int] | None
+    path: Path, opened: Contents, settings: Settings, now: datetime, played: Container[int] | None
 ) -> Iterator[Problem]:
     if opened.is_torn:
         complete = count_text(len(opened), "interaction")
@@ -168,19 +157,20 @@ def _facts(
     stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
     if stale is not None:
         yield Problem(path, STALE, stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')
-    for number in range(len(opened)):
-        if played is not None and opened.position(number) not in played:
-            head = opened.head(number)
+    for number, interaction in opened.readable().items():
+        if played is not None and number not in played:
+            head = interaction.request
             what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
             next_step = "Drop what nothing plays: toolkit cassettes prune, with the same notebooks or log."
-            yield Problem(path, UNPLAYED, what, next_step, opened.line(number), opened.position(number) + 1)
+            yield Problem(path, UNPLAYED, what, next_step, opened.line(number), number + 1)
 
 
 def _tokens(path: Path, opened: Contents) -> Iterator[Problem]:
     """Yield the calls that a token authorized whose request is not recorded; the first call of each token."""
-    obtained = {opened.interaction(number).token_obtained for number in opened.token_requests}
-    for number in range(len(opened)):
-        caller = opened.interaction(number).authorized_by
+    recorded = opened.readable()
+    obtained = {interaction.token_obtained for interaction in recorded.values()}
+    for number, interaction in recorded.items():
+        caller = interaction.authorized_by
         if caller is not None and caller.token is not None and caller not in obtained:
             obtained.add(caller)
             what = f"The request for token {caller.token} is not recorded: an earlier session obtained the token."
@@ -190,12 +180,8 @@ def _tokens(path: Path, opened: Contents) -> Iterator[Problem]:
                 what,
                 "Nothing needs to be done: calls replay without it.",
                 opened.line(number),
-                opened.position(number) + 1,
+                number + 1,
             )
-
-
-def _of_file(played: Mapping[Path, AbstractSet[int]], path: Path) -> AbstractSet[int]:
-    return played.get(path.resolve(), frozenset())
 
 
 def failing(problems: Iterable[Problem]) -> list[Problem]:

@@ -5,120 +5,78 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from toolkit.cassettes.catalog.rewriting import safe_to_show
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.cassettes.replay.bodies import canonical_body
 from toolkit.cassettes.replay.differences import path_step
-from toolkit.cassettes.replay.matching import OURS, Matcher
+from toolkit.cassettes.replay.matching import OURS, Matcher, canonical_body
 from toolkit.core.errors import SecretLeak
 from toolkit.core.escaping import excerpt
 from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.messages import RecordedResponse, header_value
 from toolkit.scrubbing.scrubber import Scrubber
 
-NULL: Final = "null"
-
-
-@dataclass(slots=True)
-class Shape:
-    """The shape of the values at one place.
-
-    Attributes:
-        types: names of the JSON types that occur there.
-        members: the shapes of the members of objects there, by name.
-        items: the shape of the items of arrays there; None if all arrays are empty.
-    """
-
-    types: set[str] = field(default_factory=set)
-    members: dict[str, Shape] = field(default_factory=dict)
-    items: Shape | None = None
-
-    def describe(self) -> str:
-        """Return the types in words, such as `number or string`."""
-        return " or ".join(sorted(self.types - {NULL})) or NULL
-
-
-class ShapeChange(NamedTuple):
-    """A place whose shape differs.
-
-    Attributes:
-        place: path of the place, such as `$.accounts[].cash`.
-        old, new: the types there; None if the member is missing.
-    """
-
-    place: str
-    old: str | None
-    new: str | None
-
-
-def shape_of(value: Any) -> Shape:
-    """Return the shape of a parsed JSON value."""
-    top = Shape()
-    pending: list[tuple[Any, Shape]] = [(value, top)]
-    while pending:
-        value, shape = pending.pop()
-        shape.types.add(_type_of(value))
-        if isinstance(value, dict):
-            for name, member in value.items():
-                pending.append((member, shape.members.setdefault(name, Shape())))
-        elif isinstance(value, list) and value:
-            shape.items = shape.items or Shape()
-            pending.extend((item, shape.items) for item in value)
-    return top
-
-
-def shape_changes(old: Shape, new: Shape) -> Iterator[ShapeChange]:
-    """Yield the places where two shapes differ.
-
-    A type that a place did not have before is a change; null is not, since a value may be missing on any day. Nothing
-    is said about the items of an array that is empty on one side.
-    """
-    pending = [("$", old, new)]
-    while pending:
-        place, left, right = pending.pop()
-        types = left.types - {NULL}
-        if types and right.types - {NULL} - types:
-            yield ShapeChange(place, left.describe(), right.describe())
-        children = []
-        if "object" in left.types and "object" in right.types:
-            for name in dict.fromkeys((*left.members, *right.members)):
-                step = place + path_step(name)
-                before, after = left.members.get(name), right.members.get(name)
-                if before is not None and after is not None:
-                    children.append((step, before, after))
-                else:
-                    yield ShapeChange(step, *(shape.describe() if shape else None for shape in (before, after)))
-        if left.items is not None and right.items is not None:
-            children.append((f"{place}[]", left.items, right.items))
-        pending.extend(reversed(children))
-
-
-def _type_of(value: Any) -> str:
-    if value is None:
-        return NULL
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, dict):
-        return "object"
-    return "array" if isinstance(value, list) else "number"
-
-
 KINDS: Final = ("added", "removed", "type", "status", "timing")
 _MOST: Final = 1_000  # changes of one interaction
 _LONGEST_PLACE: Final = 120  # characters
 _LONGEST_METHOD, _LONGEST_URI = 20, 500  # characters
-_FACTOR: Final = 2.0
-_LEAST_SECONDS: Final = 0.1
+_FACTOR: Final = 2.0  # between times that have changed,
+_LEAST_SECONDS: Final = 0.1  # if the difference is at least this
 _MATCHER: Final = Matcher(OURS)
 # Headers by which clients find the next page or resource, or the time to wait.
 _HEADERS: Final = ("Link", "Location", "Retry-After")
+_NULL: Final = "null"
+_TYPES: Final = {bool: "boolean", str: "string", dict: "object", list: "array", type(None): _NULL}
+# The names of members on the way to a value; None for an item of an array, such as ("accounts", None, "cash").
+Place = tuple[str | None, ...]
+# The names of the JSON types at each place; a place comes after the one that it is in.
+Shape = dict[Place, set[str]]
+
+
+def shape_of(value: Any) -> Shape:
+    """Return the shape of a parsed JSON value; all items of an array together."""
+    shape: Shape = {}
+    pending: deque[tuple[Place, Any]] = deque([((), value)])
+    while pending:
+        place, value = pending.popleft()
+        shape.setdefault(place, set()).add(_TYPES.get(type(value), "number"))
+        if isinstance(value, dict):
+            pending.extend(((*place, name), member) for name, member in value.items())
+        elif isinstance(value, list):
+            pending.extend(((*place, None), item) for item in value)
+    return shape
+
+
+def shape_changes(old: Shape, new: Shape) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield the places where two shapes differ, with the types before and after; None for a member that is missing.
+
+    A type that a place did not have before is a change; null is not, since a value may be missing on any day. Nothing
+    is said about what is in a place that is missing, or in an array that is empty on one side.
+    """
+    missing: set[Place] = set()
+    for place in dict.fromkeys((*old, *new)):
+        before, after, outer = old.get(place), new.get(place), place[:-1]
+        if before is not None and after is not None:
+            if before - {_NULL} and after - before - {_NULL}:
+                yield _text_of(place), _described_types(before), _described_types(after)
+            continue
+        missing.add(place)
+        is_member = place and place[-1] is not None and all("object" in shape.get(outer, ()) for shape in (old, new))
+        if is_member and outer not in missing:
+            yield _text_of(place), _described_types(before), _described_types(after)
+
+
+def _text_of(place: Place) -> str:
+    return "$" + "".join("[]" if name is None else path_step(name) for name in place)
+
+
+def _described_types(types: set[str] | None) -> str | None:
+    if types is None:
+        return None
+    return " or ".join(sorted(types - {_NULL})) or _NULL
 
 
 class InteractionChange(NamedTuple):
@@ -135,18 +93,6 @@ class InteractionChange(NamedTuple):
     kind: str
     old: str | None
     new: str | None
-
-
-class Pair(NamedTuple):
-    """A call that is in both of two recordings.
-
-    Attributes:
-        old: its number in the old recording, from 0; None if it is only in the new one.
-        new: its number in the new recording, from 0; None if it is only in the old one.
-    """
-
-    old: int | None
-    new: int | None
 
 
 class RecordingChange(NamedTuple):
@@ -175,16 +121,17 @@ def compare_recordings(old: Contents, new: Contents, scrubber: Scrubber) -> list
 
     The scrubber makes the URIs of recordings that were not scrubbed safe to show.
     """
+    befores, afters = old.readable(), new.readable()
     changes = []
-    for pair in pairs(old, new):
-        before = None if pair.old is None else old.interaction(pair.old)
-        after = None if pair.new is None else new.interaction(pair.new)
+    for left, right in pairs(old, new):
+        before = None if left is None else befores[left]
+        after = None if right is None else afters[right]
         for change in _changes_of_pair(before, after):
             call = before or after
             assert call is not None  # noqa: S101 - a pair has at least one side
-            numbers = (None if number is None else number + 1 for number in pair)
             uri = safe_to_show(call, scrubber).request.uri
             head = excerpt(call.request.method, _LONGEST_METHOD), excerpt(uri, _LONGEST_URI)
+            numbers = (None if number is None else number + 1 for number in (left, right))
             changes.append(RecordingChange(change.kind, *head, change.place, change.old, change.new, *numbers))
     return changes
 
@@ -197,37 +144,30 @@ def _changes_of_pair(old: Interaction | None, new: Interaction | None) -> list[I
     return [] if new is None else [InteractionChange("", "added", None, _status(new))]
 
 
-def pairs(old: Contents, new: Contents) -> list[Pair]:
-    """Return the interactions of two recordings in pairs, in the order of the old one, then those only in the new one.
+def pairs(old: Contents, new: Contents) -> list[tuple[int | None, int | None]]:
+    """Return the numbers of the interactions of two recordings in pairs, in the order of the old one.
 
-    Two interactions are a pair if environment, profile, method, URI and body are equal. Of several such, the first
-    belongs to the first, and so on.
+    Those only in the new one come last. Two interactions are a pair if environment, profile, method, URI and body are
+    equal. Of several such, the first belongs to the first, and so on. One that cannot be read belongs to none.
     """
     waiting: dict[Hashable, deque[int]] = {}
-    for number in range(len(new)):
-        waiting.setdefault(_key(new.interaction(number)), deque()).append(number)
-    paired = []
-    for number in range(len(old)):
-        numbers = waiting.get(_key(old.interaction(number)))
-        paired.append(Pair(number, numbers.popleft() if numbers else None))
+    for number, interaction in new.readable().items():
+        waiting.setdefault(_key(interaction), deque()).append(number)
+    paired: list[tuple[int | None, int | None]] = []
+    for number, interaction in old.readable().items():
+        numbers = waiting.get(_key(interaction))
+        paired.append((number, numbers.popleft() if numbers else None))
     left_over = sorted(number for numbers in waiting.values() for number in numbers)
-    return [*paired, *(Pair(None, number) for number in left_over)]
+    return [*paired, *((None, number) for number in left_over)]
 
 
-def compare_interactions(
-    old: Interaction, new: Interaction, *, factor: float = _FACTOR, seconds: float = _LEAST_SECONDS
-) -> list[InteractionChange]:
+def compare_interactions(old: Interaction, new: Interaction) -> list[InteractionChange]:
     """Return what changed in the answer to a call: its status, the shape of its body, and how long it took.
 
     Values are not compared, because they differ on any day. JSON is compared by the members that it has and by their
     types, all rows of an array together; other bodies by their media type.
-
-    Args:
-        old, new: the interactions, of the same request.
-        factor: the times have changed if one is this many times as long as the other,
-        seconds: and longer by this many seconds.
     """
-    return list(islice(_changes(old, new, factor, seconds), _MOST))
+    return list(islice(_changes(old, new), _MOST))
 
 
 def _key(interaction: Interaction) -> Hashable:
@@ -237,7 +177,7 @@ def _key(interaction: Interaction) -> Hashable:
     return identity, interaction.token_obtained is None, _MATCHER.head_key(request), canonical_body(request)
 
 
-def _changes(old: Interaction, new: Interaction, factor: float, seconds: float) -> Iterator[InteractionChange]:
+def _changes(old: Interaction, new: Interaction) -> Iterator[InteractionChange]:
     statuses = _status(old), _status(new)
     if statuses[0] != statuses[1]:
         yield InteractionChange("status", "status", *statuses)
@@ -247,7 +187,7 @@ def _changes(old: Interaction, new: Interaction, factor: float, seconds: float) 
     if old.elapsed is not None and new.elapsed is not None:
         times = old.elapsed.total_seconds(), new.elapsed.total_seconds()
         shorter, longer = sorted(times)
-        if longer >= factor * shorter and longer - shorter >= seconds:
+        if longer >= _FACTOR * shorter and longer - shorter >= _LEAST_SECONDS:
             yield InteractionChange("elapsed", "timing", *(f"{time:.2f} s" for time in times))
 
 
@@ -274,9 +214,9 @@ def _changes_of_bodies(old: RecordedResponse, new: RecordedResponse) -> Iterator
         if described[0] != described[1]:
             yield InteractionChange("body", "type", *described)
         return
-    for change in shape_changes(shapes[0], shapes[1]):
-        kind = "added" if change.old is None else "removed" if change.new is None else "type"
-        yield InteractionChange(excerpt(change.place, _LONGEST_PLACE), kind, change.old, change.new)
+    for place, before, after in shape_changes(shapes[0], shapes[1]):
+        kind = "added" if before is None else "removed" if after is None else "type"
+        yield InteractionChange(excerpt(place, _LONGEST_PLACE), kind, before, after)
 
 
 def _json_shape(response: RecordedResponse) -> Shape | None:
@@ -292,10 +232,9 @@ def _json_shape(response: RecordedResponse) -> Shape | None:
     except (ValueError, RecursionError):
         pass
     try:
-        rows: list[Any] = [json.loads(line) for line in body.splitlines() if line.strip()]
+        return shape_of([json.loads(line) for line in body.splitlines() if line.strip()])
     except (ValueError, RecursionError):
         return None
-    return shape_of(rows)
 
 
 def _described(response: RecordedResponse, shape: Shape | None) -> str:

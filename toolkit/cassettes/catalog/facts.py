@@ -11,8 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from toolkit.cassettes.catalog.reading import read_bytes
-from toolkit.cassettes.format import contents, layout
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.opening import read_bytes
+from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError
 from toolkit.core.ledger import EPOCH
@@ -136,8 +137,6 @@ def cassettes_at(place: str | Path | None, settings: Settings | None = None) -> 
     Raises:
         ConfigurationError: if the folder does not exist, or it is not a valid name.
     """
-    from toolkit.cassettes.paths import find_cassette
-
     if place is None:
         return cassettes_in(as_settings(settings).cassettes_folder)
     folder = expanded(place, about="cassettes")
@@ -156,4 +155,4 @@ def _may_be_cassette(path: Path) -> bool:
     except OSError:
         return True  # whoever reads it says why not
     is_empty = path.suffix != "" and not data.strip()
-    return is_empty or layout.is_ours(data) or _SIGN.search(data) is not None
+    return is_empty or contents.is_ours(data) or _SIGN.search(data) is not None

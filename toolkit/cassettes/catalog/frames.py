@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING, Any, Final
 from toolkit.cassettes.catalog import checking
 from toolkit.cassettes.catalog.comparing import compare_recordings
 from toolkit.cassettes.catalog.facts import cassettes_at, cassettes_in, facts_of, name_of
-from toolkit.cassettes.catalog.reading import read_cassette
+from toolkit.cassettes.catalog.reading import read_cassette, selected
 from toolkit.cassettes.catalog.rewriting import (
     check_rewritable,
     prune,
     rescrub,
     rescrubbed,
     scrubber_to_show,
-    todays_scrubber,
     without,
 )
-from toolkit.cassettes.catalog.selecting import selected
-from toolkit.cassettes.catalog.showing import rows_of
+from toolkit.cassettes.catalog.showing import row_of
 from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.replay.play_log import read_play_log
-from toolkit.cassettes.staleness import is_stale
+from toolkit.cassettes.opening import is_stale, todays_scrubber
+from toolkit.cassettes.replay.player import read_play_log
 from toolkit.core.arguments import as_clock, as_flag, as_text, wrong_type
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.local.files import expanded
@@ -63,8 +61,6 @@ def list_cassettes(
     Raises:
         ConfigurationError: if the folder does not exist, or is a whole disk.
     """
-    import pandas as pd
-
     settings = as_settings(settings)
     now = (as_clock(clock) or SystemClock()).now()
     files = cassettes_in(settings.cassettes_folder if folder is None else expanded(folder, about="folder"))
@@ -81,7 +77,7 @@ def list_cassettes(
         "written_by": ([entry.written_by or None for entry in facts], "str"),
         "problem": ([entry.problem or None for entry in facts], "str"),
     }
-    return pd.DataFrame({name: pd.Series(values, dtype=dtype) for name, (values, dtype) in columns.items()})
+    return _frame(columns)
 
 
 def check_cassettes(
@@ -116,8 +112,6 @@ def check_cassettes(
     Raises:
         ConfigurationError: if the folder does not exist, or the log cannot be read.
     """
-    import pandas as pd
-
     settings = as_settings(settings)
     value: object = cassettes
     if value is not None and (isinstance(value, bytes) or not isinstance(value, str | Path | Iterable)):
@@ -135,7 +129,7 @@ def check_cassettes(
         "next": ([problem.next_step for problem in problems], "str"),
         "fails": ([problem.fails for problem in problems], "bool"),
     }
-    return pd.DataFrame({name: pd.Series(values, dtype=dtype) for name, (values, dtype) in columns.items()})
+    return _frame(columns)
 
 
 def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | None = None) -> pd.DataFrame:
@@ -161,17 +155,13 @@ def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | 
     Raises:
         CassetteMiss, CassetteCorrupt: if one of them does not exist or is not a cassette.
     """
-    import pandas as pd
-
     settings = as_settings(settings)
     left, right = (read_cassette(cassette, settings).contents for cassette in (old, new))
     changes = compare_recordings(left, right, scrubber_to_show(settings, left, right))
-    names = ("kind", "method", "uri", "place", "before", "after")
+    dtypes = dict.fromkeys(("kind", "method", "uri", "place", "before", "after"), "str")
+    dtypes |= {"old": "Int64", "new": "Int64"}
     rows: list[dict[str, Any]] = [{**change._asdict(), "place": change.place or None} for change in changes]
-    return pd.DataFrame(
-        {name: pd.Series([row[name] for row in rows], dtype="str") for name in names}
-        | {name: pd.Series([row[name] for row in rows], dtype="Int64") for name in ("old", "new")}
-    )
+    return _frame({name: ([row[name] for row in rows], dtype) for name, dtype in dtypes.items()})
 
 
 def prune_cassette(
@@ -250,8 +240,6 @@ def scrub_cassette(
         SecretLeak: if it holds a secret that cannot be removed; nothing was changed.
         CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it cannot be read.
     """
-    import pandas as pd
-
     settings = as_settings(settings)
     opened = read_cassette(cassette, settings)
     check_rewritable(opened.path)
@@ -265,20 +253,18 @@ def scrub_cassette(
         for replacement in result.replacements
         for kind, count in sorted(replacement.counts.items())
     ]
-    return pd.DataFrame(
-        {
-            "number": pd.Series([row[0] for row in rows], dtype="int64"),
-            "kind": pd.Series([row[1] for row in rows], dtype="str"),
-            "count": pd.Series([row[2] for row in rows], dtype="int64"),
-        }
-    )
+    names = {"number": "int64", "kind": "str", "count": "int64"}
+    return _frame({name: ([row[at] for row in rows], dtype) for at, (name, dtype) in enumerate(names.items())})
 
 
 def _table(opened: Contents, numbers: Iterable[int], scrubber: Scrubber) -> pd.DataFrame:
-    import pandas as pd
-
-    chosen = set(numbers)
-    rows = [asdict(row) for row in rows_of(opened, scrubber) if row.number - 1 in chosen]
+    rows = [asdict(row_of(opened, number, scrubber)) for number in sorted(numbers)]
     dtypes = {"number": "int64", "recorded": _INSTANT, "method": "str", "uri": "str", "status": "int64"}
     dtypes |= {"elapsed": "float64", "size": "int64", "profile": "str"}
-    return pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=dtype) for name, dtype in dtypes.items()})
+    return _frame({name: ([row[name] for row in rows], dtype) for name, dtype in dtypes.items()})
+
+
+def _frame(columns: dict[str, tuple[list[Any], str]]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame({name: pd.Series(values, dtype=dtype) for name, (values, dtype) in columns.items()})

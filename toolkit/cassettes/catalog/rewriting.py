@@ -7,27 +7,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from toolkit.cassettes.catalog.reading import read_bytes
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents, Parsed, Unparsed
+from toolkit.cassettes.format.contents import Contents, Unparsed
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
+from toolkit.cassettes.opening import read_bytes, todays_scrubber
+from toolkit.cassettes.recording.appending import repaired, scrub
 from toolkit.cassettes.recording.recorder import Recorder
-from toolkit.cassettes.recording.repair import repaired, scrub
 from toolkit.core.document import SYMBOLIC_ENDING
-from toolkit.core.errors import CassetteBusy, CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
+from toolkit.core.errors import CassetteBusy, CassetteError, ConfigurationError, SecretLeak
 from toolkit.core.words import count_text
 from toolkit.local.files import write_atomically
 from toolkit.local.settings import Settings
 from toolkit.scrubbing import gate
 from toolkit.scrubbing.compression import decompress_body
-from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList, header_bytes
-from toolkit.scrubbing.rules.model import Rules, project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.scrubbing.strength import is_dummy
 
@@ -54,21 +52,6 @@ def rewrite(path: Path, scrubber: Scrubber, change: Callable[[bytes], bytes]) ->
         CassetteError: if the file cannot be read or written; the old content stays.
     """
     check_rewritable(path)
-    with _claimed(path, scrubber):
-        before = read_bytes(path)
-        after = change(before)
-        if after == before:
-            return
-        try:
-            write_atomically(path, after, durable=True)
-        except OSError as error:
-            raise CassetteError(
-                f"Cannot write {path}: {error.strerror}.", "Nothing was changed. Fix its folder.", about="cassette"
-            ) from None
-
-
-@contextmanager
-def _claimed(path: Path, scrubber: Scrubber) -> Iterator[None]:
     recorder = Recorder(path, scrubber)
     try:
         claim = recorder.claim()
@@ -85,7 +68,13 @@ def _claimed(path: Path, scrubber: Scrubber) -> Iterator[None]:
                     "Close the session or cassette first, and run this again.",
                     about="cassette",
                 )
-            yield
+            before = read_bytes(path)
+            after = change(before)
+            if after != before:
+                write_atomically(path, after, durable=True)
+    except OSError as error:
+        what = f"Cannot write {path}: {error.strerror}."
+        raise CassetteError(what, "Nothing was changed. Fix its folder.", about="cassette") from None
     finally:
         recorder.release()
 
@@ -127,33 +116,23 @@ class Rescrubbed(NamedTuple):
         return sum((Counter(replacement.counts) for replacement in self.replacements), Counter())
 
 
-def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:
-    """Return a scrubber as a session with these settings has it.
-
-    Args:
-        settings: the settings.
-        rules: further rules.
-    """
-    both = project_rules(settings)
-    return Scrubber(
-        KnownSecrets(),
-        addresses=settings.addresses,
-        header_prefix=settings.header_prefix,
-        rules=both | rules if rules else both,
-    )
-
-
 def scrubber_to_show(settings: Settings, *recordings: Contents) -> Scrubber:
     """Return a scrubber that knows the secrets in recordings that nobody scrubbed, so that none of them is shown."""
     scrubber = todays_scrubber(settings)
-    for opened in recordings:
-        for number in range(len(opened)) if opened.is_foreign else ():
-            with suppress(SecretLeak, CassetteCorrupt):
-                scrub(opened.interaction(number), scrubber)
+    for interaction in (each for opened in recordings if opened.is_foreign for each in opened.readable().values()):
+        with suppress(SecretLeak):
+            scrub(interaction, scrubber)
     return scrubber
 
 
-def rescrubbed(data: bytes, opened: Contents, scrubber: Scrubber, *, source: Path | str) -> Rescrubbed:
+def rescrubbed(
+    data: bytes,
+    opened: Contents,
+    scrubber: Scrubber,
+    *,
+    source: Path | str,
+    recorded: Mapping[int, Interaction] | None = None,
+) -> Rescrubbed:
     """Scrub all interactions of a file, and let the gate check the result.
 
     Args:
@@ -161,28 +140,30 @@ def rescrubbed(data: bytes, opened: Contents, scrubber: Scrubber, *, source: Pat
         opened: its interactions.
         scrubber: see `todays_scrubber`.
         source: the file, for messages.
+        recorded: some of the interactions by their numbers; the result then holds only these. By default all.
 
     Raises:
         SecretLeak: if an interaction cannot be checked, or holds a secret that cannot be removed.
         CassetteCorrupt: if an interaction cannot be read.
     """
     scrubber.recall(data)
-    recorded = [opened.interaction(number) for number in range(len(opened))]
-    while True:
+    if recorded is None:
+        recorded = {number: opened.interaction(number) for number in range(len(opened))}
+    known_count = -1
+    safe: dict[int, Interaction] = {}
+    while len(scrubber.known) != known_count:  # earlier ones may hold what a later one named
         known_count = len(scrubber.known)
-        safe = [scrub(interaction, scrubber) for interaction in recorded]
-        if len(scrubber.known) == known_count:  # otherwise earlier ones may hold what a later one named
-            break
-    changed = [number for number, pair in enumerate(zip(recorded, safe, strict=True)) if _differ(*pair)]
+        safe = {number: scrub(interaction, scrubber) for number, interaction in recorded.items()}
+    changed = {number for number in recorded if _differ(recorded[number], safe[number])}
     telling = changed
     if not scrubber.has_rules:  # what a user's rule names counts, whatever it is
-        telling = [number for number in changed if not _are_dummies(recorded[number], safe[number])]
+        telling = {number for number in changed if not _are_dummies(recorded[number], safe[number])}
     result = _written(data, opened, safe, changed)
     gate.check(result, scrubber.known, where=f"{source}, scrubbed again,")
-    return Rescrubbed(
-        result,
-        [Replacement(number, replacement_counts(recorded[number], safe[number], scrubber)) for number in telling],
-    )
+    replacements = [
+        Replacement(number, replacement_counts(recorded[number], safe[number], scrubber)) for number in sorted(telling)
+    ]
+    return Rescrubbed(result, replacements)
 
 
 def rescrub(path: Path, scrubber: Scrubber) -> Rescrubbed:
@@ -213,18 +194,20 @@ def safe_to_show(interaction: Interaction, scrubber: Scrubber) -> Interaction:
         return scrub(interaction._replace(request=request, response=response), scrubber)
 
 
-def _written(data: bytes, opened: Contents, safe: list[Interaction], changed: list[int]) -> bytes:
-    if not isinstance(opened, Unparsed):
-        is_rewritten = safe and (opened.is_foreign or changed)
-        return HEADER + b"".join(map(encode, safe)) if is_rewritten else data
-    if not changed and not opened.is_torn:
+def _written(data: bytes, opened: Contents, safe: Mapping[int, Interaction], changed: Collection[int]) -> bytes:
+    is_ours = not opened.is_foreign or not safe
+    if not changed and not opened.is_torn and is_ours and len(safe) == len(opened):
         return data
-    replaced, items = set(changed), opened.layout.items
-    pieces = [
-        encode(safe[number]) if number in replaced else opened.layout.data[item.start : item.end]
-        for number, item in enumerate(items)
-    ]
-    return HEADER + b"".join(piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces) if pieces else b""
+    pieces = [encode(safe[number]) if number in changed else _piece(opened, number, safe[number]) for number in safe]
+    return b"".join((HEADER, *pieces)) if pieces else b""
+
+
+def _piece(opened: Contents, number: int, interaction: Interaction) -> bytes:
+    """Return an interaction as it stands in a file of ours, or else in its recorded form."""
+    if not isinstance(opened, Unparsed):
+        return encode(interaction)
+    piece = opened.layout.item(number)
+    return piece if piece.endswith(b"\n") else piece + b"\n"
 
 
 def _differ(before: Interaction, after: Interaction) -> bool:
@@ -259,7 +242,7 @@ def _without_length(headers: HeaderList) -> HeaderList:
 
 def replacement_counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict[str, int]:
     """Return how often scrubbing replaced something in an interaction, by the kind of what stood there."""
-    old, new = _texts(before), _texts(after)
+    old, new = (b"\n".join(_parts(each)) for each in (before, after))
     kinds = placeholders_in(new)
     kinds.subtract(placeholders_in(old))
     kinds[ADDRESS] = new.count(_SYMBOLIC) - old.count(_SYMBOLIC)
@@ -276,10 +259,6 @@ def _personal(interaction: Interaction, scrubber: Scrubber) -> set[str]:
 def placeholders_in(text: bytes) -> Counter[str]:
     """Count the placeholders in a text by their kind."""
     return Counter(kind.decode("ascii") for kind in _PLACEHOLDER.findall(text))
-
-
-def _texts(interaction: Interaction) -> bytes:
-    return b"\n".join(_parts(interaction))
 
 
 def _parts(interaction: Interaction) -> Iterator[bytes]:
@@ -325,16 +304,10 @@ def without(data: bytes, dropped: Collection[int], scrubber: Scrubber, *, source
             "To remove the whole recording, delete the file.",
             about="numbers",
         )
-    if opened.is_foreign:
-        left = Parsed([opened.interaction(number) for number in kept], is_foreign=True)
-        return rescrubbed(data, left, scrubber, source=source).data
-    scrubber.recall(data)
-    return repaired(b"".join((HEADER, *_pieces(opened, kept))), scrubber, source=source)
-
-
-def _pieces(opened: Contents, kept: list[int]) -> list[bytes]:
     if not isinstance(opened, Unparsed):
-        return [encode(opened.interaction(number)) for number in kept]
-    items = (opened.layout.items[number] for number in kept)
-    pieces = (opened.layout.data[item.start : item.end] for item in items)
-    return [piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces]
+        left = {number: opened.interaction(number) for number in kept}
+        return rescrubbed(data, opened, scrubber, source=source, recorded=left).data
+    scrubber.recall(data)
+    pieces = [opened.layout.item(number) for number in kept]
+    pieces = [piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces]
+    return repaired(b"".join((HEADER, *pieces)), scrubber, source=source)

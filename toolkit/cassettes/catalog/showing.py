@@ -10,12 +10,12 @@ from typing import Final
 from toolkit.cassettes.catalog.rewriting import safe_to_show
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.core.errors import SecretLeak
+from toolkit.core.errors import CassetteCorrupt, SecretLeak
 from toolkit.core.escaping import excerpt, masked, printable
 from toolkit.core.ledger import EPOCH, Authorization
 from toolkit.core.patterns import compiled
 from toolkit.scrubbing.compression import decompress_body
-from toolkit.scrubbing.messages import HeaderList, header_value
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, header_value
 from toolkit.scrubbing.scrubber import Scrubber
 
 EXCERPT: Final = 2_000  # characters of a body
@@ -43,6 +43,7 @@ class InteractionRow:
         tries: how often it was sent.
         ended_early: whether the caller closed the body before its end.
         line: its first line in the file, from 1, or None.
+        problem: why it cannot be read; "" if it can. Then all that is known besides is the request, perhaps.
     """
 
     number: int
@@ -60,6 +61,7 @@ class InteractionRow:
     tries: int
     ended_early: bool
     line: int | None
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,9 @@ def rows_of(opened: Contents, scrubber: Scrubber) -> list[InteractionRow]:
 
 def row_of(opened: Contents, number: int, scrubber: Scrubber) -> InteractionRow:
     """Return the row of an interaction, by its number from 0."""
-    interaction = opened.interaction(number)
+    interaction = opened.interaction_or_error(number)
+    if isinstance(interaction, CassetteCorrupt):
+        return _unreadable_row(opened, number, interaction.what, scrubber)
     uri = safe_to_show(interaction, scrubber).request.uri
     caller: Authorization | None = interaction.authorized_by or interaction.token_obtained
     return InteractionRow(
@@ -106,6 +110,16 @@ def row_of(opened: Contents, number: int, scrubber: Scrubber) -> InteractionRow:
         interaction.ended_early,
         opened.line(number),
     )
+
+
+def _unreadable_row(opened: Contents, number: int, why: str, scrubber: Scrubber) -> InteractionRow:
+    try:
+        head = scrubber.lookup_request(opened.head(number)._replace(headers=(), body=b""))
+    except CassetteCorrupt:
+        head = RecordedRequest("", "")
+    method, uri = excerpt(head.method, _LONGEST_METHOD), excerpt(head.uri, _LONGEST_URI)
+    line = opened.line(number)
+    return InteractionRow(number + 1, None, method, uri, 0, "", None, 0, "", "", None, False, 1, False, line, why)
 
 
 def messages_of(interaction: Interaction, scrubber: Scrubber, characters: int = EXCERPT) -> tuple[Message, Message]:

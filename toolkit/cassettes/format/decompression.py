@@ -1,26 +1,20 @@
-"""Check how httpx will decompress a recorded body: that it can, and that the result is not too large.
-
-httpx decompresses a replayed body in one piece. A few kilobytes in a file of somebody else can stand for gigabytes,
-more so with several content encodings in a row. So a body is decompressed here first, in steps, and what comes out of
-the last decoder is counted and dropped.
-"""
+"""Check how httpx will decompress a recorded body: that it can, and that the result is not too large."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from toolkit.scrubbing.compression import DECOMPRESSORS, Broken, NotInstalled, inflated
+from toolkit.scrubbing.messages import HeaderList
 
 MOST_BYTES: Final = 64 << 20  # that may come out of all decoders of a body together
 _MOST_ENCODINGS: Final = 10  # of a body; honest ones have one
 # The encodings that httpx knows. It takes "deflate" for raw data if it is not of the zlib format.
 _DECODERS: Final[dict[str, tuple[Callable[[bytes], Iterator[bytes]], ...]]] = {
-    "gzip": (DECOMPRESSORS["gzip"],),
+    **{name: (DECOMPRESSORS[name],) for name in ("gzip", "br", "zstd")},
     "deflate": (lambda body: inflated(body, zlib.MAX_WBITS), lambda body: inflated(body, -zlib.MAX_WBITS)),
-    "br": (DECOMPRESSORS["br"],),
-    "zstd": (DECOMPRESSORS["zstd"],),
 }
 
 
@@ -40,8 +34,8 @@ class NotEncoded(ValueError):
         self.is_nested = is_nested
 
 
-def check_decompression(headers: Iterable[tuple[str, str]], body: bytes) -> None:
-    """Decompress a body as httpx does, without keeping the result.
+def check_decompression(headers: HeaderList, body: bytes) -> None:
+    """Decompress a body in steps, as httpx will do in one piece: a few kilobytes can stand for gigabytes.
 
     Encodings that httpx does not know, or cannot decode with the installed packages, are left out, as in httpx.
 
@@ -55,34 +49,28 @@ def check_decompression(headers: Iterable[tuple[str, str]], body: bytes) -> None
     names = [name for name in map(str.strip, ",".join(values).lower().split(",")) if name in _DECODERS]
     if len(names) > _MOST_ENCODINGS:
         raise TooLarge(f"{len(names)} content encodings in a row; at most {_MOST_ENCODINGS} are decompressed")
-    is_nested = len(names) > 1
-    counter = _Counter()
-    while names and body:
-        for decode in _DECODERS[names.pop()]:
+    left = MOST_BYTES
+    for place, name in reversed(list(enumerate(names))):
+        for decode in _DECODERS[name] if body else ():
             try:
-                body = counter.run(decode(body), keep=bool(names))
+                body, left = _decoded(decode(body), left, keep=place > 0)
+                break
             except NotInstalled:
                 break
             except (Broken, zlib.error):
                 continue
-            break
         else:
-            raise NotEncoded(is_nested=is_nested)
+            if body:
+                raise NotEncoded(is_nested=len(names) > 1)
 
 
-class _Counter:
-    """Counts the bytes that come out of the decoders of one body."""
-
-    def __init__(self) -> None:
-        self._left = MOST_BYTES
-
-    def run(self, chunks: Iterator[bytes], *, keep: bool) -> bytes:
-        """Run a decoder to its end, and return its output if the next decoder needs it."""
-        kept = []
-        for chunk in chunks:
-            self._left -= len(chunk)
-            if self._left < 0:
-                raise TooLarge(f"more than {MOST_BYTES >> 20} MiB when decompressed")
-            if keep:
-                kept.append(chunk)
-        return b"".join(kept)
+def _decoded(chunks: Iterator[bytes], left: int, *, keep: bool) -> tuple[bytes, int]:
+    """Return the output of a decoder if the next one needs it, and how many bytes may still come out."""
+    kept = []
+    for chunk in chunks:
+        left -= len(chunk)
+        if left < 0:
+            raise TooLarge(f"more than {MOST_BYTES >> 20} MiB when decompressed")
+        if keep:
+            kept.append(chunk)
+    return b"".join(kept), left

@@ -4,8 +4,8 @@ This module exists for speed and for nothing else: 5,000 interactions take 0.17 
 (measured). Deleting it would change nothing but the speed.
 
 It is safe because it reads only text that has a single meaning in YAML: plain and single-quoted scalars of printable
-ASCII, on one line or folded as PyYAML folds them, with the keys in the order in which the recorder, or stock vcrpy,
-writes them. For anything else the functions return None, and the caller uses the parser.
+ASCII on one line, with the keys in the order in which the recorder writes them. For anything else `decode` returns
+None, and the caller uses the parser.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Any, Final
 
 from toolkit.cassettes.format.interactions import Interaction, checked_uri
 from toolkit.core.ledger import Authorization, parse_instant
-from toolkit.core.patterns import compiled
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
 
 _QUOTED: Final = r"'(?:[ -&(-~]++|'')*+'"
@@ -37,20 +36,11 @@ _ITEM: Final = re.compile(
     rf"(?:  pseudonyms:\n((?:  - {_SCALAR}\n)++))?+"
     rf"(?:  authorized_by:{_CALLER})?+(?:  token_obtained:{_CALLER})?+  complete: true\n"
 )
-# Stock vcrpy writes keys in alphabetical order, and folds long quoted text at spaces.
-_FOLDED: Final = r"'(?:[ -&(-~]++|''|(?<=[!-~])\n {5,20}+(?=[!-~]))*+'"
-_BODY: Final = rf"(null|{_FOLDED}|{_PLAIN})"
-_VCRPY_ITEM: Final = (
-    rf"- request:\n    body: {_BODY}\n    {_HEADERS}\n    method: ({_SCALAR})\n    uri: ({_SCALAR})\n"
-    rf"  response:\n    body:\n      string: {_BODY}\n    {_HEADERS}\n"
-    rf"    status:\n      code: ([1-9][0-9][0-9])\n      message: (null|{_SCALAR})\n"
-)
-_FOLD: Final = re.compile(r"\n +")
 _HEADER: Final = re.compile(rf"\n      ({_NAME}):((?:\n      - {_SCALAR})++)")
 _VALUE: Final = re.compile(rf"\n      - ({_SCALAR})")
 _FIELD: Final = re.compile(rf"    ([a-z_]++): (?:({_SCALAR})|([0-9]++))\n")
 # Plain scalars that YAML 1.1 reads as booleans or null, in any case.
-NOT_TEXT: Final = frozenset({"yes", "no", "true", "false", "on", "off", "null"})
+_NOT_TEXT: Final = frozenset({"yes", "no", "true", "false", "on", "off", "null"})
 
 
 class _NeedsParserError(ValueError):
@@ -92,43 +82,10 @@ def decode(item: bytes) -> Interaction | None:
         return None
 
 
-def vcrpy_fields(item: bytes) -> dict[str, Any] | None:
-    """Return the fields of an item of stock vcrpy as its YAML loader does, or None if that needs a parser."""
-    match = compiled(_VCRPY_ITEM).fullmatch(item.decode("ascii")) if item.isascii() else None
-    if match is None:
-        return None
-    sent_body, sent, method, uri, body, received, code, reason = match.groups()
-    try:
-        request = {
-            "body": _body(sent_body),
-            "headers": _header_lists(sent),
-            "method": _text(method),
-            "uri": _text(uri),
-        }
-        status = {"code": int(code), "message": _body(reason)}
-        response = {"body": {"string": _body(body)}, "headers": _header_lists(received), "status": status}
-    except _NeedsParserError:
-        return None
-    return {"request": request, "response": response}
-
-
-def _body(scalar: str) -> str | None:
-    if scalar == "null":
-        return None
-    return _text(_FOLD.sub(" ", scalar) if scalar[0] == "'" else scalar)
-
-
-def _header_lists(block: str | None) -> dict[str, list[str]]:
-    grouped: dict[str, list[str]] = {}
-    for name, value in _headers(block):
-        grouped.setdefault(name, []).append(value)
-    return grouped
-
-
 def _text(scalar: str) -> str:
     if scalar[0] == "'":
         return scalar[1:-1].replace("''", "'")
-    if scalar.lower() in NOT_TEXT:
+    if scalar.lower() in _NOT_TEXT:
         raise _NeedsParserError
     return scalar
 

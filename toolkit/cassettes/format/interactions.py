@@ -3,7 +3,7 @@
 The format is vcrpy's version 1, with keys of ours beside `request` and `response`. Stock vcrpy and pytest-recording
 ignore those keys. A file of ours is a header followed by one YAML block item per interaction: `request` comes first,
 and a fixed key comes last and marks the item as complete. Recording is therefore one append. Reading splits the file
-into items (module `layout`) and parses each when it is first played.
+into items (module `contents`) and parses each when it is first played.
 
 Headers are grouped by name, as vcrpy stores them; a key of ours beside them keeps an order that this loses.
 """
@@ -132,9 +132,9 @@ def encode(interaction: Interaction) -> bytes:
     }
     item.update(_own_keys(interaction))
     item["complete"] = True
-    from toolkit.cassettes.format import fast_dump, yaml_text
+    from toolkit.cassettes.format import yaml_text
 
-    return fast_dump.dump(item) or yaml_text.dump([item])
+    return yaml_text.dump([item])
 
 
 def _own_keys(interaction: Interaction) -> dict[str, Any]:
@@ -163,39 +163,87 @@ def decode(data: bytes, *, source: str, line: int = 1) -> Interaction:
     Raises:
         CassetteCorrupt: if it is not exactly one interaction; names file and line.
     """
-    interactions = decode_all(data, list, source=source, line=line)
-    if len(interactions) != 1:
-        raise corrupt(source, f"expected one interaction here, found {len(interactions)}", line=line)
-    return interactions[0]
+    from toolkit.cassettes.format import yaml_text
+
+    try:
+        items = yaml_text.load(data)
+        if isinstance(items, list) and len(items) == 1:
+            return read_fields(items[0], _interaction)
+    except yaml_text.NotYaml as error:
+        raise corrupt(source, str(error), line=line + error.line) from None
+    except ValueError as error:
+        raise corrupt(source, str(error), line=line) from None
+    raise corrupt(source, "expected one interaction here", line=line)
 
 
-def decode_all(data: bytes, items: Callable[[Any], Any], *, source: str, line: int = 1) -> list[Interaction]:
-    """Parse the interactions in YAML of any layout.
-
-    Args:
-        data: the YAML.
-        items: takes the list of items from the parsed value.
-        source: the file that the data is from, for messages.
-        line: the line of the file on which the data starts, from 1.
+def decode_all(data: bytes, *, source: str) -> list[Interaction | UnreadableInteraction]:
+    """Parse a cassette of ours of any layout, with the error in place of an interaction that cannot be read.
 
     Raises:
-        CassetteCorrupt: if it does not hold interactions; names file and line.
+        CassetteCorrupt: if it is not YAML with a list of interactions; names file and line.
     """
     from toolkit.cassettes.format import yaml_text
 
-    recorded: list[Interaction] = []
     try:
-        for fields in items(yaml_text.load(data)):
-            recorded += [_interaction(fields)]
+        top = yaml_text.load(data)
     except yaml_text.NotYaml as error:
-        raise corrupt(source, str(error), line=line + error.line) from None
-    except (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
-        why = f"an interaction lacks {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
-        raise corrupt(source, why, line=yaml_text.line_of_item(data, len(recorded)) or line) from None
+        raise corrupt(source, str(error), line=1 + error.line) from None
+    items = top.get("interactions") if isinstance(top, Mapping) else None
+    if not isinstance(items, list):
+        raise corrupt(source, "'interactions' is not a list")
+    return read_each(items, _interaction, data=data, source=source)
+
+
+def read_each(
+    items: Sequence[Any], read: Callable[[Any], Interaction], *, data: bytes, source: str
+) -> list[Interaction | UnreadableInteraction]:
+    """Return interactions, with the error in place of one that cannot be read.
+
+    Args:
+        items: the fields of each interaction.
+        read: makes an interaction of its fields.
+        data: the file, to find lines in.
+        source: the file, for messages.
+    """
+    lines: list[int] | None = None
+    recorded: list[Interaction | UnreadableInteraction] = []
+    for number, fields in enumerate(items):
+        try:
+            recorded.append(read_fields(fields, read))
+        except ValueError as error:
+            if lines is None:
+                from toolkit.cassettes.format import yaml_text
+
+                lines = yaml_text.lines_of_items(data)
+            line = lines[number] if number < len(lines) else None
+            why = corrupt(source, f"in interaction {number + 1}, {error}", line=line)
+            recorded.append(UnreadableInteraction(why, line, _head(fields)))
     return recorded
 
 
-def corrupt(source: str, why: str, *, line: int | None = None) -> CassetteCorrupt:
+def read_fields(fields: Any, read: Callable[[Any], Interaction]) -> Interaction:
+    """Return the interaction with these fields.
+
+    Raises:
+        ValueError: if they are not those of an interaction.
+    """
+    try:
+        return read(fields)
+    except KeyError as error:
+        raise ValueError(f"{error} is missing") from None
+    except (TypeError, AttributeError, LookupError, ArithmeticError, RecursionError):
+        # Messages about Python code would not help.
+        raise ValueError("request and response do not have the fields of a cassette") from None
+
+
+def _head(fields: Any) -> RecordedRequest | None:
+    """Return method and URI of an interaction that cannot be read, or None if they are not there."""
+    request = fields.get("request") if isinstance(fields, Mapping) else None
+    method, uri = (request.get("method"), request.get("uri")) if isinstance(request, Mapping) else (None, None)
+    return RecordedRequest(method, uri) if isinstance(method, str) and isinstance(uri, str) and is_uri(uri) else None
+
+
+def corrupt(source: str, why: str, line: int | None = None) -> CassetteCorrupt:
     """Return the error for a file that is not a cassette."""
     where = f"{source}, line {line}" if line else source
     return CassetteCorrupt(

@@ -31,7 +31,7 @@ _SIXTIES_BYTES: Final = re.compile(_SIXTIES.pattern.encode("ascii"))
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _PLAIN: Final = re.compile(r"[\x20-\x7e\n]*\Z")
 # A literal block cannot represent white space at either end or before a line end, nor empty last lines.
-NOT_A_BLOCK: Final = re.compile(r"\A\s| \n|\n\n\Z|[^\S\n]\Z")
+_NOT_A_BLOCK: Final = re.compile(r"\A\s| \n|\n\n\Z|[^\S\n]\Z")
 
 
 class NotYaml(ValueError):
@@ -56,7 +56,7 @@ def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     if not _PLAIN.match(text):
         style = '"'  # escapes preserve carriage returns, tabs and all other characters
     elif "\n" in text:
-        style = '"' if NOT_A_BLOCK.search(text) else "|"
+        style = '"' if _NOT_A_BLOCK.search(text) else "|"
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
@@ -122,18 +122,21 @@ def load(data: bytes) -> Any:
         raise NotYaml(f"it is not valid YAML ({error.problem})", line) from None
     except (yaml.YAMLError, UnicodeDecodeError):
         raise NotYaml("it is not valid YAML (a character that YAML does not allow)", 0) from None
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError) as error:
+        if isinstance(error, NotYaml):
+            raise
+        raise NotYaml("it is not valid YAML (a value that its tag does not allow)", 0) from None
 
 
-def line_of_item(data: bytes, number: int) -> int | None:
-    """Return the line, from 1, on which an interaction of a whole cassette begins, or None if that is not known.
+def lines_of_items(data: bytes) -> list[int]:
+    """Return the lines, from 1, on which the interactions of a whole cassette begin; none if they are not known.
 
     Args:
         data: the text, which was loaded before, so it is safe to parse.
-        number: number of the interaction, from 0.
     """
     try:
         document: Any = yaml.compose(data, Loader=_Loader)
         items = next(value for key, value in document.value if key.value == "interactions")
-        return int(items.value[number].start_mark.line) + 1
+        return [int(item.start_mark.line) + 1 for item in items.value]
     except (yaml.YAMLError, UnicodeDecodeError, AttributeError, TypeError, ValueError, LookupError, StopIteration):
-        return None
+        return []

@@ -1,14 +1,24 @@
-"""Append to a file completely or not at all, and notice when somebody else has changed it."""
+"""Append to a file completely or not at all, after bringing it into a state that can be appended to.
+
+Then it is complete, in our layout, and without the secrets that are known at that moment. Interactions that were
+written before a secret became known are not searched for it: `toolkit cassettes scrub` does that.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.format.contents import Contents, Unparsed
+from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.local.files import open_new, write_atomically
 from toolkit.local.private_files import open_plain
+from toolkit.scrubbing import gate
+from toolkit.scrubbing.scrubber import Scrubber
 
 _CHANGED: Final = "another program is changing the file"
 # Inode, size and modification time of a file; None if there is no file.
@@ -24,13 +34,12 @@ def stamp_of(file: Path) -> Stamp:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def append(file: Path, data: bytes, *, header: bytes, stamp: Stamp, like: Path) -> Stamp:
-    """Append to a file in one write, and undo a partial write. A file that is empty or missing starts with the header.
+def append(file: Path, data: bytes, *, stamp: Stamp, like: Path) -> Stamp:
+    """Append to a file in one write, and undo a partial write. A file that is empty or missing starts with HEADER.
 
     Args:
         file: the file; never a link.
         data: what is appended.
-        header: the beginning of the file.
         stamp: the stamp of the file that was checked; None to create it, with the permissions of `like` if that exists.
 
     Returns:
@@ -47,7 +56,7 @@ def append(file: Path, data: bytes, *, header: bytes, stamp: Stamp, like: Path) 
         size = status.st_size
         if stamp is not None and (status.st_ino, size) != stamp[:2]:
             raise OSError(errno.EBUSY, _CHANGED)
-        pending = data if size else header + data
+        pending = data if size else HEADER + data
         written: int | None = None
         try:
             written = stream.write(pending)
@@ -75,3 +84,46 @@ def change_to(new: bytes, old: bytes, file: Path) -> None:
             stream.truncate(len(new))
     elif new != old:
         write_atomically(file, new, durable=True)
+
+
+def scrub(interaction: Interaction, scrubber: Scrubber) -> Interaction:
+    """Return an interaction in a form that is safe to record.
+
+    Raises:
+        SecretLeak: if it cannot be checked for secrets.
+    """
+    failure = interaction.failure
+    replaced = interaction.pseudonyms
+    interaction = interaction._replace(pseudonyms=tuple(dict.fromkeys((*replaced, *scrubber.pseudonyms))))
+    if failure is None:
+        request, response = scrubber.exchange(interaction.request, interaction.response, replaced=replaced)
+        return interaction._replace(request=request, response=response)
+    # The message of an error may contain an address or a secret, so it is scrubbed like a body.
+    as_body = interaction.response._replace(headers=(), body=failure.message.encode("utf-8", "replace"))
+    request, scrubbed = scrubber.exchange(interaction.request, as_body, replaced=replaced)
+    failure = replace(failure, message=scrubbed.body.decode("utf-8", "replace"))
+    return interaction._replace(request=request, failure=failure)
+
+
+def repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
+    """Return the repaired bytes of a file, to which an item can be appended; empty without a complete interaction.
+
+    Interactions keep their bytes unless the file has another layout or contains a known secret.
+
+    Raises:
+        CassetteCorrupt: if the file is not a cassette, or an interaction that is written anew cannot be read.
+        SecretLeak: if a secret cannot be removed.
+    """
+    opened = contents.read(data, source=source)
+    if isinstance(opened, Unparsed):
+        complete = opened.layout.appendable()
+        if not gate.holds_secret(complete, scrubber.known):
+            return complete
+    result = _encoded_anew(opened, scrubber)
+    gate.check(result, scrubber.known, where=f"{source}, as it is rewritten,")
+    return result
+
+
+def _encoded_anew(opened: Contents, scrubber: Scrubber) -> bytes:
+    items = [encode(scrub(opened.interaction(number), scrubber)) for number in range(len(opened))]
+    return HEADER + b"".join(items) if items else b""

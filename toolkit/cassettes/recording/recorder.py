@@ -1,25 +1,33 @@
 """Write interactions to a cassette: scrubbed, checked for secrets, and appended one by one.
 
 This is the only way to the disk, and recording is append-only: interaction 10,000 costs what interaction 1 did.
+Recordings that nobody closes end after a notebook cell that succeeded, and at interpreter exit.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
-from toolkit.cassettes.recording import appending, finishing, repair, writer_lock
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.format.interactions import Interaction, encode
+from toolkit.cassettes.recording import appending, writer_lock
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import CassetteBusy, CassetteError
-from toolkit.core.user_code import warn
+from toolkit.core.user_code import shell, warn
 from toolkit.local.files import read_file, remove_partials, replace_file
 from toolkit.local.private_files import LinkInTheWay, refuse_link
 from toolkit.scrubbing import gate
 from toolkit.scrubbing.compression import AFTER_THE_CALL
 from toolkit.scrubbing.scrubber import Scrubber
+
+_parts_by_finish: dict[Callable[..., None], Path] = {}
+_shells: list[Any] = []
 
 
 def part_of(path: Path) -> Path:
@@ -50,7 +58,6 @@ class Recorder:
         self._anew = anew
         self._is_abandoned = False
         self._claim: Claim | None = None
-        self._new_folders: list[Path] = []  # made for the file, and empty until the first append succeeds
 
     @property
     def file(self) -> Path:
@@ -95,16 +102,42 @@ class Recorder:
 
     def release(self) -> None:
         """Let other processes record to the file. The next append claims it again."""
-        finishing.cancel(self.finish)
+        cancel(self.finish)
         claim, self._claim = self._claim, None
         if claim is not None:
             with claim.lock:  # wait until other threads have finished writing
                 writer_lock.release(claim, self)
 
+    def cut_torn_tail(self) -> bool:
+        """Cut off an incomplete last interaction, and remove the file if there is no other.
+
+        Returns:
+            False if the file is not torn after all: another process is recording to it, or has just ended a write.
+        """
+        try:
+            claim = self.claim()
+        except CassetteBusy:
+            return False
+        try:
+            with claim.lock:
+                data = read_file(self.path)
+                layout = contents.lay_out(data)
+                if layout is None or not layout.is_torn:
+                    return False
+                if claim.is_locked:
+                    appending.change_to(layout.appendable(), data, self.path)
+                    if not layout.items:
+                        self.path.unlink()
+        except OSError:  # the next append will report it
+            pass
+        finally:
+            self.release()
+        return True
+
     def abandon(self) -> None:
         """Release the file after a failure: a new recording of it stays beside it."""
         self._is_abandoned = True
-        finishing.finish_or_warn(self.finish)
+        finish_or_warn(self.finish)
         self.release()
 
     def append(self, interaction: Interaction) -> None:
@@ -116,13 +149,13 @@ class Recorder:
             CassetteCorrupt: if the file is not a cassette any more; it is left as it is.
             CassetteError: if the disk is full or the folder not writable; earlier recordings are intact.
         """
-        item = encode(repair.scrub(interaction, self._scrubber))
+        item = encode(appending.scrub(interaction, self._scrubber))
         gate.check(
             item, self._scrubber.known, where=f"The recording of {interaction.request.method} in {self.path.name}"
         )
         self._append(item)
         if self._anew and not self._is_abandoned:
-            finishing.finish_later(self.part, self.finish)
+            finish_later(self.part, self.finish)
 
     def finish(self, *, replaces: bool = True) -> None:
         """Replace the file if a new recording of it was made.
@@ -142,7 +175,7 @@ class Recorder:
                 if self.part not in claim.prepared:  # it was released before it could be finished
                     self._prepare(claim)
                 self._move_into_place(claim)
-        finishing.cancel(self.finish)
+        cancel(self.finish)
 
     def _move_into_place(self, claim: Claim) -> None:
         try:
@@ -177,14 +210,13 @@ class Recorder:
         if file in claim.prepared and claim.prepared[file] == appending.stamp_of(file):
             return file
         if file not in claim.prepared:  # once; a folder that vanishes later is reported, not made again
-            self._new_folders = [folder for folder in (file.parent, *file.parent.parents) if not folder.exists()]
             file.parent.mkdir(parents=True, exist_ok=True)
             remove_partials(file)
         # What we recorded ourselves is kept; a part that an interrupted recording left, or a link there, is removed.
         if file == self.path or file in claim.prepared or self.count > 0:
             refuse_link(file)
             data = b"" if appending.stamp_of(file) is None else read_file(file)
-            appending.change_to(repair.repaired(data, self._scrubber, source=str(file)), data, file)
+            appending.change_to(appending.repaired(data, self._scrubber, source=str(file)), data, file)
         else:
             file.unlink(missing_ok=True)
         claim.prepared[file] = appending.stamp_of(file)
@@ -192,26 +224,11 @@ class Recorder:
 
     def _write(self, claim: Claim, file: Path, item: bytes) -> None:
         stamp = claim.prepared[file]
-        is_new = stamp is None
-        try:
-            claim.prepared[file] = appending.append(file, item, header=HEADER, stamp=stamp, like=self.path)
-        except BaseException:
-            if is_new:
-                self._clean_up(claim, file)
-            raise
-        self._new_folders.clear()
-        if is_new and self.count:
+        claim.prepared[file] = appending.append(file, item, stamp=stamp, like=self.path)
+        if stamp is None and self.count:
             lost = "interaction that was" if self.count == 1 else f"{self.count} interactions that were"
             self.count = 0
             warn(f"{file} vanished during the recording; it starts again without the {lost} in it.")
-
-    def _clean_up(self, claim: Claim, file: Path) -> None:
-        """Remove the folders that were made for a file which could not be written."""
-        with suppress(OSError):
-            for folder in self._new_folders:
-                folder.rmdir()
-        if self._new_folders:
-            del claim.prepared[file]  # so that the next append makes the folders again
 
     @contextmanager
     def _as_cassette_errors(self) -> Iterator[None]:
@@ -230,3 +247,59 @@ class Recorder:
         if isinstance(error, LinkInTheWay):
             return f"Remove the link, or give the path of the file that it leads to. {answer}"
         return f"Everything recorded earlier is intact. Free some disk space or fix the folder. {answer}"
+
+
+def finish_later(part: Path, finish: Callable[..., None]) -> None:
+    """Call `finish` after each cell that succeeds, and at interpreter exit, until `cancel`.
+
+    `part` is the file that is recorded. After a script that failed, it is not moved into place.
+    """
+    if finish in _parts_by_finish:
+        return
+    running = shell()
+    if running is not None and not any(running is known for known in _shells):
+        running.events.register("post_run_cell", _after_cell)
+        _shells.append(running)
+    if not _parts_by_finish:
+        atexit.register(_at_exit)
+    _parts_by_finish[finish] = part
+
+
+def finish_now(part: Path) -> None:
+    """Finish what this process still records to a file, because the cell that opened it is running again."""
+    for finish, other in tuple(_parts_by_finish.items()):
+        if other == part:
+            finish_or_warn(finish)
+            cancel(finish)
+
+
+def cancel(finish: Callable[..., None]) -> None:
+    """Undo `finish_later`."""
+    _parts_by_finish.pop(finish, None)
+
+
+def _after_cell(result: Any) -> None:
+    if result is not None and result.success:  # IPython may pass None for an interrupted cell
+        _finish_all()
+
+
+def _at_exit() -> None:
+    # `last_value` is set if a script ended in an exception; in a notebook any failed cell sets it.
+    _finish_all(replaces=bool(_shells) or getattr(sys, "last_value", None) is None)
+
+
+def _finish_all(*, replaces: bool = True) -> None:
+    for finish in tuple(_parts_by_finish):
+        finish_or_warn(finish, replaces=replaces)
+
+
+def finish_or_warn(finish: Callable[..., None], *, replaces: bool = True) -> None:
+    """Call `finish` where nobody could catch its error, and where others must be finished too."""
+    try:
+        finish(replaces=replaces)
+    except CassetteError as error:
+        warn(str(error))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_parts_by_finish.clear)  # only the parent finishes its recordings

@@ -49,19 +49,19 @@ class Claim:
         return self.end.alive and self.process == os.getpid()
 
 
-class _Registry:
-    def __init__(self) -> None:
-        self.claims: weakref.WeakValueDictionary[str, Claim] = weakref.WeakValueDictionary()
-        self.lock = threading.Lock()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._reset)
-
-    def _reset(self) -> None:
-        # At the fork another thread may have held the lock; in the child nobody would release it.
-        self.claims, self.lock = weakref.WeakValueDictionary(), threading.Lock()
+_claims: Final[weakref.WeakValueDictionary[str, Claim]] = weakref.WeakValueDictionary()
+_lock_of_claims = threading.Lock()
 
 
-_registry: Final = _Registry()
+def _reset_after_fork() -> None:
+    # Another thread may have held the lock at the fork; in the child nobody would release it.
+    global _lock_of_claims  # noqa: PLW0603
+    _claims.clear()
+    _lock_of_claims = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 def acquire(file: Path, recorder: object) -> Claim:
@@ -70,10 +70,10 @@ def acquire(file: Path, recorder: object) -> Claim:
     Raises:
         CassetteBusy: if another process has a claim to the file.
     """
-    with _registry.lock:
-        claim = _registry.claims.get(_key(file))
+    with _lock_of_claims:
+        claim = _claims.get(_key(file))
         if claim is None or not claim.is_held:
-            claim = _registry.claims[_key(file)] = Claim(*_lock(file))
+            claim = _claims[_key(file)] = Claim(*_lock(file))
         claim.recorders.add(recorder)
         return claim
 
@@ -88,7 +88,7 @@ def release(claim: Claim, recorder: object) -> None:
 
 
 def _ends_without(claim: Claim, recorder: object) -> bool:
-    with _registry.lock:
+    with _lock_of_claims:
         claim.recorders.discard(recorder)
         if not claim.recorders:
             claim.end()
@@ -97,8 +97,8 @@ def _ends_without(claim: Claim, recorder: object) -> bool:
 
 def is_held_elsewhere(file: Path) -> bool:
     """Return True if another process is recording to a file."""
-    with _registry.lock:
-        claim = _registry.claims.get(_key(file))
+    with _lock_of_claims:
+        claim = _claims.get(_key(file))
         if claim is not None and claim.is_held:
             return False
         with suppress(OSError):

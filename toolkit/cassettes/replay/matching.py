@@ -1,28 +1,36 @@
 """Find the recorded interactions that answer a request: by keys in an index, not by comparing with each recording.
 
 `match_on` takes vcrpy's names. Method and URI are read from the first lines of an item, so indexing thousands of items
-parses none of them. Headers, bodies and identities are compared only among the few items that share method and URI.
+parses none of them. Headers, bodies and identities are compared only among the few items that share method and URI;
+bodies by their meaning. A request that is made again is not searched for secrets again (class `ScrubbedRequests`).
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
 from toolkit.cassettes.format.interactions import Interaction, is_uri
-from toolkit.cassettes.replay.bodies import canonical_body, typed_requests
 from toolkit.core.arguments import as_choice
-from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.messages import RecordedRequest, header_value
 from toolkit.scrubbing.vocabulary import Place, credential_kind
+
+if TYPE_CHECKING:
+    from toolkit.scrubbing.scrubber import Scrubber
 
 OURS: Final = ("identity", "method", "scheme", "host", "port", "path", "query", "body")
 VCRPY_DEFAULT: Final = ("method", "scheme", "host", "port", "path", "query")
 _UNUSUAL_PATH: Final = re.compile(r"/\.|[^A-Za-z0-9._~!$&'()*+,;=:@/-]")
+_BOUNDARY: Final = re.compile(r'boundary="?([^";,]+)"?', re.IGNORECASE)
+_DELIMITER: Final = re.compile(rb"--([^\r\n]{1,70})\r?\n")  # RFC 2046 section 5.1.1; for a header without a boundary
+_JSON: Final = "application/json"
+_FORM: Final = "application/x-www-form-urlencoded"
 _DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 
 
@@ -90,6 +98,34 @@ def _headers(request: RecordedRequest) -> Hashable:
     )
 
 
+def canonical_body(request: RecordedRequest) -> Hashable:
+    """Return a body by its meaning: JSON by value, forms by field, multipart without its boundary, else the bytes."""
+    body = request.body
+    if not body:
+        return b""
+    content_type = header_value(request.headers, "content-type")
+    media_type = content_type.split(";", 1)[0].strip().lower()
+    try:
+        # vcrpy records what aiohttp sent as JSON without a content type.
+        is_untyped_json = not media_type and body.lstrip()[:1] in (b"{", b"[")
+        if media_type == _JSON or media_type.endswith("+json") or is_untyped_json:
+            return "json", json.dumps(json.loads(body), sort_keys=True)
+        if media_type == _FORM:
+            return "form", _form_fields(body.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return body
+    if media_type.startswith("multipart/"):
+        in_header, in_body = _BOUNDARY.search(content_type), _DELIMITER.match(body)
+        boundary = in_header[1].encode() if in_header else in_body and in_body[1]
+        return body.replace(boundary, b"boundary") if boundary else body
+    return body
+
+
+def _form_fields(form: str) -> Hashable:
+    # A stable sort by name keeps the order of repeated fields.
+    return tuple(sorted(parse_qsl(form, keep_blank_values=True, strict_parsing=True), key=lambda field: field[0]))
+
+
 # Parts of method and URI, which are known before an item is parsed.
 HEAD_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
     "method": lambda request: request.method.upper(),
@@ -151,12 +187,8 @@ class Matcher:
             identities |= {Identity(caller.environment, caller.profile), Identity(caller.environment)}
         elif self._uses_identity and interaction.token_obtained is None:
             identities.add(_UNKNOWN)
-        requests = [interaction.request]
-        if canonical_body in self._parsed:
-            requests += typed_requests(interaction.request)
-        for request in requests:
-            for identity in identities:
-                yield self._key(identity, request)
+        for identity in identities:
+            yield self._key(identity, interaction.request)
 
 
 class Takes:
@@ -172,69 +204,94 @@ class Takes:
         self.numbers: list[int] = []
         self._next = 0
 
-    def play(self) -> int:
-        """Return the number of the next recording."""
-        number = self.numbers[min(self._next, len(self.numbers) - 1)]
-        self._next += 1
-        return number
-
-    def skip_played(self, played: Container[int]) -> None:
-        """Continue with the first recording that was not played yet."""
-        unplayed = (place for place, number in enumerate(self.numbers) if number not in played)
-        self._next = next(unplayed, len(self.numbers))
+    def next(self, played: Container[int]) -> int | None:
+        """Return the number of the next recording that was not played yet, or None if all were."""
+        while self._next < len(self.numbers):
+            number = self.numbers[self._next]
+            if number not in played:
+                return number
+            self._next += 1
+        return None
 
 
 class Index:
     """Recordings by the parts of a request that must be equal.
 
-    `parse` returns an interaction by its number. It is called only for those that share method and URI with a request.
+    Args:
+        matcher: says which parts.
+        heads: a request with at least method and URI for each recording, in their order.
+        parse: returns an interaction by its number. It is called only for those that share method and URI with a
+            request.
     """
 
-    def __init__(self, matcher: Matcher, parse: Callable[[int], Interaction]) -> None:
+    def __init__(self, matcher: Matcher, heads: Iterable[RecordedRequest], parse: Callable[[int], Interaction]) -> None:
         self._matcher = matcher
         self._parse = parse
         self._numbers: dict[Hashable, list[int]] = {}
         self._takes: dict[Hashable, dict[Hashable, Takes]] = {}
         # Head keys by method and URI as written: most requests are written exactly as recorded.
         self._head_keys: dict[tuple[str, str], Hashable] = {}
-
-    def add(self, number: int, request: RecordedRequest) -> None:
-        """Add an item by its method and URI."""
-        written = request.method, request.uri
-        head = self._head_keys.get(written)
-        if head is None:
-            head = self._head_keys[written] = self._matcher.head_key(request)
-        self._numbers.setdefault(head, []).append(number)
-
-    def rebuild(self, requests: Iterable[RecordedRequest], played: Container[int]) -> None:
-        """Replace all items by these requests, in their order, and continue after the items that were played."""
-        self._numbers, self._takes, self._head_keys = {}, {}, {}
-        for number, request in enumerate(requests):
-            self.add(number, request)
-        for head in self._numbers if played else ():
-            for takes in self._takes_of(head).values():
-                takes.skip_played(played)
+        for number, request in enumerate(heads):
+            written = request.method, request.uri
+            head = self._head_keys.get(written)
+            if head is None:
+                head = self._head_keys[written] = matcher.head_key(request)
+            self._numbers.setdefault(head, []).append(number)
 
     def find(self, identity: Identity, request: RecordedRequest) -> Takes | None:
         """Return the recordings that answer a request, or None."""
         head = self._head_keys.get((request.method, request.uri)) or self._matcher.head_key(request)
-        takes = self._takes_of(head)
-        if not takes:
-            return None
-        for key in self._matcher.keys_of_request(identity, request):
-            if key in takes:
+        takes = self._takes.get(head)
+        if takes is None and head in self._numbers:
+            takes = self._takes[head] = self._takes_of(self._numbers[head])
+        for key in self._matcher.keys_of_request(identity, request) if takes else ():
+            if takes and key in takes:
                 return takes[key]
         return None
 
-    def _takes_of(self, head: Hashable) -> dict[Hashable, Takes]:
-        takes = self._takes.get(head)
-        if takes is None and head in self._numbers:
-            takes = {}
-            if not self._matcher.needs_parsing:
-                takes[(ANYONE,)] = every = Takes()
-                every.numbers = self._numbers[head]
-            for number in self._numbers[head] if self._matcher.needs_parsing else ():
-                for key in self._matcher.keys_of_recording(self._parse(number)):
-                    takes.setdefault(key, Takes()).numbers.append(number)
-            self._takes[head] = takes
-        return takes or {}
+    def _takes_of(self, numbers: list[int]) -> dict[Hashable, Takes]:
+        takes: dict[Hashable, Takes] = {}
+        if not self._matcher.needs_parsing:
+            takes[(ANYONE,)] = every = Takes()
+            every.numbers = numbers
+            return takes
+        for number in numbers:
+            for key in self._matcher.keys_of_recording(self._parse(number)):
+                takes.setdefault(key, Takes()).numbers.append(number)
+        return takes
+
+
+# Method, URI, raw headers and body of a request as the client made it.
+WrittenRequest = tuple[str, str, tuple[tuple[bytes, bytes], ...], bytes]
+
+_MOST: Final = 1_024  # requests
+_LARGEST: Final = 4_096  # bytes of a body; the time for a larger one is spent on other things
+
+
+class ScrubbedRequests:
+    """The scrubbed forms of the latest requests, for as long as scrubbing them again gives the same.
+
+    Args:
+        scrubber: scrubs the requests; only its `state` is read.
+    """
+
+    __slots__ = ("_remembered", "_scrubber")
+
+    def __init__(self, scrubber: Scrubber) -> None:
+        self._scrubber = scrubber
+        # One object, because another thread may replace both at any time.
+        self._remembered: tuple[Hashable, dict[WrittenRequest, RecordedRequest]] = (None, {})
+
+    def get(self, written: WrittenRequest) -> RecordedRequest | None:
+        """Return the scrubbed form of a request, or None if it is not remembered."""
+        state, requests = self._remembered
+        return requests.get(written) if state == self._scrubber.state else None
+
+    def put(self, written: WrittenRequest, scrubbed: RecordedRequest, state: Hashable) -> None:
+        """Remember the scrubbed form of a request, and the `state` of the scrubber before it was scrubbed."""
+        if state is None or len(written[3]) > _LARGEST:
+            return
+        remembered = self._remembered
+        if state != remembered[0] or len(remembered[1]) >= _MOST:
+            remembered = self._remembered = (state, {})
+        remembered[1][written] = scrubbed

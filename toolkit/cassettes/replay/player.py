@@ -1,23 +1,36 @@
-"""Play the recordings of a file, and remember which were played."""
+"""Play the recordings of a file, and remember which were played.
+
+If the variable TOOLKIT_PLAY_LOG names a folder, each process appends lines of JSON to a file of its own there: one when
+a cassette is opened, and one when an interaction is played for the first time since. Programs that run notebooks or
+tests in other processes ask it what they used. Each line is a single write, so the log of a killed process is complete
+up to its last line.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.decompression import NotEncoded, TooLarge, check_decompression
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
-from toolkit.cassettes.replay import misses
+from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Index, Matcher, Takes
-from toolkit.cassettes.replay.play_log import PlayLog
-from toolkit.core.errors import CassetteCorrupt, CassetteMiss
+from toolkit.core.errors import CassetteCorrupt, CassetteMiss, ConfigurationError
 from toolkit.core.ledger import Authorization
 from toolkit.core.register import REGISTER
+from toolkit.local.dotenv import own_variable
+from toolkit.local.files import append_to, expanded
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.scrubber import Scrubber
 
+VARIABLE: Final = "TOOLKIT_PLAY_LOG"
+_SUFFIX: Final = ".plays"
 _UNREADABLE: Final = RecordedRequest("", "")  # the head of an interaction whose head cannot be read; nothing matches it
 
 
@@ -55,9 +68,9 @@ class Player:
         self._lock = threading.Lock()
         self._play_counts: dict[int, int] = {}
         self._checked: set[int] = set()  # numbers of interactions whose bodies are known to be small enough
-        self._index: Index | None = None
+        self._index: Index | None = None  # as the file has them, or as they would be recorded now if it is foreign
         self._scrubbed_index: Index | None = None
-        self._indexed_with = -1  # number of secrets in the register when the index was last rebuilt
+        self._indexed_with = -1  # number of secrets in the register when the requests were last parsed to index them
         self._token_requests: dict[Authorization, int] | None = None
 
     @property
@@ -79,9 +92,10 @@ class Player:
         """
         with self._lock:
             takes = self._find(request, identity)
-            number = None if takes is None else self._next(takes)
-            if number is None:
+            number = None if takes is None else takes.next(self._play_counts)
+            if takes is None or (number is None and self._strict):
                 return None
+            number = takes.numbers[-1] if number is None else number
             interaction = self._contents.interaction(number)
             self._count(number)
         self._check_size(number, interaction.response)
@@ -107,19 +121,26 @@ class Player:
         self._play_counts[number] = played + 1
 
     def miss(self, request: RecordedRequest, identity: Identity) -> CassetteMiss:
-        """Return the error for a request without a recording, or with recordings that were all played."""
+        """Return the error for a request without a recording, or with recordings that were all played.
+
+        Raises:
+            CassetteCorrupt: if none of the recordings can be read.
+        """
         with self._lock:
             takes = self._find(request, identity)
         if takes is not None and self._strict:
-            return misses.all_played(self._file_name, request, len(takes.numbers))
+            return differences.all_played(self._file_name, request, len(takes.numbers))
         token_requests = set(self._contents.token_requests)
         calls = [number for number in range(len(self._contents)) if number not in token_requests]
-        return misses.no_match(
+        heads = [(number, head) for number in calls if (head := self._head(number)) is not _UNREADABLE]
+        if calls and not heads:
+            self._contents.head(calls[0])  # raises the error that says why
+        return differences.no_match(
             self._file_name,
             self._matcher,
             identity,
             request,
-            [(number, head) for number in calls if (head := self._head(number)) is not _UNREADABLE],
+            heads,
             self._comparable,
             environments=self._contents.environments,
             is_empty=not len(self._contents),
@@ -148,30 +169,24 @@ class Player:
         )
 
     def _find(self, request: RecordedRequest, identity: Identity) -> Takes | None:
-        takes = self._filled_index().find(identity, request)
-        if takes is None and self._rebuild_index():
-            takes = self._filled_index().find(identity, request)
-        if takes is None and not self._contents.is_foreign:
-            takes = self._filled_scrubbed_index().find(identity, request)
-        return takes
-
-    def _next(self, takes: Takes) -> int | None:
-        """Return the number of the next recording, or None if strict and all were played."""
-        number = takes.play()
-        while self._strict and number in self._play_counts:
-            if number == takes.numbers[-1]:
-                return None
-            number = takes.play()
-        return number
-
-    def _filled_index(self) -> Index:
-        """Return the index, which is filled when the first request is looked up."""
+        numbers, is_foreign = range(len(self._contents)), self._contents.is_foreign
         if self._index is None:
-            index = Index(self._matcher, self._as_matched)
-            for number in range(len(self._contents)):
-                index.add(number, self._head(number))
-            self._index = index
-        return self._index
+            parse = self._as_recorded_now if is_foreign else self._contents.interaction
+            self._index = Index(self._matcher, map(self._head, numbers), parse)
+        takes = self._index.find(identity, request)
+        if takes is None and is_foreign and self._indexed_with != len(REGISTER):
+            # A foreign request may contain a secret that also stands in the URI of another, so parsing all requests can
+            # change the URIs under which they are found.
+            self._indexed_with = len(REGISTER)
+            heads = [self._comparable(number).request for number in numbers]
+            self._index = Index(self._matcher, heads, self._as_recorded_now)
+            takes = self._index.find(identity, request)
+        if takes is None and not is_foreign:
+            # An earlier version, or other rules, may have recorded in clear what is scrubbed today.
+            if self._scrubbed_index is None:
+                self._scrubbed_index = Index(self._matcher, map(self._scrubbed_head, numbers), self._as_recorded_now)
+            takes = self._scrubbed_index.find(identity, request)
+        return takes
 
     def _head(self, number: int) -> RecordedRequest:
         try:
@@ -182,7 +197,7 @@ class Player:
     def _comparable(self, number: int) -> Interaction:
         """Return an interaction to compare with requests, with the head alone if it cannot be read."""
         try:
-            return self._as_matched(number)
+            return self._as_recorded_now(number) if self._contents.is_foreign else self._contents.interaction(number)
         except CassetteCorrupt:
             return Interaction(self._head(number), NO_ANSWER)
 
@@ -190,35 +205,80 @@ class Player:
         head = self._contents.head(number)
         return self._scrubber.lookup_request(RecordedRequest(head.method, head.uri))
 
-    def _filled_scrubbed_index(self) -> Index:
-        """Return an index of our own recordings as they would be recorded now.
-
-        An earlier version may have recorded in clear what is scrubbed today.
-        """
-        if self._scrubbed_index is None:
-            index = Index(self._matcher, self._as_recorded_now)
-            for number in range(len(self._contents)):
-                index.add(number, self._scrubbed_head(number))
-            self._scrubbed_index = index
-        return self._scrubbed_index
-
-    def _rebuild_index(self) -> bool:
-        """Index a foreign file again if secrets have become known since; return True if that was done.
-
-        A foreign request may contain a secret that also stands in the URI of another, so parsing all requests can
-        change the URIs under which they are found.
-        """
-        if not self._contents.is_foreign or self._index is None or self._indexed_with == len(REGISTER):
-            return False
-        self._indexed_with = len(REGISTER)
-        requests = [self._comparable(number).request for number in range(len(self._contents))]
-        self._index.rebuild(requests, self._play_counts)
-        return True
-
-    def _as_matched(self, number: int) -> Interaction:
-        """Return an interaction to compare with requests. The request of a foreign interaction is scrubbed first."""
-        return self._as_recorded_now(number) if self._contents.is_foreign else self._contents.interaction(number)
-
     def _as_recorded_now(self, number: int) -> Interaction:
         interaction = self._contents.interaction(number)
         return interaction._replace(request=self._scrubber.lookup_request(interaction.request))
+
+
+class PlayLog:
+    """Notes in a folder what is played from one cassette."""
+
+    __slots__ = ("_cassette", "_folder")
+
+    def __init__(self, folder: Path, cassette: Path) -> None:
+        self._folder = folder
+        self._cassette = os.path.realpath(cassette)
+
+    def note(self, number: int | None) -> None:
+        """Note that an interaction (numbered from 0) is played; None notes that the cassette is opened.
+
+        Raises:
+            ConfigurationError: if the log cannot be written. An incomplete log would name too few interactions.
+        """
+        line = json.dumps([self._cassette, number]).encode("ascii") + b"\n"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            # The name is made for each line, because a forked process has another id than its parent.
+            append_to(self._folder / f"{os.getpid()}{_SUFFIX}", line)
+        except OSError as error:
+            raise ConfigurationError(
+                f"Cannot write the log of what is played to {self._folder}: {error.strerror}.",
+                f"Set {VARIABLE} to a folder that can be written, or unset it.",
+                about=VARIABLE,
+            ) from None
+
+
+def play_log_of(cassette: Path) -> PlayLog | None:
+    """Return the log for a cassette that is opened, with a note of that, or None if nothing is logged.
+
+    A project does not choose the folder: what its `.env` sets does not count.
+
+    Raises:
+        ConfigurationError: if the log cannot be written.
+    """
+    folder = own_variable(VARIABLE)
+    if not folder:
+        return None
+    log = PlayLog(Path(folder), cassette)
+    log.note(None)
+    return log
+
+
+def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
+    """Return the interactions that were played, by their numbers from 0, for each cassette that was opened.
+
+    Args:
+        folder: the folder that TOOLKIT_PLAY_LOG named.
+
+    Returns:
+        The numbers by the real path of the cassette (absolute, links resolved). The set of a cassette that was opened
+        and not played is empty.
+
+    Raises:
+        ConfigurationError: if the folder cannot be read.
+    """
+    played: dict[Path, set[int]] = {}
+    path = expanded(folder, about="play_log")
+    try:
+        for file in sorted(path.iterdir()):
+            for line in file.read_bytes().splitlines() if file.suffix == _SUFFIX else ():
+                with suppress(ValueError, TypeError):  # a line that was not written completely
+                    cassette, number = json.loads(line)
+                    played.setdefault(Path(cassette), set()).update(() if number is None else (number,))
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot read the log of what was played in {folder}: {error.strerror}.",
+            f"Name the folder that {VARIABLE} named in the run.",
+            about=VARIABLE,
+        ) from None
+    return played

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolkit.cassettes.paths import find_cassette
-from toolkit.cassettes.replay.misses import similar_names
+from toolkit.cassettes.replay.differences import similar_names
 from toolkit.core.document import ADDRESS_NAMES, Environment
 from toolkit.core.errors import (
     AccessError,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from toolkit.cassettes.replay.play_log import read_play_log
+from toolkit.cassettes.replay.player import read_play_log
 from toolkit.core.arguments import as_flag, as_function, as_number
 from toolkit.core.errors import ConfigurationError, PublishError
 from toolkit.core.secret import Secret

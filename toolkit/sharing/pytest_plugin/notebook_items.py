@@ -70,7 +70,7 @@ class NotebookItem(pytest.Item):
             NotebookDiffers: if something differs, or the notebook cannot be run to its end.
             ConfigurationError: if notebooks cannot be run here.
         """
-        from toolkit.cassettes.replay.play_log import VARIABLE
+        from toolkit.cassettes.replay.player import VARIABLE
         from toolkit.local.dotenv import own_variable
         from toolkit.verification import verify
 

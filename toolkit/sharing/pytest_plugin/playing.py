@@ -10,7 +10,7 @@ from typing import Final
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.recording.recorder import part_of
-from toolkit.cassettes.replay import misses
+from toolkit.cassettes.replay import differences
 from toolkit.core.errors import CassetteMiss, NetworkBlocked, SecretLeak
 from toolkit.local.files import write_atomically
 from toolkit.local.settings import Settings
@@ -107,7 +107,7 @@ class Playing:
         if self.has_recorded and (findings := self._findings()):
             raise leak(self.path, findings)
         if cassette.strict and cassette.replays and cassette.unplayed:
-            error = misses.left_over(cassette.path.name, len(cassette), cassette.unplayed)
+            error = differences.left_over(cassette.path.name, len(cassette), cassette.unplayed)
             advice = f"Make the missing calls; or, if they are no longer needed, record again: pytest {OPTION}=all."
             raise error.reworded(error.what, advice)
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 import pytest
 
 from toolkit.cassettes.catalog.facts import cassettes_in
-from toolkit.cassettes.replay.play_log import VARIABLE, PlayLog, read_play_log
+from toolkit.cassettes.replay.player import VARIABLE, PlayLog, read_play_log
 from toolkit.core.errors import ToolkitError
 from toolkit.core.words import count_text
 from toolkit.local.dotenv import own_variable
