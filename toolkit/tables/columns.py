@@ -106,7 +106,8 @@ def column_of(name: str, key: str, parts: Sequence[Any]) -> Column:
     kinds = {part.type if is_arrow(part) else None for part in parts} - {pa.null()}
     if None not in kinds and len(kinds) <= 1:
         kind = kinds.pop() if kinds else pa.null()
-        return Column(name, key, pa.chunked_array([part.cast(kind) for part in parts], kind).combine_chunks())
+        parts = [part if part.type == kind else part.cast(kind) for part in parts]
+        return Column(name, key, parts[0] if len(parts) == 1 else pa.chunked_array(parts, kind).combine_chunks())
     values = [value for part in parts for value in (part.to_pylist() if is_arrow(part) else part)]
     types = {_json_type(name, kind) for kind in set(map(type, values)) - {type(None)}}
     array = values if NumberText in types else packed(values)

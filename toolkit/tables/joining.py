@@ -100,6 +100,8 @@ class _Cells:
 
     def _pack(self) -> None:
         """Make arrays of the last values."""
+        if self._size == 0:
+            return
         block: dict[Any, Any] = {}
         for path, values in self._last.items():
             values.extend([None] * (self._size - len(values)))

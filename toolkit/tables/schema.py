@@ -254,18 +254,18 @@ def _filled(table: Any) -> Any:
 
 def _wider(left: Any, right: Any) -> Any:
     """Return the least type that the values of both types fit."""
-    if left == right:
+    if left == right or pa.types.is_null(right):
         return left
-    left, right = (kind.value_type if pa.types.is_dictionary(kind) else kind for kind in (left, right))
-    is_lossy = any(map(pa.types.is_floating, (left, right))) and any(map(_has_long_numbers, (left, right)))
-    with suppress(pa.ArrowTypeError):
-        both = [pa.schema([("", kind)]) for kind in (left, right)]
-        return pa.string() if is_lossy else pa.unify_schemas(both, promote_options="permissive").field(0).type
-    return pa.string()
-
-
-def _has_long_numbers(kind: Any) -> bool:
-    return bool(pa.types.is_decimal(kind) or kind == pa.uint64())
+    if pa.types.is_null(left):
+        return right
+    kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in (left, right)]
+    kinds = [pa.int64() if pa.types.is_integer(kind) and kind != pa.uint64() else kind for kind in kinds]
+    loses_digits = any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_decimal, kinds))
+    if not loses_digits and (pa.uint64() not in kinds or kinds[0] == kinds[1]):
+        with suppress(pa.ArrowTypeError):
+            both = [pa.schema([("", kind)]) for kind in kinds]
+            return pa.unify_schemas(both, promote_options="permissive").field(0).type
+    return max((kind for kind in kinds if kind in TEXTS), key=TEXTS.index, default=pa.string())
 
 
 def _from_series(name: str, series: pd.Series[Any]) -> Any:
