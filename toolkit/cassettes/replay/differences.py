@@ -244,7 +244,7 @@ def unreadable(path: Path, error: OSError) -> CassetteError:
     elif isinstance(error, PermissionError):
         advice = "Change its permissions, or choose another cassette."
     else:
-        advice = "Change its permissions, or choose another cassette."
+        advice = "Fix the cause, or choose another cassette."
     return CassetteError(what, advice, about="cassette")
 
 
