@@ -180,8 +180,12 @@ def _beside_names(text: str) -> Iterator[_Hit]:
 
 
 def _cookies(text: str) -> Iterator[_Hit]:
+    end = 0
     for match in matches_in(_COOKIE_HEADER, text.encode("ascii", "replace").lower(), longest=_LONGEST):
-        for cookie in compiled(_COOKIE).finditer(text, *compiled(_HEADER_VALUES).match(text, match.end()).span()):  # type: ignore[union-attr]
+        if match.start() < end:  # within the values of a header
+            continue
+        start, end = compiled(_HEADER_VALUES).match(text, match.end()).span()  # type: ignore[union-attr]
+        for cookie in compiled(_COOKIE).finditer(text, start, end):
             value = unquote(cookie[2])
             if secret_kind(cookie[1], value, Place.COOKIE) is not None:
                 yield _Hit(cookie.start(2), 2, cookie.end(2), "cookie", value)
