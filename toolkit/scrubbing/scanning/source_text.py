@@ -30,7 +30,7 @@ _LONGEST_SIGN: Final = 80  # characters before a word that may belong to its nam
 # A name, signs and at most two words without a value of their own, and a value; in small letters, where each word that
 # begins a pattern is found quickly.
 _WORDS: Final = tuple("pass pwd secret token key auth credential login".split())
-_SIGNS: Final = r"(?:[^a-z0-9_.\n]|\n(?=[ \t\"'\]{-])){1,40}+"
+_SIGNS: Final = r"(?:[^a-z0-9_.\n)]|\n(?=[ \t\"'\]{-])|\)(?= or | \|\|)){1,40}+"
 _OTHER: Final = r"(?:(?:string|str|value|default)\b|[a-z0-9_][\w.]{0,30}+(?![\"'\]]{0,2}[ \t]?[:=]))"
 _AFTER_WORD: Final = (
     rf"[\w-]{{0,24}}+{_SIGNS}(?:{_OTHER}{_SIGNS}){{0,2}}?(?<=[\s\"'`|*(>=:,\[-])"
