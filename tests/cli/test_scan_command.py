@@ -54,13 +54,6 @@ def test_findings(run, project):
         assert result.output.startswith(start)
 
 
-def test_checkout_folder(run, project, monkeypatch):
-    """Annotations are relative to the checkout of a pipeline."""
-    (project / "a.py").write_text(SECRET)
-    monkeypatch.setenv("GITHUB_WORKSPACE", str(project.parent))
-    assert "file=project/a.py," in run("--format", "github").output
-
-
 def test_wrong_usage(run, project):
     """A missing path, an unknown format and malformed settings give status 2 and say what to do."""
     result = run("nowhere")
@@ -146,12 +139,6 @@ def test_odd_names(run, project, name, form):
     assert not {"\x1b", "\u202e"} & set(result.output)
     if form in {"json", "sarif"}:
         json.loads(result.output)
-
-
-def test_binary(run, project):
-    """Bytes that are not text are read as well as they can be."""
-    (project / "x.bin").write_bytes(bytes(range(256)) * 10 + SECRET.encode() + b"\0\xff")
-    assert run().exit_code == 1
 
 
 class FailingStream(io.StringIO):

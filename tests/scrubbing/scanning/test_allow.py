@@ -47,13 +47,10 @@ def names(report):
     ("entry", "left"),
     [
         ({"path": "tests/**"}, ["c.txt"]),
-        ({"path": "tests/"}, ["c.txt"]),
         ({"path": "tests"}, ["c.txt"]),
         ({"path": "tests/*"}, ["c.txt", "b.txt"]),
         ({"path": "**/b.txt"}, ["c.txt", "a.txt"]),
-        ({"path": "*.txt"}, []),
         ({"kind": "secret field"}, []),
-        ({"kind": "private key"}, ["c.txt", "a.txt", "b.txt"]),
         ({"path": "tests/**", "kind": "private key"}, ["c.txt", "a.txt", "b.txt"]),
     ],
 )
@@ -129,11 +126,9 @@ def test_this_repository():
     ("table", "message"),
     [
         ({"allow": [{"path": "a"}]}, "Entry 1 of .* has no reason"),
-        ({"allow": [{"path": "a", "reason": "r"}, {"path": "b", "reason": " "}]}, "Entry 2 of .* has no reason"),
         ({"allow": [{"reason": "all is well"}]}, "would allow everything"),
         ({"allow": [{"path": "a", "reason": "r", "line": "3"}]}, "has the key line"),
         ({"allow": [{"path": 3, "reason": "r"}]}, "not a table of texts"),
-        ({"allow": ["tests/**"]}, "not a table of texts"),
         ({"allow": "tests/**"}, "may only have the list allow"),
         ({"baseline": "known.json"}, "has baseline, and may only have the list allow"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import secrets
 import textwrap
@@ -11,15 +10,10 @@ from pathlib import Path
 
 import pytest
 from forgetting import forget_everything
-from recordings import as_recorded
 
-import toolkit as tk
-from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scanning import Finding, scan_files
-from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.sharing.saved_secrets import scan
 
 TOKEN = "obviously-fake-token-1"
@@ -32,119 +26,6 @@ def wrapped(data):
 
 def fake(length=24):
     return secrets.token_hex(length // 2)
-
-
-def kinds(path, **more):
-    return [finding.kind for finding in scan(path, **more)]
-
-
-@pytest.mark.parametrize(
-    ("template", "kind"),
-    [
-        ("Authorization: Bearer %s", "bearer token"),
-        ("      - Bearer %s", "bearer token"),
-        ("authorization:\n      - Basic %s", "basic credentials"),
-        ('"Authorization": ["Basic %s"]', "basic credentials"),
-        ("curl -H 'Authorization: Basic %s'", "basic credentials"),
-        ("-----BEGIN PRIVATE KEY-----\n%s", "private key"),
-        ("-----BEGIN RSA PRIVATE KEY-----\n%s", "private key"),
-        ("client_secret=%s", "secret field"),
-        ('{"access_token": "%s"}', "secret field"),
-        ('"{\\"access_token\\":\\"%s\\"}"', "secret field"),
-        ('{"accessToken":"%s"}', "secret field"),
-        ("SVC-API-SECRET-KEY: %s", "secret field"),
-        ("X-Api-Key:\n      - %s", "secret field"),
-        ("SVC-API-KEY-ID:\n      - '%s'", "secret field"),
-        ("password: %s", "secret field"),
-        ("api_key = '%s'", "secret field"),
-        ("https://h.example/?api_key=%s&a=1", "secret field"),
-    ],
-)
-def test_what_looks_like_a_secret(tmp_path, template, kind):
-    """A scan finds values in the places of credentials without being told the secrets, and never shows them."""
-    path = tmp_path / "notes.txt"
-    secret = fake()
-    path.write_text(f"first line\n\n{template % secret}\nlast line\n", encoding="utf-8")
-    findings = scan(path)
-    assert [finding.kind for finding in findings] == [kind]
-    line = 4 if "- " in template[:25] and kind != "bearer token" else 3
-    assert findings == [Finding(path, line, kind)]
-    assert secret not in repr(findings)
-    assert str(findings[0]) == f"{path}:{line}: {kind}"
-
-
-def test_signed_tokens(tmp_path):
-    """A JWT is found wherever it stands."""
-    parts = [
-        base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in ({"alg": "x"}, {"s": 1})
-    ]
-    (tmp_path / "x").write_text(f"see {'.'.join(parts)}.{fake()}", encoding="utf-8")
-    assert kinds(tmp_path / "x") == ["signed token"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Authorization: Bearer <ACCESS_TOKEN>",
-        "Authorization: Basic <API_KEY_ID:API_SECRET_KEY>",
-        "authorization:\n      - Basic <API_KEY_ID:API_SECRET_KEY>",
-        "SVC-API-SECRET-KEY:\n      - <API_SECRET_KEY>",
-        "grant_type=client_credentials&client_id=%3CCLIENT_ID%3E&client_secret=%3CCLIENT_SECRET%3E",
-        "client_assertion_type=urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer",
-        '{"access_token": "<ACCESS_TOKEN>", "token_type": "Bearer", "expires_in": 899}',
-        '"{\\"access_token\\":\\"<ACCESS_TOKEN-2>\\"}"',
-        "The caller sends a bearer token; bearer authentication is described in RFC 6750.",
-        "Bearer credentials are sent in a header. Basic authentication is not.",
-        'WWW-Authenticate: Bearer authorization_uri="https://h.example/", error="invalid_token"',
-        'WWW-Authenticate: Bearer realm="accounts"',
-        "password = getpass.getpass()",
-        'client_secret=os.environ["CLIENT_SECRET"]',
-        "tk.ClientSecret(client_id, client_secret=client_secret, environment=environment)",
-        "secret_key = settings.secret_key",
-        '{"password": null, "api_key": None}',
-        'access_token=Secret("**********")',
-        "def secret_key(self) -> Secret:",
-        "password: ********",
-        "passwords are not stored; a password is asked for.",
-    ],
-)
-def test_no_false_alarm(tmp_path, text):
-    """Placeholders, prose, challenges of servers and variables in code are not findings."""
-    path = tmp_path / "notes.ipynb"
-    path.write_text(f"{text}\n{json.dumps(text)}\n", encoding="utf-8")
-    assert kinds(path) == []
-
-
-def test_clean_cassette(tmp_path, interaction, authorization):
-    """A recording with every kind of placeholder is clean, with and without secrets to look for."""
-    texts = [fake() for _ in range(4)]
-    known = KnownSecrets(
-        zip(["ACCESS_TOKEN", "CLIENT_SECRET", "API_KEY_ID", "API_SECRET_KEY"], map(Secret, texts), strict=True)
-    )
-    token_request = interaction(
-        "/v1/oauth2/token",
-        json.dumps({"access_token": texts[0], "expires_in": 899, "token_type": "Bearer"}).encode(),
-        request={"method": "POST", "body": f"grant_type=client_credentials&client_secret={texts[1]}".encode()},
-        token_obtained=authorization(),
-    )
-    call = interaction(
-        "/v1/accounts",
-        json.dumps({"echo": texts, "next": f"https://h.example/?api_key={texts[2]}"}).encode(),
-        request={
-            "headers": (
-                ("Authorization", f"Bearer {texts[0]}"),
-                ("SVC-API-KEY-ID", texts[2]),
-                ("SVC-API-SECRET-KEY", texts[3]),
-            )
-        },
-        authorized_by=authorization(),
-    )
-    path = tmp_path / "tour.yaml"
-    raw = HEADER + encode(token_request) + encode(call)
-    path.write_bytes(raw)
-    assert {"secret field", "bearer token", "known secret, as it is"} <= set(kinds(path, secrets=texts))
-    path.write_bytes(HEADER + b"".join(encode(as_recorded(Scrubber(known), one)) for one in (token_request, call)))
-    assert kinds(path) == kinds(path, secrets=texts) == []
 
 
 def test_secrets_by_value(tmp_path):
@@ -170,31 +51,6 @@ def test_secrets_by_value(tmp_path):
     assert scan(path) == scan(path, secrets=TOKEN)  # the process knows it
     forget_everything()
     assert scan(path) == []
-
-
-def test_one_text_is_one_secret(tmp_path):
-    """A single text is one secret, not a list of letters."""
-    (tmp_path / "x").write_text("obviously fake token", encoding="utf-8")
-    (tmp_path / "y").write_text(TOKEN, encoding="utf-8")
-    assert [finding.path.name for finding in scan(tmp_path, secrets=TOKEN)] == ["y"]
-
-
-def test_folder(tmp_path):
-    """A folder is searched in order, without hidden folders and caches; links to folders are not followed."""
-    leak = f"password: {fake()}"
-    for name in ("b/deep/er.txt", "a.txt", ".env", "b/.git/config", "b/__pycache__/x.pyc", "c.ipynb"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(leak, encoding="utf-8")
-    (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
-    (tmp_path / "broken").symlink_to(tmp_path / "nothing")
-    (tmp_path / "empty").mkdir()
-    names = [finding.path.relative_to(tmp_path).as_posix() for finding in tk.scan(tmp_path)]
-    assert names == [".env", "a.txt", "b/deep/er.txt", "c.ipynb"]
-    assert [finding.path.name for finding in tk.scan([tmp_path / "b" / ".git", tmp_path / "a.txt"])] == [
-        "config",
-        "a.txt",
-    ]
-    assert tk.scan([]) == []
 
 
 def forbidden(path, *_, **__):

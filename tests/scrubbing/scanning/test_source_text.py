@@ -23,127 +23,74 @@ HEX = "0123456789abcdef"
 WRITTEN = {
     "credentials on a command line": [
         "curl -u admin:{} https://h.example/v1",
-        "curl --user 'admin:{}' https://h.example/v1",
-        "curl -sSfLu admin:{} https://h.example/v1",
-        'curl -sSuadmin:x -u"admin:{}" https://h.example/v1',
-        'subprocess.run(["curl", "-u", "admin:{}", url])',
-        '["curl", "--proxy-user", "admin:{}"]',
+        "curl -sSfLu 'admin:{}' https://h.example/v1",
+        'subprocess.run(["curl", "--proxy-user", "admin:{}", url])',
         "curl -X POST \\\n  --oauth2-bearer \\\n  {}",
-        "http -a admin:{} https://h.example/v1",
-        "deploy --api-key {} --region eu",
-        "deploy --client-secret '{}'",
-        "gh auth login --token {}",
+        "deploy --client-secret '{}' --region eu",
     ],
-    "password of a login": [
-        "db.internal:5432:main:app:{}",
-        "*:*:main:app:{}\nlocalhost:5432:*:me:changeme\n",
-    ],
-    "password in a URL": [
-        "postgresql://app:{}@db.internal/main",
-        "redis://:{}@cache:6379/0",
-        "https://oauth2:{}@git.example/a.git",
-        "https://{}@git.example/a.git",
-    ],
-    "address of a webhook": [
-        "https://hooks.slack.com/services/T0A1B2C3D/B0A1B2C3D/{}",
-        "url: https:\\/\\/hooks.slack.com/services/T0A1B2C3D/B0A1B2C3D/{}",
-        "https://discord.com/api/webhooks/123456789012345678/{}{}",
-    ],
+    "password of a login": ["db.internal:5432:main:app:{}", "*:*:main:app:{}\nlocalhost:5432:*:me:changeme\n"],
+    "password in a URL": ["postgresql://app:{}@db.internal/main", "redis://:{}@cache:6379/0"],
+    "address of a webhook": ["https://hooks.slack.com/services/T0A1B2C3D/B0A1B2C3D/{}"],
     "credentials in a call": [
         'tk.KeyPair("AK7Q2M", "{}", environment="paper")',
-        'tk.KeyPair("AK7Q2M", tk.Secret("{}"))',
-        'tk.ClientSecret("partner-1", "{}", environment="broker-sandbox")',
-        'tk.Secret("{}")',
-        'password = ("{}")',
+        'tk.ClientSecret(\n    "partner-1",\n    "{}",\n)',
         'auth=("me", "{}")',
         "requests.get(url, auth=HTTPBasicAuth('me', '{}'))",
-        'client.login("me", "{}")',
-        'AzureKeyCredential("{}")',
         'client.set_token("{}")',
         'keyring.set_password("service", "me", "{}")',
     ],
     "secret field": [
         "machine h.example\n  login app\n  password {}\n",
-        "wget --http-password={} https://h.example/v1",
         'os.environ.setdefault("API_TOKEN", "{}")',
-        "monkeypatch.setenv('DB_PASSWORD', '{}')",
-        'os.getenv("CLIENT_SECRET", "{}")',
         'token = os.getenv("TOKEN") or "{}"',
         'api_key: str = "{}"',
-        'password = """{}"""',
         'password = """\\\n  {}\\\n  """',
-        "client_secret: '''\n{}\n'''",
-        "echo 'password=\\'{}\\''",
-        "X-Api-Key: [{}]",
         'let secret: &\'static str = "{}";',
         "- **API key**: `{}`",
-        "**API key:** {}",
-        "user,me\npassword,{}\n",
         "const apiKey: string = '{}';",
-        'var dbPassword string = "{}"',
         'token <- "{}"',
-        "Sys.setenv(API_TOKEN = '{}')",
         "password: |\n  {}\n",
-        "client_secret: >-\n    {}\n",
-        "password: !!str {}",
         "ENV API_TOKEN {}",
-        "setx CLIENT_SECRET {}",
-        "aws configure set aws_secret_access_key {}",
-        "git config --global hub.token {}",
         "requirepass {}",
-        "CREATE USER app WITH PASSWORD '{}'",
         "| client_secret | {} |",
-        "|api_key|{}|",
-        "| `API_TOKEN` | `{}` |",
         "Secret access key: {}",
         "the password is {}.",
-        "using token {} for h.example",
-        "access_token    {}\nexpires_in      900\nName: reply, dtype: object",
-        "TOKEN ?= {}",
         '#define API_KEY "{}"',
         "headers = [(b'X-Api-Key', b'{}')]",
-        '["client_secret", "{}"]',
-        '$env:API_KEY = "{}"',
         '<entry key="db.password">{}</entry>',
-        "<tr><th>client_secret</th><td>{}</td></tr>",
         "Server=db;Database=main;User Id=app;Password={};",
-        "jdbc:postgresql://db/main?user=app&password={}",
         "host=db user=app password={} dbname=main",
         "env:\n- name: DB_PASSWORD\n  value: {}\n",
-        '{{"cookies": [{{"name": "session_token", "value": "{}"}}]}}',
         "user,api_key,active\nbob,{},1\n",
-        "Access key ID,Secret access key\nAK7Q,{}",
-        " user | client_secret\n------+---------------\n app  | {}\n(1 row)\n",
         '<input type="password" id="a" value="{}">',
-        "secret_key_base: {}",
         '{{"auths": {{"registry.example": {{"auth": "{}"}}}}}}',
+        "x-finnhub-token:\n- {}",
+        '{{"name": "X-Plex-Token", "value": "{}"}}',
+        "GET /v1?next=https%3A%2F%2Fh.example%2F%3Fhapikey%3D{}%26a%3D1",
+        '{{\\"refresh_token\\": \\"{}\\"}}',
+        "{{&quot;access_token&quot;: &quot;{}&quot;}}",
+        "{{\\u0022: 1, \\u0061ccess_token: {}}}",
     ],
-    "bearer token": [
-        '"Authorization": "Bearer " + "{}"',
-        "Authorization: Bearer {}",
-        "authorization=bearer+{}",
-        "curl --oauth2-bearer {} h.example",
+    "bearer token": ['"Authorization": "Bearer " + "{}"', "Authorization: Bearer {}"],
+    "basic credentials": ["authorization:\n      - Basic {}"],
+    "private key": ["-----BEGIN RSA PRIVATE KEY-----\n{}"],
+    "cookie": [
+        "Cookie: theme=dark; sid={}; lang=en",
+        "set-cookie:\n- a=1; Path=/\n- session={}; Path=/",
+        '"set-cookie": ["a=1", "connect.sid={}; Secure"]',
+        '"Set-Cookie": [\n  "a=1; Path=/",\n  "remember={}"\n ]',
+        '{{"name":"Set-Cookie","value":"sid={}; Path=/"}}',
     ],
 }
 # Formats of providers without their literal beginnings, which scanners of this file would flag.
 PROVIDERS = [
     ("AK", "IA", 16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"),
     ("gh", "p_", 36, LETTERS),
-    ("gl", "pat-", 20, LETTERS),
     ("AI", "za", 35, LETTERS),
     ("xo", "xb-", 40, LETTERS),
     ("sk", "_live_", 24, LETTERS),
-    ("rzp", "_live_", 14, LETTERS),
-    ("sk", "-ant-api03-", 90, LETTERS),
-    ("sq", "0atp-", 22, LETTERS),
     ("shp", "at_", 32, HEX),
-    ("dckr", "_pat_", 27, LETTERS),
-    ("np", "m_", 36, LETTERS),
-    ("AV", "NS_", 19, LETTERS),
     ("hv", "s.", 40, LETTERS),
-    ("sqp", "_", 40, HEX),
-    ("lsv2", "_pt_", 32, HEX),
-    ("a8Q", "~", 0, ""),
 ]
 
 
@@ -167,7 +114,7 @@ def kinds(text):
 def test_each_way_to_write_a_secret(kind):
     """A secret is found where people and programs write it."""
     for template in WRITTEN[kind]:
-        secret = fake(34 if "webhooks" in template else 24)
+        secret = fake()
         text = template.format(*[secret] * template.count("{}"))
         assert kinds(text) == [kind], template
 
@@ -179,14 +126,13 @@ def test_words_in_the_place_of_secrets(word):
         assert kinds(template.format(*[word] * template.count("{}"))) == [], template
 
 
-@pytest.mark.parametrize(("start", "more", "length", "alphabet"), PROVIDERS[:-1])
+@pytest.mark.parametrize(("start", "more", "length", "alphabet"), PROVIDERS)
 def test_formats_of_providers(start, more, length, alphabet):
     """A key in the format of a provider is found without a name beside it; a shorter text or a sample is not."""
-    key = start + more + fake(length, alphabet) + ("_" + fake(10, HEX) if start == "lsv2" else "")
+    key = start + more + fake(length, alphabet)
     assert [kind.partition(" of ")[0] for kind in kinds(f"see {key} there")] == ["key in the format"]
     assert kinds(f"see {key[:12]} there") == []
     assert kinds(f"see {start}{more}{'x' * length} there") == []
-    assert kinds(f"see a{key}") == [] or alphabet != HEX
 
 
 def test_keys_with_a_sign_inside():
@@ -195,15 +141,6 @@ def test_keys_with_a_sign_inside():
     assert list(secrets_in(f"the account has {key} as its first")) == [(1, "key in the format of Azure Storage", key)]
     entra = fake(3) + "8" + "Q" + "~" + fake(34)
     assert kinds(f"see {entra} there") == ["key in the format of Microsoft Entra"]
-
-
-def test_private_keys_in_other_forms():
-    """A private key is found in base64, and in PuTTY's format; a public one is not."""
-    lines = "\n".join(fake(64) for _ in range(4))
-    for label, is_secret in (("RSA PRIVATE " + "KEY", True), ("CERTIFICATE", False)):
-        pem = f"-----BEGIN {label}-----\n{lines}\n-----END {label}-----\n"
-        assert kinds(f"data: {base64.b64encode(pem.encode()).decode()}") == ["private key"] * is_secret
-    assert kinds(f"Public-Lines: 4\n{lines}\nPrivate-Lines: 4\n{lines}\n") == ["private key"]
 
 
 def test_samples_of_documentation():
@@ -219,17 +156,30 @@ def test_samples_of_documentation():
         "key=h:i:j:k:l:m:n:o:p:q:r:v:w:",
         "Key('add-8f6e709446674bad78ea8aeecfee188e')",
         "Algorithm('key', 'RSAES-PKCS1-v1_5')",
-        '<path d="M134.757,263.776c0,66.739,54.298,121.04,121.039,121.04"/>',
-        'pem = f"-----BEGIN PRIVATE KEY-----\\n{der}\\n-----END PRIVATE KEY-----\\n"',
         "'-----BEGIN EC PRIVATE KEY-----\\n<key bytes>\\n-----END EC PRIVATE KEY-----'",
         'if token is None or password != "x": raise AuthError("token authentication failed for user")',
         "12:34:5678:error:something: in the log",
-        "class AccessToken:\n    TOKEN_ENDPOINT_HTTP_METHODS: Incomplete",
+        '{"next_page_token": "%s", "token_type": "Bearer"}',
+        '{"public_key": "%s"}',
+        "-----BEGIN PUBLIC KEY-----\n%s",
+        "etag: %s",
+        "set OPENAI_API_KEY=$OPENAI_API_KEY or OPENAI_API_KEY=your-key-here",
+        "token=$PROJECT:0f8fad5b-d9cb-469f-a165-70867728950e",
+        '{"errors": {"password": "required", "api_key": "must be a string"}}',
+        "Cookie: theme=dark; lang=en; consent=2026-11-22",
+        "SharedAccessKey=<your key>;Password=********;",
+        "grant_type=client_credentials&client_id=%3CCLIENT_ID%3E&client_secret=%3CCLIENT_SECRET%3E",
+        '"{\\"access_token\\":\\"<ACCESS_TOKEN-2>\\"}"',
+        'WWW-Authenticate: Bearer authorization_uri="https://h.example/", error="invalid_token"',
+        'client_secret=os.environ["CLIENT_SECRET"]',
+        "tk.ClientSecret(client_id, client_secret=client_secret, environment=environment)",
+        "passwords are not stored; a password is asked for.",
     ],
 )
-def test_ordinary_code(text):
-    """Code and documentation about credentials have no findings."""
-    assert kinds(text) == []
+def test_ordinary_text(text):
+    """Code, documentation, cursors, public keys, identifiers and stand-ins are no findings."""
+    text = text.replace("%s", fake(40))
+    assert kinds(text) == kinds(json.dumps(text)) == []
 
 
 def test_passwords_that_people_make():
@@ -262,48 +212,6 @@ def test_words_in_code(text):
     assert kinds(text + "\n") == []
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        "DD-API-KEY: {}",
-        "x-finnhub-token:\n- {}",
-        '{{"connectionString": "Endpoint=sb://a;SharedAccessKey={}"}}',
-        '{{"name": "X-Plex-Token", "value": "{}"}}',
-        '<add key="client_secret" value="{}"/>',
-        "GET /v1/quote?symbol=A&apikey={}&b=1",
-        "GET /v1?next=https%3A%2F%2Fh.example%2F%3Fhapikey%3D{}%26a%3D1",
-        '{{\\"refresh\\": \\"{}\\"}}',
-        "{{&quot;access_token&quot;: &quot;{}&quot;}}",
-        "{{\\u0022: 1, \\u0061ccess_token: {}}}",
-        "export OPENAI_API_KEY={}",
-        "db_password = '{}'",
-    ],
-)
-def test_fields(template):
-    """A strong value beside the name of a credential is found, however the two are written."""
-    assert kinds(template.format(fake())) == ["secret field"]
-
-
-@pytest.mark.parametrize(
-    "template",
-    [
-        "Cookie: theme=dark; sid={}; lang=en",
-        "set-cookie:\n- session={}; Path=/; HttpOnly",
-        "set-cookie:\n- a=1; Path=/\n- b={}; Path=/",
-        "Set-Cookie:\n    - 'remember={}; Max-Age=1'",
-        '"set-cookie": ["a=1", "connect.sid={}; Secure"]',
-        "-H 'Cookie: JSESSIONID={}'",
-        '{{"name": "Cookie", "value": "sid={}"}}',
-        '{{"name":"Set-Cookie","value":"sid={}; Path=/"}}',
-    ],
-)
-@pytest.mark.parametrize("alphabet", [LETTERS, HEX])
-def test_cookies(template, alphabet):
-    """A strong cookie is found in a header; a digest if the name of the cookie means a credential."""
-    is_secret = alphabet == LETTERS or any(name in template for name in ("sid=", "session=", "JSESSIONID="))
-    assert kinds(template.format(fake(32, alphabet))) == ["cookie"] * is_secret
-
-
 def test_lines():
     """Each finding has the line of its value, also behind escaped line breaks; an escaped value is found once."""
     lines = [
@@ -316,28 +224,6 @@ def test_lines():
     ]
     places = sorted(secrets_in("\n".join(lines)))
     assert [place[:2] for place in places] == [(line, "secret field") for line in (2, 4, 6)]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"next_page_token": "%s", "token_type": "Bearer"}',
-        '{"public_key": "%s"}',
-        "Idempotency-Key: %s",
-        "etag: %s",
-        '{"id": "%s", "checksum": "%s"}',
-        "OPENAI_API_KEY in README: set OPENAI_API_KEY=$OPENAI_API_KEY or OPENAI_API_KEY=your-key-here",
-        "token=$PROJECT:0f8fad5b-d9cb-469f-a165-70867728950e",
-        '{"errors": {"password": "required", "api_key": "must be a string"}}',
-        "Cookie: theme=dark; lang=en; consent=2026-11-22",
-        "we set a cookie: it remembers your choices",
-        "SharedAccessKey=<your key>;Password=********;",
-        "a file that begins with -----BEGIN PRIVATE KEY----- and ends with -----END PRIVATE KEY-----",
-    ],
-)
-def test_ordinary_text(text):
-    """Cursors, public keys, identifiers and stand-ins are no findings."""
-    assert kinds(text.replace("%s", fake(40))) == []
 
 
 VALUES = st.one_of(

@@ -56,7 +56,6 @@ class AllowList:
 
 
 def _problem_of(entry: Any) -> str:
-    """Return what is wrong with an entry, or ""."""
     if not isinstance(entry, Mapping) or not all(isinstance(value, str) for value in entry.values()):
         return "is not a table of texts"
     if unknown := entry.keys() - _KEYS:

@@ -136,7 +136,6 @@ class Opener:
             self.notes.add(_BROKEN_DATA)
 
     def _read(self, stream: Any, head: bytes, base: TextPlace, depth: int) -> Iterator[FileText]:
-        """Yield a text in slices, or what other data holds."""
         is_wide = head.count(0) * 3 > len(head) or head[:2] in (b"\xff\xfe", b"\xfe\xff")
         encoding = json.detect_encoding(head) if is_wide else "utf-8-sig"
         text = head.decode(encoding, "replace")

@@ -254,7 +254,6 @@ def _line_in_file(finding: Finding) -> int | None:
 
 
 def _message(finding: Finding) -> str:
-    """Return what was found and where, and what to do."""
     place = f" in {finding.place}" if finding.place else ""
     line = "" if _line_in_file(finding) else f", line {finding.line}"
     found = _on_one_line(f"{finding.kind[:1].upper()}{finding.kind[1:]}{place}{line}.")

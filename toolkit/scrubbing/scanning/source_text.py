@@ -30,7 +30,7 @@ _LONGEST_SIGN: Final = 80  # characters before a word that may belong to its nam
 # A name, signs and at most two words without a value of their own, and a value; in small letters, where each word that
 # begins a pattern is found quickly.
 _WORDS: Final = tuple("pass pwd secret token key auth credential login".split())
-_SIGNS: Final = r"(?:[^a-z0-9_.\n]|\n(?=[ \t\"'\]{-])){1,40}+"
+_SIGNS: Final = r"(?:[^a-z0-9_.\n)]|\n(?=[ \t\"'\]{-])|\)(?= or | \|\|)){1,40}+"
 _OTHER: Final = r"(?:(?:string|str|value|default)\b|[a-z0-9_][\w.]{0,30}+(?![\"'\]]{0,2}[ \t]?[:=]))"
 _AFTER_WORD: Final = (
     rf"[\w-]{{0,24}}+{_SIGNS}(?:{_OTHER}{_SIGNS}){{0,2}}?(?<=[\s\"'`|*(>=:,\[-])"
@@ -180,8 +180,12 @@ def _beside_names(text: str) -> Iterator[_Hit]:
 
 
 def _cookies(text: str) -> Iterator[_Hit]:
+    end = 0
     for match in matches_in(_COOKIE_HEADER, text.encode("ascii", "replace").lower(), longest=_LONGEST):
-        for cookie in compiled(_COOKIE).finditer(text, *compiled(_HEADER_VALUES).match(text, match.end()).span()):  # type: ignore[union-attr]
+        if match.start() < end:  # within the values of a header
+            continue
+        start, end = compiled(_HEADER_VALUES).match(text, match.end()).span()  # type: ignore[union-attr]
+        for cookie in compiled(_COOKIE).finditer(text, start, end):
             value = unquote(cookie[2])
             if secret_kind(cookie[1], value, Place.COOKIE) is not None:
                 yield _Hit(cookie.start(2), 2, cookie.end(2), "cookie", value)

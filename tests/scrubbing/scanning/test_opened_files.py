@@ -73,18 +73,13 @@ def found_in(tmp_path, data, name="file.dat"):
 HOLDERS = {
     "text": (leak, 2, ""),
     "text like bzip2": (lambda: b"BZhere\n" + leak(), 3, ""),
-    "with a mark": (lambda: leak().decode().encode("utf-8-sig"), 2, ""),
     "utf-16": (lambda: leak().decode().encode("utf-16"), 2, ""),
     "utf-16-le": (lambda: leak().decode().encode("utf-16-le"), 2, ""),
-    "utf-16-be": (lambda: leak().decode().encode("utf-16-be"), 2, ""),
     "utf-32": (lambda: leak().decode().encode("utf-32"), 2, ""),
-    "utf-32-be": (lambda: leak().decode().encode("utf-32-be"), 2, ""),
     "gzip": (lambda: gzip.compress(leak()), 2, "decompressed"),
-    "two gzip": (lambda: gzip.compress(b"a\n") + gzip.compress(leak()), 3, "decompressed"),
     "bzip2": (lambda: bz2.compress(leak()), 2, "decompressed"),
     "xz": (lambda: lzma.compress(leak()), 2, "decompressed"),
     "zip": (lambda: zipped(**{"conf/app.ini": leak()}), 2, "conf/app.ini"),
-    "zip in zip": (lambda: zipped(inner=zipped(deep=gzip.compress(leak()))), 2, "inner, deep, decompressed"),
     "tar": (lambda: tarred("x/.env", leak()), 2, "x/.env"),
     "tar.gz": (lambda: tarred("x/.env", leak(), "w:gz"), 2, "decompressed, x/.env"),
     "tEXt": (lambda: png(tEXt=b"password\0" + fake().encode()), 1, ""),
@@ -92,7 +87,6 @@ HOLDERS = {
     "body in gzip": (lambda: cassette(gzip.compress(leak())), 6, "base64, decompressed"),
     "body in zlib": (lambda: cassette(zlib.compress(leak())), 6, "base64, zlib"),
     "body of a picture": (lambda: cassette(png(tEXt=b"password\0" + fake().encode())), 6, "base64"),
-    "body of text": (lambda: cassette("é".encode() + b"some text " * 20 + leak()), 6, "base64"),
     "JSON": (
         lambda: json.dumps({"a": base64.b64encode(gzip.compress(leak())).decode()}).encode(),
         1,
@@ -201,14 +195,6 @@ def test_known_secrets_in_what_is_opened(tmp_path):
         ("a.zip", 2, "b.txt", "known secret, as it is"),
         ("c.bin", 1, "", "known secret, as it is"),
     ]
-
-
-def test_several_secrets_in_one_line(tmp_path):
-    """Each secret in a line is a finding of its own; one that is written twice is one."""
-    first, second = fake(), fake()
-    text = json.dumps([{"client_secret": value} for value in (first, second, first)])
-    findings, _ = found_in(tmp_path, text.encode())
-    assert findings == [(1, "", "secret field")] * 2
 
 
 def test_names_of_members(tmp_path):
