@@ -62,7 +62,7 @@ _MADE_UP: Final = (
 _SETTING: Final = r"[^\s\"'<>,;]{8,64}+(?=[ \t\r]{0,8}+(?:\n|\Z))"
 _MARK: Final = r"[!#$%&*?@-]"
 _SAMPLE: Final = (
-    r"(?i:passw(?:or)?d|secret|token|key|test|example|sample|fake|dummy|mock|demo|user|client|foo|bar|baz|value|invalid"
+    r"(?i:passw(?:or)?d|secret|token|(?<!mon|tur|don|hoc)key|test|example|sample|fake|dummy|mock|demo|user|client|foo|bar|baz|value|invalid"
     r"|none|string|change|insert|your|my-|redacted|xxx|abc|1234|localhost)|::|\.(?:py|js|json|com|org|net|io)\b|%[sd(]"
     r"|\$[A-Z{(]|^[A-Za-z_]+[0-9]{0,3}$|^[A-Z0-9_]+$|^[a-z]+(?:[_.-][a-z]+)*[_.-]?[0-9]{1,2}$|^v?[0-9.]+|^[0-9a-f-]{16,}$"
 )
