@@ -139,8 +139,8 @@ def test_a_loan_that_has_ended_is_an_error_at_once(cluster, session):
     assert watch.seconds < 30
 
 
-def test_a_killed_lender_is_an_error_within_a_lifetime(cluster, service):
-    """The variable outlives the lender, so workers judge the token's age."""
+def test_a_killed_lender_is_an_error_within_seconds(cluster, service):
+    """The variable outlives the lender, which no longer acknowledges reports."""
     credentials = service.credentials["sandbox-secret"]
     terms = {
         "client_id": credentials.client_id,
@@ -156,7 +156,7 @@ def test_a_killed_lender_is_an_error_within_a_lifetime(cluster, service):
         process.kill()
     watch = Stopwatch()
     while isinstance(error := cluster.submit(error_of, lent, pure=False).result(), int) and watch.seconds < 30:
-        assert error == 200
+        assert error in (200, 401)
     assert "is gone" in error
     requested = service.stats.token_requests
     with pytest.raises(tk.TokenError):

@@ -1,4 +1,4 @@
-"""Dask's part of a loan: a `Variable` that holds what the lender publishes, and a topic for questions to the lender.
+"""Dask's part of a loan: a `Variable` that holds what the lender publishes, and a topic for reports to the lender.
 
 The scheduler keeps the variable. The lender's side runs on the event loop of its `distributed.Client`, so publications
 reach the scheduler in the order of their editions.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -16,14 +17,16 @@ from toolkit.core.addresses import is_loopback
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.escaping import excerpt
 from toolkit.core.installation import not_installed
-from toolkit.loans.borrower import BoardSilentError
-from toolkit.loans.lender import Ask, LoanState
-from toolkit.loans.publication import Publication
 
 _READ_WITHIN: Final = 5.0  # seconds
 _PUBLISH_WITHIN: Final = 10.0  # seconds
 _PRIVATE_SCHEMES: Final = frozenset({"tls", "wss", "inproc"})
 _PREFIX: Final = "toolkit-loan-"
+LOST: Final = (OSError, TimeoutError, RuntimeError)  # what a lost connection to the scheduler raises
+
+
+class BoardSilentError(Exception):
+    """The place of the publications does not answer. Never reaches the user's code."""
 
 
 def check_cluster(cluster: Any) -> str:
@@ -96,35 +99,41 @@ class LenderBoard:
     Args:
         cluster: a connected `distributed.Client`.
         loan: name of the loan.
-        state: what is published.
-        note: called on the client's event loop with each question of a borrower.
+        fields: returns what to publish.
+        note: called on the client's event loop with each report of a borrower.
     """
 
-    def __init__(self, cluster: Any, loan: str, state: LoanState, note: Callable[[Ask], None]) -> None:
+    def __init__(
+        self, cluster: Any, loan: str, fields: Callable[[], dict[str, Any]], note: Callable[[object], None]
+    ) -> None:
         self._cluster = cluster
         self._topic = _PREFIX + loan
         self._variable = _distributed().Variable(_PREFIX + loan, client=cluster)
-        self._state = state
+        self._fields = fields
         self._note = note
         self._lock = asyncio.Lock()
         self._is_wanted = False
         self._is_subscribed = False
 
-    def publish(self) -> bool:
-        """Publish what the state says; return False if the scheduler could not be reached."""
+    def publish(self) -> None:
+        """Publish what there is now.
+
+        Raises:
+            OSError, TimeoutError, RuntimeError: if the scheduler cannot be reached.
+        """
         try:
             if not self._is_subscribed:
                 self._cluster.subscribe_topic(self._topic, self._answer)
                 self._is_subscribed = True
             self._cluster.sync(self._publish, callback_timeout=_PUBLISH_WITHIN, asynchronous=False)
-        except Exception:  # noqa: BLE001 - as above
-            self._is_subscribed = False
-            return False
-        return True
+        except BaseException:
+            self._is_subscribed = False  # a scheduler that comes back does not know the topic
+            raise
 
     def close(self) -> None:
-        """Publish the last state, and listen no more."""
-        if self.publish():
+        """Publish the tombstone, and listen no more."""
+        with suppress(*LOST):
+            self.publish()
             self._cluster.unsubscribe_topic(self._topic)
 
     async def _publish(self) -> None:
@@ -132,14 +141,12 @@ class LenderBoard:
         async with self._lock:
             if self._is_wanted:
                 self._is_wanted = False
-                await self._variable.set(self._state.publication().to_fields())
+                await self._variable.set(self._fields())
 
     async def _answer(self, event: tuple[float, Any]) -> None:
-        """Answer a question at once with what is known, since a renewal may take long."""
-        ask = Ask.from_fields(event[1])
-        if ask is not None:
-            self._note(ask)
-            await self._publish()
+        """Acknowledge a report at once, since a renewal may take long."""
+        self._note(event[1])
+        await self._publish()
 
 
 class WorkerBoard:
@@ -154,22 +161,27 @@ class WorkerBoard:
         self._context = contextvars.copy_context()  # in which Dask notes the worker
         self._client: Any = None
 
-    def read(self) -> Publication:
-        """Return the latest publication; see `Board`."""
+    def read(self) -> object:
+        """Return what the lender published last.
+
+        Raises:
+            BoardSilentError: if the scheduler does not answer.
+        """
         client = self._connected()
         try:
-            fields = _distributed().Variable(self._topic, client=client).get(timeout=_READ_WITHIN)
-            return Publication.from_fields(fields)
-        except ValueError:
-            raise BoardSilentError("its variable holds something else, maybe of another version.") from None
+            return _distributed().Variable(self._topic, client=client).get(timeout=_READ_WITHIN)
         except Exception as error:  # noqa: BLE001 - distributed raises errors of many kinds when a connection is lost
             raise BoardSilentError(f"the scheduler gave no answer ({type(error).__name__}).") from None
 
-    def ask(self, ask: Ask) -> None:
-        """Send a question to the lender; see `Board`."""
+    def report(self, fields: dict[str, Any]) -> None:
+        """Send a report to the lender.
+
+        Raises:
+            BoardSilentError: if the scheduler cannot be reached.
+        """
         client = self._connected()
         try:
-            client.log_event(self._topic, ask.to_fields())
+            client.log_event(self._topic, fields)
         except Exception as error:  # noqa: BLE001 - as above
             raise BoardSilentError(f"the scheduler cannot be reached ({type(error).__name__}).") from None
 

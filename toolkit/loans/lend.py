@@ -1,26 +1,41 @@
-"""Lend a session to the workers of a Dask cluster."""
+"""Lend a session to the workers of a Dask cluster: a thread here renews its token and publishes it for them."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
+import ssl
 import threading
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from toolkit.core.errors import ConfigurationError
+import httpx
+
+from toolkit.auth.authorizers import TokenAuthorizer
+from toolkit.auth.borrowed import BorrowedCredentials
+from toolkit.auth.credentials import KeyPair
+from toolkit.auth.tokens.token import Token, early_seconds
+from toolkit.core.clock import Clock, SystemClock
+from toolkit.core.document import Interface
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.core.escaping import excerpt
 from toolkit.core.user_code import warn
-from toolkit.loans.cluster import LenderBoard, check_cluster, count_workers
-from toolkit.loans.handle import LentSession, Terms, forget_lent, note_lent
-from toolkit.loans.lender import Ask, Lender, LoanState
-from toolkit.loans.lending import Lendable, lendable
+from toolkit.loans.borrower import HEARD_FOR, LentSession, Published, Terms, forget_lent, note_lent
+from toolkit.loans.cluster import LOST, LenderBoard, check_cluster, count_workers
+from toolkit.session.sending import transport_of
 from toolkit.session.session import AsyncSession, Session
+from toolkit.transport.flow import run
+from toolkit.transport.network import Network
 
 if TYPE_CHECKING:
     from distributed import Client
 
 _LAST_TURN: Final = 5.0  # seconds to wait for a turn that is under way when the loan ends
+_SHORTEST_WAIT: Final = 0.1  # seconds between two turns
+_LONGEST_WAIT: Final = 30.0  # seconds; a machine that slept notices it then
+_RETRY_AFTER: Final = 1.0  # seconds; after a publication that failed
+_JUST_AFTER: Final = 0.005  # seconds; a token that is looked at too early is not due
 
 
 def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
@@ -32,10 +47,10 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
     The handle `lent` holds no secret, and works as a session in the tasks. The credentials stay here: this process
     requests the access tokens, renews them before they expire, and publishes them for the workers with a Dask
     `Variable`. So each token is one request, however many workers there are. A worker whose token is refused asks for
-    the newest one and repeats its call once, as a session does. When the loan has ended or this process is gone,
-    workers get no other token: they raise TokenError, at the latest when the token that they hold expires.
+    the newest one and repeats its call once, as a session does. When the loan has ended or this process is gone, the
+    workers' next calls raise TokenError, at the latest after ten seconds.
 
-    A rate (`per_second`) is divided by the number of workers; calls of this process come on top of it.
+    A rate (`per_second`) is divided by the number of workers at the beginning; calls of this process come on top of it.
 
     The access token lies in the memory of the scheduler and of the workers, so a cluster on other machines needs TLS.
     Without TLS any program on this machine reads the token of a cluster on loopback, whoever runs it: a warning says
@@ -54,31 +69,34 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
             are not meant for its addresses.
         TokenError, Unreachable: if the session cannot get a token to lend.
     """
-    return Loan(lendable(session), cluster, session=session)
+    return Loan(session, cluster)
 
 
 class Loan:
     """A loan of a session to a cluster: a context manager that gives the handle. Made by `lend`.
 
     Args:
-        parts: what is lent.
+        session: what is lent.
         cluster: a connected `distributed.Client`.
-        session: the session that the handle stands for in this process; None to borrow here too, synchronously.
+        is_used_here: False to borrow in this process, too, synchronously.
     """
 
-    def __init__(self, parts: Lendable, cluster: Client, *, session: Session | AsyncSession | None = None) -> None:
-        self._parts = parts
-        self._session = session
-        self._cluster = cluster
+    def __init__(self, session: Session | AsyncSession, cluster: Client, *, is_used_here: bool = True) -> None:
         self.name = secrets.token_hex(8)
-        self._state = LoanState(parts.clock)
-        self._lender: Lender | None = None
+        self._terms = terms_of(session, self.name)
+        self._tokens = SessionTokens(session)
+        self._session = session if is_used_here else None
+        if not is_used_here:
+            self._terms = self._terms._replace(is_async=False)
+        self._per_second = session._sender.pace.per_second  # noqa: SLF001
+        self._cluster = cluster
+        self._lender = Lender(self._tokens, session._sender.clock)  # noqa: SLF001
         self._board: LenderBoard | None = None
         self._thread: threading.Thread | None = None
 
     def __repr__(self) -> str:
-        state = "ended" if self._state.is_over else "open" if self._thread else "not open"
-        return f"<Loan {self.name} of {self._parts.profile!r}: {state}>"
+        state = "ended" if self._lender.is_over else "open" if self._thread else "not open"
+        return f"<Loan {self.name} of {self._terms.profile!r}: {state}>"
 
     def __enter__(self) -> LentSession:
         if getattr(self._cluster, "asynchronous", False) is True:
@@ -107,49 +125,27 @@ class Loan:
     def _open(self) -> LentSession:
         if self._thread is not None:
             raise ConfigurationError("This loan was opened already.", "Make another with tk.lend().", about="session")
-        parts = self._parts
-        parts.keeper.obtain()  # an error here is the caller's, not the workers'
-        self._board = LenderBoard(self._cluster, self.name, self._state, self._note)
-        self._lender = Lender(
-            self._state, parts.keeper, clock=parts.clock, publish=self._board.publish, share=self._share
-        )
+        self._tokens.obtain()  # an error here is the caller's, not the workers'
+        self._board = LenderBoard(self._cluster, self.name, self._lender.fields, self._lender.note)
         self._lender.turn()
-        self._thread = threading.Thread(target=self._lender.run, name=f"loan {self.name}", daemon=True)
+        self._board.publish()
+        self._thread = threading.Thread(
+            target=self._lender.run, args=(self._board.publish,), name=f"loan {self.name}", daemon=True
+        )
         self._thread.start()
         if self._session is not None:
             note_lent(self.name, self._session)
-        return LentSession(self._terms())
+        share = None if self._per_second is None else self._per_second / count_workers(self._cluster)
+        return LentSession(self._terms._replace(options={**self._terms.options, "per_second": share}))
 
     def _close(self) -> None:
         forget_lent(self.name)
-        if self._lender is None or self._board is None or self._thread is None:
+        if self._board is None or self._thread is None:
             return
         self._lender.end()
         self._board.close()
         self._thread.join(_LAST_TURN)
-        self._parts.keeper.close()
-
-    def _share(self) -> float | None:
-        """Return the calls per second for each worker, or None for no limit."""
-        per_second = self._parts.pace.per_second
-        return None if per_second is None else per_second / count_workers(self._cluster)
-
-    def _note(self, ask: Ask) -> None:
-        if self._lender is not None:
-            self._lender.note(ask)
-
-    def _terms(self) -> Terms:
-        parts = self._parts
-        return Terms(
-            loan=self.name,
-            environment=str(parts.environment),
-            profile=parts.profile,
-            kind=str(parts.kind),
-            addresses=parts.addresses,
-            header_prefix=parts.header_prefix,
-            options=parts.options,
-            is_async=isinstance(self._session, AsyncSession),
-        )
+        self._tokens.close()
 
 
 def _warn_of_open(address: str) -> None:
@@ -160,3 +156,212 @@ def _warn_of_open(address: str) -> None:
             "can read the lent access token there. If others use this machine, lend to a cluster with TLS, "
             "Client(security=True), or within this process, Client(processes=False)."
         )
+
+
+class TokenKeeper(Protocol):
+    """The tokens of a lender; see `SessionTokens`."""
+
+    def obtain(self) -> Token: ...
+
+    def reject(self, token: Token, *, was_accepted: bool) -> bool: ...
+
+
+class SessionTokens:
+    """The tokens of a session, for code without an event loop, whatever the session's kind.
+
+    Args:
+        session: a session that can be lent.
+    """
+
+    def __init__(self, session: Session | AsyncSession) -> None:
+        below = cast("Network", session._below)  # noqa: SLF001
+        self._authorizer = cast("TokenAuthorizer", session._sender.authorizer())  # noqa: SLF001
+        self._network = Network(is_async=False, verify=below.verify, proxy=below.proxy)
+
+    def obtain(self) -> Token:
+        """Return a usable token; a renewal that is due is requested, once for all users of the session's tokens.
+
+        Raises:
+            TokenError, Unreachable: if no token is available.
+        """
+        return cast("Token", run(self._authorizer.obtain(), self._network).token)
+
+    def reject(self, token: Token, *, was_accepted: bool) -> bool:
+        """Note that the service refused a token to a borrower; see `TokenAuthorizer.reject`."""
+        return self._authorizer.reject(token, was_accepted=was_accepted)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._network.close()
+
+
+class Lender:
+    """Keeps a token in hand for its borrowers, renews it shortly before it expires, and says what to publish.
+
+    A thread takes turns; other threads may ask for the fields and note reports meanwhile.
+
+    Args:
+        keeper: where tokens come from.
+        clock: the session's clock.
+
+    Attributes:
+        is_over: True if the loan has ended.
+    """
+
+    def __init__(self, keeper: TokenKeeper, clock: Clock) -> None:
+        self.is_over = False
+        self._keeper = keeper
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._token: Token | None = None
+        self._problem = ""
+        self._edition = self._number = self._declined = self._failures = 0
+        self._refused: bool | None = None  # whether the refused token was accepted earlier; None for no report
+
+    def note(self, report: object) -> None:
+        """Note a borrower's report. Several about a token count once; those about an older token are ignored."""
+        if not isinstance(report, Mapping) or report.get("is_refused") is not True:
+            return
+        with self._lock:
+            if report.get("number") == self._number != self._declined:
+                self._refused = report.get("was_accepted") is True or self._refused is True
+                self._wake.set()
+
+    def fields(self) -> dict[str, Any]:
+        """Return what to publish at this moment; each has the next edition."""
+        with self._lock:
+            self._edition += 1
+            token = self._token
+            if self.is_over:
+                return Published(self._edition, is_over=True)._asdict()
+            if token is None:
+                return Published(self._edition, self._number, problem=self._problem)._asdict()
+            now, monotonic = self._clock.now(), self._clock.monotonic()
+            left = min((token.expires_at - now).total_seconds(), token.expires_monotonic - monotonic)
+            return Published(
+                self._edition,
+                self._number,
+                token.access_token.reveal(),
+                lifetime=token.lifetime.total_seconds(),
+                left=left,
+                read_again_in=min(HEARD_FOR, early_seconds(token.lifetime) / 2),
+                declined=self._declined,
+            )._asdict()
+
+    def run(self, publish: Callable[[], None]) -> None:
+        """Take turns and publish until the loan ends."""
+        while not self.is_over:
+            wait = self.turn()
+            try:
+                publish()
+            except LOST:
+                wait = min(wait, _RETRY_AFTER)
+            self._wake.wait(wait)
+            self._wake.clear()
+
+    def end(self) -> None:
+        """End the loan: what is published from here on is its tombstone."""
+        with self._lock:
+            self.is_over = True
+        self._wake.set()
+
+    def turn(self) -> float:
+        """Renew what is due, and return the seconds until the next turn."""
+        self._replace_refused()
+        token, problem = None, ""
+        try:
+            token = self._keeper.obtain()
+        except ToolkitError as error:
+            problem = str(error)
+        with self._lock:
+            self._number += token is not None and (self._token is None or self._token != token)
+            self._token, self._problem = token, problem
+        if token is None:
+            self._failures += 1
+            return min(_LONGEST_WAIT, 2.0 ** min(self._failures, 5) / 2)
+        self._failures = 0
+        now, monotonic = self._clock.now(), self._clock.monotonic()
+        left = min((token.renew_at - now).total_seconds(), token.renew_monotonic - monotonic)
+        return min(max(left + _JUST_AFTER, _SHORTEST_WAIT), _LONGEST_WAIT)
+
+    def _replace_refused(self) -> None:
+        """Reject a token that a borrower reported as refused, unless it replaced another for that reason."""
+        with self._lock:
+            was_accepted, self._refused = self._refused, None
+        if was_accepted is None or self._token is None or self._keeper.reject(self._token, was_accepted=was_accepted):
+            return
+        with self._lock:
+            self._declined = self._number
+
+
+def session_of(client: httpx.Client | httpx.AsyncClient) -> Session | AsyncSession:
+    """Return the session of a client, such as `session.broker`.
+
+    Raises:
+        ConfigurationError: if it does not belong to one.
+    """
+    return cast("Session | AsyncSession", transport_of(client).session)
+
+
+def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
+    """Return what a worker needs of a session that can be lent.
+
+    Raises:
+        CredentialsMismatch: if it has a key pair, or has borrowed its tokens.
+        ConfigurationError: if it has a cassette, or a transport, clock or TLS context of its own.
+        UnsafeAddress: if the credentials are not meant for its addresses.
+    """
+    if not isinstance(session, Session | AsyncSession):
+        raise ConfigurationError(
+            f"Only a Session or an AsyncSession can be lent, not {type(session).__name__}.",
+            "Open one with tk.Session(environment, credentials).",
+            about="session",
+        )
+    sender, network = session._sender, session._below  # noqa: SLF001
+    credentials, clock = session.credentials, sender.clock
+    if sender.cassette_in_use() is not None:
+        raise ConfigurationError(
+            "A session with a cassette cannot be lent: a cassette has one writer, and a replay has no tokens.",
+            "Lend a live session. To keep the answers, let the tasks return or write tables.",
+            about="cassette",
+        )
+    if isinstance(credentials, KeyPair):
+        raise CredentialsMismatch(
+            "A key pair cannot be lent: it has no tokens that expire, so the workers would get the secret key itself.",
+            "Only broker partners, who call with access tokens, can lend. Make these calls from this process.",
+            about="credentials",
+        )
+    if credentials is None or isinstance(credentials, BorrowedCredentials):
+        raise CredentialsMismatch(
+            "This session has no credentials of its own, so it cannot lend.",
+            "Lend from the process that holds the credentials; its handle may be passed on.",
+            about="credentials",
+        )
+    if not isinstance(network, Network) or not isinstance(clock, SystemClock):
+        name = "clock" if isinstance(network, Network) else "transport"
+        raise ConfigurationError(
+            f"A session with a {name} of its own cannot be lent: that is an object of this process.",
+            f"Leave out {name}=.",
+            about=name,
+        )
+    verify = network.verify
+    if isinstance(verify, ssl.SSLContext):
+        raise ConfigurationError(
+            "A session with an SSLContext cannot be lent: it is an object of this process.",
+            'Pass verify="system", or the path of a file with certificate authorities, which every worker has.',
+            about="verify",
+        )
+    sender.authorizer()  # checks where the credentials may go
+    rules, addresses = session.environment.rules, session.settings.addresses
+    names = [name for interface, name in rules.addresses.items() if interface is not Interface.AUTH]
+    return Terms(
+        loan=loan,
+        environment=str(session.environment),
+        profile=credentials.name,
+        kind=str(credentials.kind),
+        addresses={name: addresses[name] for name in names if name in addresses},
+        header_prefix=session.settings.header_prefix,
+        options={"timeout": sender.timeout, "verify": verify, "retry": session.retry},
+        is_async=isinstance(session, AsyncSession),
+    )

@@ -16,7 +16,6 @@ from toolkit.core.arguments import as_choice, as_count
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.user_code import warn
 from toolkit.core.words import REAL_ACCOUNT, count_text
-from toolkit.loans.lending import lendable, session_of
 from toolkit.session.sending import InterfaceTransport, transport_of
 from toolkit.sweeps.alike import RowMaker
 from toolkit.sweeps.asking import Plan
@@ -298,12 +297,12 @@ class Job:
 
     def _spread(self, folder: Folder, source: KeySource) -> Folder:
         """Let the workers of the cluster ask for keys; return the folder as it is afterwards."""
-        from toolkit.loans.lend import Loan
+        from toolkit.loans.lend import Loan, session_of
         from toolkit.sweeps.on_dask import Counts, Spread, begin_run, spread_keys
 
         counts = Counts()
         progress = SweepProgress(Path(self.into).name, counts, source, traffic=counts)
-        with Loan(lendable(session_of(self.client)), self.cluster) as lent:
+        with Loan(session_of(self.client), self.cluster, is_used_here=False) as lent:
             spread = Spread(
                 lent=lent,
                 interface=self.transport.scope.interface,

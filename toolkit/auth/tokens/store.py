@@ -24,7 +24,9 @@ from toolkit.transport.flow import Flow, Pause
 LARGEST_ENTRY: Final = 1 << 16  # bytes, sealed
 _EARLIEST_ISSUE: Final = timedelta(seconds=5)  # ahead of our clock, which may have been set back a little
 _LOOK_AGAIN: Final = 0.02  # seconds
-_PATIENCE: Final = 60.0  # seconds; a token request with its retries takes less, so a longer holder is stuck
+# Seconds. A token request with its retries usually takes less; it takes longer if the reply comes in drips. Then this
+# process requests a token of its own, as it does if the holder is stuck.
+_PATIENCE: Final = 60.0
 
 
 class StoreUnavailableError(Exception):
