@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolkit.core.register import REGISTER
+from toolkit.core.secret import REGISTER
 from toolkit.notebook import masked_values
 from toolkit.scrubbing import known
 

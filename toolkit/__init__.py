@@ -27,7 +27,7 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.register import REGISTER
+from toolkit.core.secret import REGISTER
 
 if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as exported
     from toolkit.auth.credentials import ClientKey as ClientKey

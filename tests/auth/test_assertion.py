@@ -18,8 +18,7 @@ from key_forms import KEYS_AND_ALGORITHMS, RSA_ALGORITHMS, key
 from toolkit.auth.assertion import ASSERTION_LIFETIME, client_assertion
 from toolkit.auth.keys import as_signer
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 
 NOW = datetime(2026, 5, 12, 9, 30, 0, 999_999, tzinfo=UTC)
 CANARY = "QXZ0123456789QXZ"

@@ -23,8 +23,7 @@ from key_forms import key as key_of_kind
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair, as_environment
 from toolkit.core.document import CredentialKind, Environment, Placeholder
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 
 # Text that does not occur in a message, name or address by chance.
 CANARIES = st.text("QXZ0123456789", min_size=12)

@@ -10,8 +10,7 @@ import json
 import secrets
 
 from tests.benchmarks.measuring import Table, microseconds, time_in_turn
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.notebook.masked_values import masked
 
 ROWS = "".join(f"<tr><td>{row}</td><td>Account {row}</td><td>{row * 3.7:.2f}</td></tr>" for row in range(20_000))

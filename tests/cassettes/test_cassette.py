@@ -27,8 +27,7 @@ from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.paths import MODES
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, ConfigurationError
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber

@@ -26,8 +26,7 @@ from toolkit.core.errors import (
     TokenRefused,
     ToolkitError,
 )
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 
 CLASSES = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
 DATA = {

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.escaping import as_html, excerpt, printable
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
+from toolkit.core.text import as_html, excerpt, printable
 
 # Includes what plain st.text() rarely draws: controls, format characters, lone surrogates.
 FOREIGN = st.text(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pages import Page
 
-from toolkit.core.html import badge, card, code, list_html, list_text, notice
+from toolkit.core.text import badge, card, code, list_html, list_text, notice
 
 HOSTILE = st.text(min_size=1) | st.sampled_from(["<img src=x onerror=alert(1)>", '" onmouseover="x', "\x1b[2J\u202e"])
 INVISIBLE = set("\x1b\u202e\u200b")

@@ -6,8 +6,7 @@ import threading
 
 import pytest
 
-from toolkit.core.register import Register
-from toolkit.core.secret import Secret
+from toolkit.core.secret import Register, Secret
 
 
 def fake(number):

@@ -5,9 +5,8 @@ import warnings
 from contextlib import contextmanager
 from types import SimpleNamespace
 
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
-from toolkit.core.user_code import shell, warn
+from toolkit.core.secret import REGISTER, Secret
+from toolkit.core.tracebacks import shell, warn
 
 
 def test_warn_at_the_caller():

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from toolkit.core.words import count_text, date_text, instant_words, minutes_text, nearest
+from toolkit.core.text import count_text, date_text, instant_words, minutes_text, nearest
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (-5, "0:00"), (0.2, "0:01"), (59, "0:59"), (890, "14:50")])

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolkit.core.workflow_commands import annotation, fence, workspace_path
+from toolkit.core.text import annotation, fence, workspace_path
 
 
 def read_command(line):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import ConfigurationError, ToolkitError
-from toolkit.core.escaping import printable
+from toolkit.core.text import printable
 from toolkit.local.settings import Settings
 from toolkit.local.toml_text import NotToml, load_toml
 

@@ -136,7 +136,7 @@ def shell(monkeypatch):
     """Give the panel a notebook: a shell with the variables of the user, and events of cells."""
     made = SimpleNamespace(user_ns={})
     made.events = EventManager(made, available_events)
-    monkeypatch.setattr("toolkit.core.user_code.shell", lambda: made)
+    monkeypatch.setattr("toolkit.core.tracebacks.shell", lambda: made)
     return made
 
 

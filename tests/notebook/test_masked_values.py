@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.notebook.masked_values import masked
 from toolkit.scrubbing.known import PROCESS_SECRETS
 from toolkit.scrubbing.pieces import Pieces

@@ -22,8 +22,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import HTML
 
 from toolkit.auth.credentials import ClientSecret
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.notebook.masked_streams import PieceByPiece, mask_stream
 from toolkit.notebook.masking import Masking
 

@@ -23,8 +23,7 @@ from rich.panel import Panel
 from rich.pretty import Pretty
 from rich.table import Table
 
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.notebook.masked_values import masked
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.pieces import SHORTEST_PIECE, Pieces

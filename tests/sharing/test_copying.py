@@ -17,8 +17,7 @@ from recordings import make_authorization, make_interaction
 from toolkit.cassettes.format import contents
 from toolkit.core.document import Environment
 from toolkit.core.errors import PublishError, SecretLeak
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.rules.model import Rules

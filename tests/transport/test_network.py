@@ -13,8 +13,7 @@ import httpx
 import pytest
 
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.transport.network import Network, as_timeout
 
 PROXY = "http://proxy.example.com:3128"

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, Final
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.core.user_code import shell as running_shell
+from toolkit.core.tracebacks import shell as running_shell
 
 _LABELS: Final = {"API_KEY_ID": "key ID", "API_SECRET_KEY": "secret key"}
 _IN_SOURCE: Final = (

@@ -22,8 +22,7 @@ from toolkit.auth.checks import FormFields
 from toolkit.core.arguments import as_choice
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.core.tracebacks import frameless
 
 if TYPE_CHECKING:

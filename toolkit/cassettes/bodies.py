@@ -18,9 +18,9 @@ import httpx
 from toolkit.cassettes.format.interactions import FAILURES, Interaction, RecordedFailure
 from toolkit.core.clock import Clock
 from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, SecretLeak
-from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import Call
-from toolkit.core.user_code import warn
+from toolkit.core.text import excerpt
+from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import capped
 from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes, header_value
 from toolkit.scrubbing.normal_form import is_text

@@ -22,12 +22,10 @@ from toolkit.cassettes.replay.player import Player, play_log_of
 from toolkit.cassettes.replay.recorded_values import RecordedValues
 from toolkit.core.arguments import as_flag, as_instance, as_texts
 from toolkit.core.errors import CassetteError
-from toolkit.core.escaping import as_html
-from toolkit.core.html import badge, card
 from toolkit.core.ledger import EPOCH, TRAFFIC, Authorization
 from toolkit.core.secret import Secret
+from toolkit.core.text import as_html, badge, card, count_text, date_text
 from toolkit.core.tracebacks import frameless
-from toolkit.core.words import count_text, date_text
 from toolkit.local.settings import Settings, as_settings
 from toolkit.local.variables import is_offline
 from toolkit.scrubbing.messages import RecordedRequest

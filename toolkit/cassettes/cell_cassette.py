@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.cassettes.paths import as_mode
 from toolkit.core.errors import CassetteMiss, ConfigurationError
-from toolkit.core.words import instant_words
+from toolkit.core.text import instant_words
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
 

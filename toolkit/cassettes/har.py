@@ -17,7 +17,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from toolkit.cassettes.format.interactions import Interaction, is_uri
 from toolkit.core.ledger import parse_http_date
-from toolkit.core.patterns import compiled
+from toolkit.core.text import compiled
 from toolkit.scrubbing.messages import (
     HeaderList,
     RecordedRequest,

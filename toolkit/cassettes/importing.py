@@ -29,11 +29,9 @@ from toolkit.cassettes.recording.appending import scrub
 from toolkit.core.arguments import as_flag, as_texts
 from toolkit.core.document import ACCESS, TOKEN_PATH, CredentialKind, Environment
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
-from toolkit.core.escaping import as_html, excerpt
-from toolkit.core.html import badge, card
 from toolkit.core.ledger import EPOCH, Authorization
 from toolkit.core.secret import Secret
-from toolkit.core.words import count_text
+from toolkit.core.text import as_html, badge, card, count_text, excerpt
 from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing import gate

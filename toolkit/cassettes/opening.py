@@ -15,8 +15,8 @@ from toolkit.cassettes.replay import differences
 from toolkit.core.clock import SystemClock
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.ledger import EPOCH
-from toolkit.core.user_code import shell, warn
-from toolkit.core.words import count_text, date_text
+from toolkit.core.text import count_text, date_text
+from toolkit.core.tracebacks import shell, warn
 from toolkit.local.files import read_file
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline

@@ -27,9 +27,9 @@ from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import CassetteError, ToolkitError, UnsafeAddress
-from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Call, Ledger, source_of
-from toolkit.core.user_code import warn
+from toolkit.core.text import excerpt
+from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import AFTER_THE_CALL
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
 from toolkit.transport.errors import origin

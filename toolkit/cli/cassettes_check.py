@@ -20,7 +20,7 @@ from toolkit.cassettes.replay.player import VARIABLE, read_play_log
 from toolkit.cli import terminal
 from toolkit.core.clock import SystemClock
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text
 from toolkit.local.settings import Settings
 
 EPILOG: Final = terminal.examples(

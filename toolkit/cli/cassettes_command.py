@@ -22,9 +22,8 @@ from toolkit.cli import (
 from toolkit.cli.application import Application
 from toolkit.core.clock import SystemClock
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import instant_text
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text, excerpt
 from toolkit.local.settings import Settings
 
 

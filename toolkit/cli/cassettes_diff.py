@@ -13,8 +13,7 @@ from toolkit.cassettes.catalog.reading import read_cassette
 from toolkit.cassettes.catalog.rewriting import scrubber_to_show
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
-from toolkit.core.words import count_text, nearest
+from toolkit.core.text import count_text, excerpt, nearest
 from toolkit.local.settings import Settings
 
 EPILOG: Final = terminal.examples(

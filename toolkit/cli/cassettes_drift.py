@@ -13,8 +13,7 @@ from toolkit.cli import terminal
 from toolkit.cli.cassettes_diff import FailOnOption, kinds_of, print_changes
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text, excerpt
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
 from toolkit.session.session import Session

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from toolkit.cli import terminal
 from toolkit.core.document import Environment
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text
 
 if TYPE_CHECKING:
     from toolkit.cassettes.importing import ImportReport

@@ -23,7 +23,7 @@ from toolkit.cassettes.opening import todays_scrubber
 from toolkit.cli import terminal
 from toolkit.cli.cassettes_check import PlayLogOption, UnplayedOption, plays
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text
 from toolkit.local.settings import Settings
 
 PRUNE_EPILOG: Final = terminal.examples(

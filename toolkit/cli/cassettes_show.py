@@ -15,7 +15,7 @@ from toolkit.cassettes.catalog.rewriting import scrubber_to_show
 from toolkit.cassettes.catalog.showing import EXCERPT, InteractionRow, Message, messages_of, row_of, rows_of
 from toolkit.cli import terminal
 from toolkit.core.ledger import instant_text
-from toolkit.core.words import count_text, date_text, instant_words
+from toolkit.core.text import count_text, date_text, instant_words
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.scrubber import Scrubber
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cli import bundled, terminal
-from toolkit.core.installation import how_to_install
+from toolkit.core.errors import how_to_install
 from toolkit.session.session import Session
 
 EPILOG: Final = terminal.examples("toolkit demo", "toolkit demo --rows 20")

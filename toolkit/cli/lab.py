@@ -15,8 +15,7 @@ import typer
 
 from toolkit.cli import bundled, terminal
 from toolkit.cli.programs import scripts_folder
-from toolkit.core.errors import ConfigurationError
-from toolkit.core.installation import how_to_install
+from toolkit.core.errors import ConfigurationError, how_to_install
 
 _GRACE: Final = 10.0  # seconds; a kernel that is busy gets five from JupyterLab
 EPILOG: Final = terminal.examples("toolkit lab", "toolkit lab --copy-to my-notebooks", "toolkit lab -- --no-browser")

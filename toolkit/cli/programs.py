@@ -16,7 +16,7 @@ import sysconfig
 from pathlib import Path
 from typing import Final
 
-from toolkit.core.user_code import shell
+from toolkit.core.tracebacks import shell
 
 TOOLKIT: Final = "toolkit"
 COMMANDS: Final = (

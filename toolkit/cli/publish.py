@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from toolkit.cli import terminal
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text
 
 EPILOG: Final = terminal.examples(
     "toolkit publish notebooks/report.ipynb -o report.zip",

@@ -18,9 +18,8 @@ from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cli import terminal
 from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import CassetteError, ConfigurationError, ServiceError, TabulationError, ToolkitError
-from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import NO_TABLE, recording_note
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text, excerpt
 from toolkit.local.variables import is_offline
 from toolkit.session.pages import Pages
 from toolkit.session.session import Session

@@ -22,8 +22,7 @@ from rich.text import Text
 from toolkit.cli.programs import pasteable
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
-from toolkit.core.escaping import excerpt, printable
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text, excerpt, printable
 from toolkit.session.session import Session
 
 if TYPE_CHECKING:

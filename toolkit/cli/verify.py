@@ -20,9 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from toolkit.cli import terminal, verify_report
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
-from toolkit.core.words import count_text
-from toolkit.core.workflow_commands import fence
+from toolkit.core.text import count_text, excerpt, fence
 from toolkit.local.files import write_atomically
 from toolkit.verification.notebook_files import find_notebooks
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from toolkit.cli import terminal
 from toolkit.cli.programs import pasteable
 from toolkit.core.shells import shell_word
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text
 from toolkit.verification.annotations import cell_annotations, cell_lines
 from toolkit.verification.notebook_files import NotANotebook, read_notebook
 from toolkit.verification.verdict import Outcome, describe_changes

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import frameless
 
 _DEFAULT_PORTS = {"https": 443, "http": 80}

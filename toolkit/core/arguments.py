@@ -13,9 +13,8 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from toolkit.core.errors import ConfigurationError, UnknownName
-from toolkit.core.escaping import excerpt
 from toolkit.core.secret import Secret
-from toolkit.core.words import nearest
+from toolkit.core.text import excerpt, nearest
 
 if TYPE_CHECKING:
     from toolkit.core.clock import Clock

@@ -14,9 +14,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from toolkit.core.errors import UnknownName
-from toolkit.core.escaping import excerpt
 from toolkit.core.secret import SHORTEST_SECRET
-from toolkit.core.words import nearest
+from toolkit.core.text import excerpt, nearest
 
 _LONGEST_NAME: Final = 40  # characters of a misspelt name that are compared
 

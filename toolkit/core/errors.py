@@ -37,11 +37,10 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.escaping import excerpt, masked, printable
-from toolkit.core.html import notice
+from toolkit.core.text import excerpt, masked, notice, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import timedelta
     from typing import Self
 
@@ -254,3 +253,25 @@ class TabulationError(ToolkitError):
 def _without_response(error: ServiceError | CassetteError) -> tuple[Any, ...]:
     """Return the pickle of an error without its live response, which holds a connection and unscrubbed bytes."""
     return type(error), (error.what, error.next_step), {**error.__dict__, "response": None}
+
+
+def how_to_install(extra: str) -> str:
+    """Return the next step of an error about a package that an extra would bring."""
+    return f"Install the toolkit with its extra {extra}: in a clone of it, pip install '.[{extra}]'."
+
+
+def not_installed(
+    error: ModuleNotFoundError, packages: Collection[str], user: str, extra: str, *, about: str
+) -> Exception:
+    """Return the error to raise for a missing package: with advice if an extra brings it, else the error itself.
+
+    Args:
+        error: names the package.
+        packages: the packages of the extra.
+        user: what needs them, such as "A loan".
+        extra: the extra.
+        about: the argument or setting that the error is about.
+    """
+    if (error.name or "").partition(".")[0] not in packages:
+        return error
+    return ConfigurationError(f"{user} needs {error.name}, which is not installed.", how_to_install(extra), about=about)

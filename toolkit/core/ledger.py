@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from toolkit.core.clock import Clock
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ServiceError
-from toolkit.core.escaping import excerpt, printable
+from toolkit.core.text import excerpt, printable
 
 EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording without a time of its own
 TRIES: Final = "toolkit.tries"  # extension of a request that was sent or replayed: how often it was sent

@@ -7,17 +7,27 @@ headers and bytes.
 - `frameless` is for public functions and constructors that take secrets: their errors show none of our frames.
 - `attempt` is for calls of other libraries with secrets: their errors are replaced by ours.
 - `without_frames` is for errors of a transport, which keep their types, messages and chain.
+
+A warning points at the nearest line of the user's code (`warn`), whose IPython shell and names are found here too.
 """
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from types import FrameType, TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.text import masked
+
+_NAMES: Final[WeakKeyDictionary[object, Callable[[], str]]] = WeakKeyDictionary()  # of objects without a variable
+# The last is between a context manager and its `with`.
+_PASSED_OVER: Final = frozenset({"toolkit", "httpx", "httpx2", "contextlib"})
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -125,3 +135,37 @@ def _frames_above(error: BaseException) -> set[FrameType]:
         frames.add(frame)
         frame = frame.f_back
     return frames
+
+
+def warn(message: str) -> None:
+    """Warn at the nearest caller outside the toolkit and its HTTP library, however many functions lie between.
+
+    Known secrets are masked: a warning may quote names from an answer.
+    """
+    level, frame = 1, sys._getframe()  # noqa: SLF001 - warnings can skip files by prefix only since Python 3.12
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PASSED_OVER:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(masked(message), stacklevel=level)
+
+
+def shell() -> Any | None:
+    """Return the running InteractiveShell, or None outside IPython, which is not imported."""
+    module = sys.modules.get("IPython.core.getipython")
+    return None if module is None else module.get_ipython()
+
+
+def note_name(part: object, name: Callable[[], str]) -> None:
+    """Note the expression for an object that may have no variable: `panel.session` for the session of a panel.
+
+    Args:
+        part: the object.
+        name: returns the expression, or "" if there is none.
+    """
+    _NAMES[part] = name
+
+
+def name_of(value: object) -> str:
+    """Return the name of an object in the user's notebook: its first variable, else the noted name, else ""."""
+    names: dict[str, Any] = getattr(shell(), "user_ns", {})
+    own = (name for name, held in [*names.items()] if held is value and not name.startswith("_"))
+    return next(own, "") or _NAMES.get(value, str)()

@@ -16,8 +16,7 @@ from toolkit.auth.borrowed import BorrowedCredentials
 from toolkit.auth.tokens.token import Token, is_bearer_token
 from toolkit.core.clock import Clock
 from toolkit.core.errors import TokenError
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.loans.cluster import BoardSilentError, WorkerBoard
 from toolkit.local.settings import Settings
 from toolkit.session.session import AsyncSession, Session

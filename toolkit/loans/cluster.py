@@ -14,9 +14,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from toolkit.core.addresses import is_loopback
-from toolkit.core.errors import ConfigurationError, UnsafeAddress
-from toolkit.core.escaping import excerpt
-from toolkit.core.installation import not_installed
+from toolkit.core.errors import ConfigurationError, UnsafeAddress, not_installed
+from toolkit.core.text import excerpt
 
 _READ_WITHIN: Final = 5.0  # seconds
 _PUBLISH_WITHIN: Final = 10.0  # seconds

@@ -19,8 +19,8 @@ from toolkit.auth.tokens.token import Token, early_seconds
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Interface
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
-from toolkit.core.escaping import excerpt
-from toolkit.core.user_code import warn
+from toolkit.core.text import excerpt
+from toolkit.core.tracebacks import warn
 from toolkit.loans.borrower import HEARD_FOR, LentSession, Published, Terms, forget_lent, note_lent
 from toolkit.loans.cluster import LOST, LenderBoard, check_cluster, count_workers
 from toolkit.session.sending import transport_of

@@ -20,8 +20,8 @@ from typing import BinaryIO, Final
 
 from toolkit.core.arguments import wrong_type
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import printable
 from toolkit.core.secret import Secret
+from toolkit.core.text import printable
 from toolkit.local.private_files import UnfitFile, is_open_to_others, open_plain, refuse_link
 
 PARTIAL: Final = ".part"

@@ -14,8 +14,8 @@ from stat import S_IWOTH
 from typing import Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
-from toolkit.core.user_code import shell, warn
+from toolkit.core.text import excerpt
+from toolkit.core.tracebacks import shell, warn
 
 SETTINGS_FILE: Final = "toolkit.toml"
 PROJECT_VARIABLE: Final = "TOOLKIT_PROJECT"

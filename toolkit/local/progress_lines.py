@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from toolkit.core import user_code
-from toolkit.core.escaping import as_html, printable
+from toolkit.core.text import as_html, printable
+from toolkit.core.tracebacks import shell
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -156,7 +156,7 @@ def _console() -> Any:
 
 def line_here() -> Line | None:
     """Return a line in the running cell or at the terminal, or None where nobody would see it, such as in a CI log."""
-    if getattr(user_code.shell(), "kernel", None) is not None:
+    if getattr(shell(), "kernel", None) is not None:
         return _NotebookLine()
     return _TerminalLine() if sys.stderr is not None and sys.stderr.isatty() else None
 

@@ -23,8 +23,7 @@ from toolkit.core.addresses import Address
 from toolkit.core.arguments import as_mapping, wrong_type
 from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
-from toolkit.core.escaping import excerpt
-from toolkit.core.html import badge, card, code
+from toolkit.core.text import badge, card, code, excerpt
 from toolkit.core.tracebacks import frameless
 from toolkit.local.dotenv import exported_by
 from toolkit.local.files import expanded

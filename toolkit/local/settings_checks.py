@@ -10,8 +10,7 @@ from typing import Any, Final
 from toolkit.core.arguments import LONGEST_QUOTE
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
-from toolkit.core.words import nearest
+from toolkit.core.text import excerpt, nearest
 from toolkit.local.files import lies_in
 
 _CREDENTIAL_WORD = re.compile("secret|key|client|token|password|credential", re.IGNORECASE)

@@ -11,7 +11,7 @@ from typing import Final
 
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.words import nearest
+from toolkit.core.text import nearest
 from toolkit.local.folders import PROJECT_VARIABLE
 from toolkit.local.settings_checks import check_known
 

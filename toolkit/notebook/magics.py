@@ -17,8 +17,7 @@ from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.paths import MODES
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import printable
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text, printable
 from toolkit.notebook.masking import Masking
 from toolkit.session.session import AsyncSession, Session
 

@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from toolkit.core.patterns import compiled
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import SHORTEST_SECRET
+from toolkit.core.secret import REGISTER, SHORTEST_SECRET
+from toolkit.core.text import compiled
 from toolkit.scrubbing.known import PROCESS_SECRETS, is_secret
 from toolkit.scrubbing.pieces import Pieces
 

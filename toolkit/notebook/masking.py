@@ -19,7 +19,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from toolkit.auth.cell_warning import remember_input
-from toolkit.core.escaping import printable
+from toolkit.core.text import printable
 from toolkit.notebook.masked_streams import MaskedStream, mask_stream
 from toolkit.notebook.masked_values import UNCHECKED, masked
 

@@ -18,8 +18,7 @@ from toolkit.auth.profiles.practice_profiles import register_service
 from toolkit.core.arguments import as_choice, as_clock, as_count, as_number
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
-from toolkit.core.errors import ConfigurationError
-from toolkit.core.installation import not_installed
+from toolkit.core.errors import ConfigurationError, not_installed
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
 from toolkit.practice_service.authentication import Holders, Tokens

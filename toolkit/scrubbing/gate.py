@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from toolkit.core.errors import SecretLeak
-from toolkit.core.user_code import warn
+from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import AFTER_THE_CALL, DecodingBudget
 from toolkit.scrubbing.known import KnownSecrets
 

@@ -12,10 +12,9 @@ from typing import Final, NamedTuple, Self
 from urllib.parse import quote
 
 from toolkit.core.arguments import as_secrets
-from toolkit.core.patterns import compiled
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.core.user_code import warn
+from toolkit.core.secret import REGISTER, SHORTEST_SECRET, Secret
+from toolkit.core.text import compiled
+from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import DecodingBudget
 from toolkit.scrubbing.searcher import Hit, Searcher
 from toolkit.scrubbing.strength import Strength, grade

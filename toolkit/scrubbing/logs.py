@@ -12,7 +12,7 @@ import re
 from typing import Final
 from urllib.parse import unquote, unquote_plus
 
-from toolkit.core.patterns import compiled
+from toolkit.core.text import compiled
 from toolkit.scrubbing.known import PROCESS_SECRETS
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import COOKIE, COOKIE_HEADERS, Place, credential_kind, needs_strong_value

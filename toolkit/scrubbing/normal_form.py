@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import Any, Final, Generic, TypeVar, cast
 
-from toolkit.core.patterns import compiled
+from toolkit.core.text import compiled
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from toolkit.core.patterns import SLICE, compiled
+from toolkit.core.text import SLICE, compiled
 from toolkit.scrubbing.formats import FORMATS, INNER_FORMATS, Format, InnerFormat
 
 

@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 
 from toolkit.core.document import DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import SecretLeak
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.finding.find import Found, find
 from toolkit.scrubbing.known import KnownSecrets

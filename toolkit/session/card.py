@@ -9,11 +9,19 @@ from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes.cell_cassette import source_text
 from toolkit.core.document import CredentialKind, Environment, Interface
-from toolkit.core.escaping import as_html
-from toolkit.core.html import badge, card, code
 from toolkit.core.ledger import Ledger
-from toolkit.core.user_code import name_of
-from toolkit.core.words import PRACTICE, REAL_ACCOUNT, count_text, instant_words, minutes_text
+from toolkit.core.text import (
+    PRACTICE,
+    REAL_ACCOUNT,
+    as_html,
+    badge,
+    card,
+    code,
+    count_text,
+    instant_words,
+    minutes_text,
+)
+from toolkit.core.tracebacks import name_of
 
 if TYPE_CHECKING:
     from toolkit.session.session import BaseSession

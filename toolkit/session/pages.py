@@ -14,7 +14,7 @@ from toolkit.core.arguments import as_mapping, as_text, wrong_type
 from toolkit.core.document import Interface
 from toolkit.core.errors import CassetteMiss, ConfigurationError, ServiceError, TabulationError, ToolkitError
 from toolkit.core.ledger import message_of, refuse_error_status, source_of
-from toolkit.core.user_code import warn
+from toolkit.core.tracebacks import warn
 from toolkit.local.progress import Loop
 from toolkit.session.sending import transport_of
 from toolkit.transport.errors import as_toolkit_error

@@ -32,7 +32,7 @@ from toolkit.core.clock import Clock
 from toolkit.core.document import Environment, Placeholder
 from toolkit.core.ledger import EPOCH, Call, Ledger, source_of
 from toolkit.core.secret import Secret
-from toolkit.core.words import account_words
+from toolkit.core.text import account_words
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList

@@ -20,7 +20,7 @@ from toolkit.core.arguments import as_clock, as_count
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import ConfigurationError, UnknownName
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import frameless
 from toolkit.local.dotenv import check_trust
 from toolkit.local.settings import Settings, as_settings

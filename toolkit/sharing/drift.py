@@ -16,9 +16,7 @@ from toolkit.cassettes.catalog.reading import read_cassette
 from toolkit.cassettes.catalog.rewriting import safe_to_show
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.core.errors import ConfigurationError, Unreachable
-from toolkit.core.escaping import as_html, excerpt
-from toolkit.core.html import badge, card
-from toolkit.core.words import count_text
+from toolkit.core.text import as_html, badge, card, count_text, excerpt
 from toolkit.session.session import Session
 from toolkit.sharing.repeating import NotRepeatedError, repeat
 

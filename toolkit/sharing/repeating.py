@@ -17,7 +17,7 @@ from toolkit.cassettes.catalog.rewriting import placeholders_in
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.core.document import Interface, symbolic_address
 from toolkit.core.errors import AccessError, SecretLeak
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_value
 from toolkit.scrubbing.vocabulary import COOKIE_HEADERS, Place, credential_kind
 

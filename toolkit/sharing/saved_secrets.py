@@ -8,8 +8,7 @@ from toolkit.auth.profiles.saved import KEYRING, saved_profiles
 from toolkit.auth.profiles.saving import profiles_in_order
 from toolkit.core.errors import ToolkitError
 from toolkit.core.secret import Secret
-from toolkit.core.tracebacks import frameless
-from toolkit.core.user_code import warn
+from toolkit.core.tracebacks import frameless, warn
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.scanning.files import Paths, scan_files
 from toolkit.scrubbing.scanning.findings import FindingList

@@ -8,7 +8,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.core.errors import ServiceError, TabulationError
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 from toolkit.scrubbing.finding.find import without_credentials
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.sweeps.parts import KEY, LONGEST_REASON, Definition, Key, KeyedRows, KeyFailure, KeyKind, key_array

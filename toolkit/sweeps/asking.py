@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias
 import httpx
 
 from toolkit.core.errors import ConfigurationError, ServiceError, UnsafeAddress
-from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import TRIES, message_of
+from toolkit.core.text import excerpt
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.pages import Pages, checked_cursor
 from toolkit.sweeps.alike import Answered

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
-from toolkit.core.user_code import warn
+from toolkit.core.text import excerpt
+from toolkit.core.tracebacks import warn
 from toolkit.sweeps.alike import Misfit, joined, target_of, with_columns
 from toolkit.sweeps.parts import (
     KEY,

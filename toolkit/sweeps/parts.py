@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, NamedTuple, TypeAlias
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,9 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, TypeAlias
 
-from toolkit.core.errors import ConfigurationError, SweepBusy, SweepError
-from toolkit.core.escaping import excerpt
-from toolkit.core.installation import how_to_install
+from toolkit.core.errors import ConfigurationError, SweepBusy, SweepError, how_to_install
+from toolkit.core.text import excerpt
 from toolkit.local.files import expanded, replace_file
 from toolkit.local.locks import try_lock
 

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolkit.core.errors import TabulationError
-from toolkit.core.escaping import as_html, printable
-from toolkit.core.html import badge, card, code
 from toolkit.core.ledger import TRAFFIC, Traffic
-from toolkit.core.words import REAL_ACCOUNT, count_text
+from toolkit.core.text import REAL_ACCOUNT, as_html, badge, card, code, count_text, printable
 from toolkit.local.progress_lines import Line, LoopStatus, line_here
 from toolkit.local.variables import is_offline
 from toolkit.sweeps.folder import Folder

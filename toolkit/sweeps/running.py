@@ -19,7 +19,7 @@ from typing import Final
 import httpx
 
 from toolkit.core.errors import ServiceError, ToolkitError, Unreachable
-from toolkit.core.user_code import warn
+from toolkit.core.tracebacks import warn
 from toolkit.sweeps.alike import Answered, RowMaker, failed_rows, joined
 from toolkit.sweeps.asking import Outcome, Plan, ask, ask_async
 from toolkit.sweeps.folder import Folder

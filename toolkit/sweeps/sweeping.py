@@ -14,8 +14,8 @@ import httpx
 from toolkit.cassettes.cell_cassette import kind_text
 from toolkit.core.arguments import as_choice, as_count
 from toolkit.core.errors import ConfigurationError, ToolkitError
-from toolkit.core.user_code import warn
-from toolkit.core.words import REAL_ACCOUNT, count_text
+from toolkit.core.text import REAL_ACCOUNT, count_text
+from toolkit.core.tracebacks import warn
 from toolkit.session.sending import InterfaceTransport, transport_of
 from toolkit.sweeps.alike import RowMaker
 from toolkit.sweeps.asking import Plan

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from toolkit.core.errors import TabulationError
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 from toolkit.tables.conversion import (
     DECIMAL_DIGITS,
     INTEGER,

@@ -14,8 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from toolkit.core.errors import TabulationError
-from toolkit.core.escaping import excerpt
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text, excerpt
 from toolkit.tables.columns import frame_of
 from toolkit.tables.display import is_missing, readable
 from toolkit.tables.records import is_key

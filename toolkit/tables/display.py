@@ -20,9 +20,8 @@ from typing import Any, ClassVar, Final, SupportsIndex
 import numpy as np
 import pandas as pd
 
-from toolkit.core.escaping import as_html, excerpt, printable
 from toolkit.core.ledger import Authorization, Call
-from toolkit.core.words import count_text
+from toolkit.core.text import as_html, count_text, excerpt, printable
 from toolkit.tables.records import is_identifier, is_key
 
 # The text in `attrs` that is shown below a table, such as how many rows differ, if the table still has all its rows.

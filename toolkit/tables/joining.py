@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from toolkit.core.arguments import as_choice
 from toolkit.core.errors import ServiceError, TabulationError
-from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import words_of
-from toolkit.core.user_code import warn
+from toolkit.core.text import excerpt
+from toolkit.core.tracebacks import warn
 from toolkit.tables.columns import Column, column_of, frame_of, inferred, is_arrow, is_empty, packed
 from toolkit.tables.conversion import FLOAT_DIGITS, Losses, Numbers, string_array, texts_of
 from toolkit.tables.records import (

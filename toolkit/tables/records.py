@@ -23,8 +23,8 @@ from itertools import chain
 from typing import Any, Final, NoReturn, TypeAlias
 
 from toolkit.core.errors import TabulationError
-from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import refuse_error_status
+from toolkit.core.text import excerpt
 
 # Characters that an error shows of a name, or of a body that is not JSON.
 SHOWN: Final = 80

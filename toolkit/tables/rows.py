@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from toolkit.core.errors import TabulationError
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 from toolkit.tables.records import KeyPath, body_of, is_key, words
 
 # The column of the keys that records stand under, where nobody named it.

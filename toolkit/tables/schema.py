@@ -21,8 +21,8 @@ from pandas.api import types
 
 from toolkit.core.arguments import as_mapping
 from toolkit.core.errors import ConfigurationError, TabulationError
-from toolkit.core.escaping import excerpt
-from toolkit.core.user_code import warn
+from toolkit.core.text import excerpt
+from toolkit.core.tracebacks import warn
 from toolkit.tables.columns import Column, frame_of, inferred
 from toolkit.tables.conversion import MISFIT, TEXTS, Losses, Numbers, converted, first_misfit, string_array, text_of
 from toolkit.tables.records import SHOWN, json_text

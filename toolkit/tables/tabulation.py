@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 from toolkit.core.errors import TabulationError
-from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import words_of
-from toolkit.core.user_code import warn
+from toolkit.core.text import excerpt
+from toolkit.core.tracebacks import warn
 from toolkit.tables.conversion import Numbers
 from toolkit.tables.joining import TableBuilder, add_page, finished
 from toolkit.tables.records import Body, is_key, is_response

@@ -19,7 +19,7 @@ import httpx
 
 from toolkit.core.arguments import wrong_type
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 
 SYSTEM: Final = "system"
 Verify = bool | str | Path | ssl.SSLContext

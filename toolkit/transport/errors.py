@@ -9,7 +9,7 @@ from typing import Final
 import httpx
 
 from toolkit.core.errors import ServiceError, Unreachable
-from toolkit.core.words import NAME_UNKNOWN, NO_LISTENER, NO_PROXY, NO_TLS, PROXY_UNKNOWN
+from toolkit.core.text import NAME_UNKNOWN, NO_LISTENER, NO_PROXY, NO_TLS, PROXY_UNKNOWN
 from toolkit.transport.certificates import causes, refusal
 
 _PASSING: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)

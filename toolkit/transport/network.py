@@ -20,8 +20,7 @@ import httpx
 from toolkit.core.addresses import is_loopback
 from toolkit.core.arguments import as_number
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.core.secret import REGISTER, SHORTEST_SECRET, Secret
 from toolkit.core.tracebacks import frameless
 from toolkit.transport.certificates import Verify, as_verify, make_context, refusal, verifies_nothing
 from toolkit.transport.errors import Advice, ProxyNote, origin

@@ -25,7 +25,7 @@ import httpx
 
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
 from toolkit.core.errors import UnsafeAddress
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 from toolkit.transport.errors import origin
 
 Cursor: TypeAlias = tuple[str, str] | Literal["offset", "page"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.core.json_lines import lines_of_values
-from toolkit.core.workflow_commands import annotation, workspace_path
+from toolkit.core.text import annotation, workspace_path
 from toolkit.verification.verdict import CellPlace, Difference, Outcome, Verdict, describe_changes
 
 _MOST_LINES: Final = 20  # of one difference

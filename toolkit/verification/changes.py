@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 from toolkit.verification.notebook_files import NotANotebook, read_notebook
 
 HEAD: Final = "HEAD"  # stands for what is not committed yet

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 from toolkit.local.files import lies_in, write_atomically
 
 SUFFIX: Final = ".ipynb"

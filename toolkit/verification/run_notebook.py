@@ -16,9 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
-from toolkit.core.installation import how_to_install
+from toolkit.core.errors import ConfigurationError, how_to_install
+from toolkit.core.text import excerpt
 from toolkit.verification.kernel_environment import IN_KERNEL, KernelEnvironment
 from toolkit.verification.normalize import COLOURS, CellResult, RunResult
 from toolkit.verification.verdict import CellPlace, Failure

@@ -10,8 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from toolkit.core.escaping import masked, printable
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text, masked, printable
 
 # Libraries that shape outputs; their versions are stored with the outputs.
 _LIBRARIES: Final = (

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 from toolkit.local.folders import find_project
 from toolkit.verification.comparing import differences
 from toolkit.verification.kernel_environment import KernelEnvironment

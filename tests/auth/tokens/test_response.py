@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from toolkit.auth.tokens.response import read_token_response
 from toolkit.core.errors import TokenError, TokenRefused, TokenResponseInvalid
-from toolkit.core.escaping import printable
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
+from toolkit.core.text import printable
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 # Text that no message holds by chance.

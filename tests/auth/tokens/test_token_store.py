@@ -25,8 +25,7 @@ from toolkit.auth.tokens.store import (
 from toolkit.auth.tokens.token import LONGEST_LIFETIME, Token
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import ConfigurationError, TokenRefused, UnsafeAddress
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.transport.flow import Pause
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)

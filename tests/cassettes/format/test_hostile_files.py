@@ -21,8 +21,8 @@ from toolkit.cassettes.format import contents, vcrpy_files
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
 from toolkit.cassettes.replay.matching import ANYONE
 from toolkit.core.errors import CassetteCorrupt, ToolkitError
-from toolkit.core.escaping import printable
 from toolkit.core.ledger import EPOCH
+from toolkit.core.text import printable
 from toolkit.scrubbing.messages import RecordedRequest
 
 FOREIGN = """\

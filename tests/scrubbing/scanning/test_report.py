@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.scrubbing.scanning import Finding, FindingList, Unreadable
 from toolkit.scrubbing.scanning.findings import FORMATS, PAGE
 

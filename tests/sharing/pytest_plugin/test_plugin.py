@@ -70,7 +70,7 @@ def test_import_is_light():
     """What pytest loads in every run takes no other module of the toolkit than the register of secrets."""
     code = f"import sys, pytest, {plugin.__name__}; print(*(n for n in sys.modules if n.startswith('toolkit')))"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    own = {"toolkit", "toolkit.core", "toolkit.core.register", "toolkit.sharing"}
+    own = {"toolkit", "toolkit.core", "toolkit.core.secret", "toolkit.sharing"}
     assert {name for name in output.split() if not name.startswith("toolkit.sharing.pytest_plugin")} == own
     assert "playing" not in output
     assert "marks" not in output

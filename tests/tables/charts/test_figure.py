@@ -21,7 +21,7 @@ from chart_samples import CHARTS, SOURCE, accounts, history, texts_of
 from matplotlib import colors
 from PIL import Image
 
-from toolkit.core import user_code
+from toolkit.core import tracebacks
 from toolkit.core.errors import ConfigurationError, TabulationError
 from toolkit.session.session import Session
 from toolkit.tables.charts import balances, call_latencies, figure, token_timeline
@@ -242,7 +242,7 @@ def test_show_in_a_script(monkeypatch):
     chart.show()
     assert shown == [chart, "window"]
 
-    monkeypatch.setattr(user_code, "shell", lambda: SimpleNamespace(kernel=True))
+    monkeypatch.setattr(tracebacks, "shell", lambda: SimpleNamespace(kernel=True))
     monkeypatch.setattr(Chart, "_ipython_display_", lambda chart: shown.append([chart]))
     chart.show()
     assert shown[2:] == [[chart]]

@@ -26,8 +26,8 @@ from toolkit.auth.keys.signer import (
     local_key,
 )
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
 from toolkit.core.secret import Secret
+from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import attempt, frameless
 from toolkit.local.files import expanded, read_text
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
 from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import attempt
 
 if TYPE_CHECKING:

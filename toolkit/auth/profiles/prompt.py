@@ -13,8 +13,7 @@ from typing import Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.core.tracebacks import frameless
-from toolkit.core.user_code import shell
+from toolkit.core.tracebacks import frameless, shell
 
 Prompt = Callable[[str], str]
 _USE_VARIABLES: Final = "Set environment variables instead."

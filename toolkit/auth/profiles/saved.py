@@ -20,8 +20,7 @@ from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.core.shells import shell_word, toml_string
-from toolkit.core.tracebacks import frameless
-from toolkit.core.user_code import warn
+from toolkit.core.tracebacks import frameless, warn
 from toolkit.local.files import read_text, shown, write_atomically
 from toolkit.local.folders import belongs_to_stranger
 from toolkit.local.private_files import LinkInTheWay, is_open_to_others, private_folder, refuse_link

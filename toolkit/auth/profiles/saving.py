@@ -31,12 +31,10 @@ from toolkit.auth.profiles.saved import (
 from toolkit.auth.profiles.variables import DEFAULT, fields_in_dotenv, fields_in_variables, variables_to_set
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
-from toolkit.core.escaping import excerpt
-from toolkit.core.html import list_html, list_text
 from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.core.shells import shell_word
-from toolkit.core.tracebacks import frameless
-from toolkit.core.user_code import warn
+from toolkit.core.text import excerpt, list_html, list_text
+from toolkit.core.tracebacks import frameless, warn
 from toolkit.local.dotenv import FILE_NAME
 from toolkit.local.files import shown
 from toolkit.local.folders import SETTINGS_FILE

@@ -12,10 +12,9 @@ from toolkit.auth.correcting import where_to_correct
 from toolkit.auth.tokens.token import LONGEST_LIFETIME, Token, is_bearer_token
 from toolkit.core.document import TOKEN_FIELDS, TOKEN_TYPE, TOKEN_VALIDITY
 from toolkit.core.errors import TokenRefused, TokenResponseInvalid
-from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import parse_http_date
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
+from toolkit.core.text import excerpt
 from toolkit.transport.retry import retry_after_of
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from toolkit.auth.tokens.token import LONGEST_LIFETIME, Token, is_bearer_token
 from toolkit.core.addresses import Address
 from toolkit.core.clock import Clock
 from toolkit.core.ledger import instant_text, parse_instant
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
-from toolkit.core.user_code import warn
+from toolkit.core.secret import REGISTER, Secret
+from toolkit.core.tracebacks import warn
 from toolkit.transport.flow import Flow, Pause
 
 LARGEST_ENTRY: Final = 1 << 16  # bytes, sealed

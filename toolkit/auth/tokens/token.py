@@ -14,9 +14,8 @@ from typing import Final, TypeGuard
 
 from toolkit.core.clock import Clock
 from toolkit.core.document import Placeholder
-from toolkit.core.html import badge, card, code
 from toolkit.core.secret import Secret
-from toolkit.core.words import date_text, instant_words, minutes_text
+from toolkit.core.text import badge, card, code, date_text, instant_words, minutes_text
 
 EARLY_AT_MOST: Final = 10.0  # seconds
 EARLY_SHARE: Final = 0.1  # of the lifetime

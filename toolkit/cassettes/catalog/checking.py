@@ -17,8 +17,7 @@ from toolkit.cassettes.opening import read_bytes, staleness_text, todays_scrubbe
 from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
-from toolkit.core.escaping import excerpt
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text, excerpt
 from toolkit.local.files import partials
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.scanning import scan_files

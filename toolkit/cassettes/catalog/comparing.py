@@ -14,7 +14,7 @@ from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.differences import path_step
 from toolkit.cassettes.replay.matching import OURS, Matcher, canonical_body
 from toolkit.core.errors import SecretLeak
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.messages import RecordedResponse, header_value
 from toolkit.scrubbing.scrubber import Scrubber

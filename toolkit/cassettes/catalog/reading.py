@@ -16,7 +16,7 @@ from toolkit.cassettes.paths import find_cassette, same_name_in_project
 from toolkit.cassettes.replay import differences
 from toolkit.core.arguments import LONGEST_QUOTE
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text
 from toolkit.local.settings import Settings
 
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\Z")

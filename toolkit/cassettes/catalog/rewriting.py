@@ -20,7 +20,7 @@ from toolkit.cassettes.recording.appending import repaired, scrub
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteBusy, CassetteError, ConfigurationError, SecretLeak
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text
 from toolkit.local.files import write_atomically
 from toolkit.local.settings import Settings
 from toolkit.scrubbing import gate

@@ -11,9 +11,8 @@ from toolkit.cassettes.catalog.rewriting import safe_to_show
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.core.errors import CassetteCorrupt, SecretLeak
-from toolkit.core.escaping import excerpt, masked, printable
 from toolkit.core.ledger import EPOCH, Authorization
-from toolkit.core.patterns import compiled
+from toolkit.core.text import compiled, excerpt, masked, printable
 from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, header_value
 from toolkit.scrubbing.scrubber import Scrubber

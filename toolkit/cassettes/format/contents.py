@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from toolkit.cassettes.format import fast_items, interactions
 from toolkit.cassettes.format.interactions import HEADER, MARKER, Interaction, UnreadableInteraction, is_uri
 from toolkit.core.errors import CassetteCorrupt
-from toolkit.core.escaping import printable
 from toolkit.core.ledger import parse_instant
+from toolkit.core.text import printable
 from toolkit.scrubbing.messages import RecordedRequest
 
 if TYPE_CHECKING:

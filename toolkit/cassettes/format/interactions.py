@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from toolkit.core.errors import CassetteCorrupt, CassetteError
 from toolkit.core.ledger import EPOCH, Authorization, checked_count, instant_text, parse_instant
-from toolkit.core.words import NO_CONNECTION
+from toolkit.core.text import NO_CONNECTION
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 
 MARKER: Final = b"# service-access-toolkit cassette 1\n"

@@ -19,7 +19,7 @@ from toolkit.cassettes.format.interactions import Interaction, encode
 from toolkit.cassettes.recording import appending, writer_lock
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import CassetteBusy, CassetteError
-from toolkit.core.user_code import shell, warn
+from toolkit.core.tracebacks import shell, warn
 from toolkit.local.files import read_file, remove_partials, replace_file
 from toolkit.local.private_files import LinkInTheWay, refuse_link
 from toolkit.scrubbing import gate

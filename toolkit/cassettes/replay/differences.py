@@ -14,8 +14,8 @@ from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.matching import HEAD_PARTS, PARSED_PARTS, Identity, Matcher
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteError, CassetteMiss
-from toolkit.core.escaping import excerpt, printable
 from toolkit.core.ledger import Authorization
+from toolkit.core.text import excerpt, printable
 from toolkit.local.folders import how_to_name_project
 from toolkit.scrubbing.messages import RecordedRequest
 

@@ -23,7 +23,7 @@ from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Index, Matcher, Takes
 from toolkit.core.errors import CassetteCorrupt, CassetteMiss, ConfigurationError
 from toolkit.core.ledger import Authorization
-from toolkit.core.register import REGISTER
+from toolkit.core.secret import REGISTER
 from toolkit.local.dotenv import own_variable
 from toolkit.local.files import append_to, expanded
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse

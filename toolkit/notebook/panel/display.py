@@ -11,10 +11,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.core.document import Environment, Interface
-from toolkit.core.escaping import as_html, excerpt, printable
-from toolkit.core.html import badge, card
 from toolkit.core.ledger import instant_text
-from toolkit.core.words import PRACTICE, REAL_ACCOUNT, account_words, count_text, date_text
+from toolkit.core.text import (
+    PRACTICE,
+    REAL_ACCOUNT,
+    account_words,
+    as_html,
+    badge,
+    card,
+    count_text,
+    date_text,
+    excerpt,
+    printable,
+)
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.connection import Connection
 from toolkit.notebook.panel.problems import PanelProblem, place_in_words

@@ -22,8 +22,8 @@ from toolkit.core.errors import (
     Unreachable,
     UnsafeAddress,
 )
-from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import NO_TABLE
+from toolkit.core.text import excerpt
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline, variable_name
 from toolkit.notebook.panel.choices import Mode

@@ -15,10 +15,10 @@ from IPython.display import display as show
 
 from toolkit.auth.credentials import Credentials, as_environment
 from toolkit.auth.tokens.token import Token
-from toolkit.core import user_code
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
-from toolkit.core.escaping import printable
+from toolkit.core.text import printable
+from toolkit.core.tracebacks import name_of, note_name, shell
 from toolkit.local.settings import Settings, as_settings
 from toolkit.notebook.front_end import FrontEnd, front_end, how_to_use
 from toolkit.notebook.panel import choices, display
@@ -73,7 +73,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._for_visitors = for_visitors = choices.is_for_visitors(os.environ)
         mode = choices.first_mode(cassette, settings, for_visitors=for_visitors)
         self._sent_token: Token | None = None  # the token that the page counts down
-        self._shell = user_code.shell()
+        self._shell = shell()
         self._is_cell_over = False  # until then, the variable may still come
         self._connecting = Connecting(
             chosen,
@@ -191,8 +191,8 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             self._view.html, self._sent_token = "", None
             return
         session, variable = connection.session, self._variable()
-        user_code.note_name(session, self._session_name)
-        name = user_code.name_of(session) or (f"{variable}.session" if variable else "")
+        note_name(session, self._session_name)
+        name = name_of(session) or (f"{variable}.session" if variable else "")
         facts = display.facts_of(connection, name)
         self._view.html = display.summary_html(facts) + recent_calls_html(session.calls(last=SHOWN), facts)
         if not connection.session.replays_only and connection.session.token is not self._sent_token:
@@ -212,10 +212,10 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
     def _variable(self) -> str:
         """Return the name of this panel in the notebook: a variable, or "" if none holds it after the cell."""
         may_be_unnamed = self._is_cell_over and not self._for_visitors  # visitors have no cells
-        return user_code.name_of(self) or ("" if may_be_unnamed else "panel")
+        return name_of(self) or ("" if may_be_unnamed else "panel")
 
     def _session_name(self) -> str:
-        name = user_code.name_of(self)
+        name = name_of(self)
         return f"{name}.session" if name else ""
 
     def _after_cell(self, _: object) -> None:

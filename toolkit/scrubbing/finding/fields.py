@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
 
-from toolkit.core.patterns import SLICE, compiled
+from toolkit.core.text import SLICE, compiled
 from toolkit.scrubbing.vocabulary import Place, credential_kind, may_hold_several, needs_strong_value
 
 _OVERLAP: Final = 420  # characters before a slice, which hold the name that belongs to a sign at its start

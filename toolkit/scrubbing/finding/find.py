@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import quote_plus, unquote, urlsplit
 
-from toolkit.core.patterns import compiled
 from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.core.text import compiled
 from toolkit.scrubbing.finding.fields import CredentialField, Fields, Notation
 from toolkit.scrubbing.finding.pairs import cells_in, columns_in, elements_in, pairs_in, two_texts_in
 from toolkit.scrubbing.finding.shapes import credentials_in

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, Final
 
-from toolkit.core.patterns import compiled, matches_in
+from toolkit.core.text import compiled, matches_in
 from toolkit.scrubbing.finding.fields import CredentialField, Notation, Written, values_at
 from toolkit.scrubbing.vocabulary import Place, credential_kind
 

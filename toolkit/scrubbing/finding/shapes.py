@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from toolkit.core.patterns import compiled, matches_in
+from toolkit.core.text import compiled, matches_in
 from toolkit.scrubbing.grading import password_of_pair
 from toolkit.scrubbing.provider_formats import provider_credentials
 from toolkit.scrubbing.strength import Strength, grade

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
-from toolkit.core.patterns import compiled
+from toolkit.core.text import compiled
 from toolkit.scrubbing.vocabulary import Place
 
 _FORM: Final = r"[\w.\[\]%+-]{1,200}+=[^\s<>{\"]*+\Z"

@@ -16,8 +16,8 @@ from functools import partial
 from typing import Final
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
-from toolkit.core.patterns import compiled
 from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.core.text import compiled
 from toolkit.scrubbing.finding.walking import Walker
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList, header_value

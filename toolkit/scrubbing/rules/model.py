@@ -14,9 +14,8 @@ from typing import Any, Final, NamedTuple
 
 from toolkit.core.arguments import as_instance, as_secrets
 from toolkit.core.errors import ConfigurationError, SecretLeak
-from toolkit.core.escaping import excerpt
-from toolkit.core.patterns import compiled
 from toolkit.core.secret import Secret
+from toolkit.core.text import compiled, excerpt
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.vocabulary import last_name
 

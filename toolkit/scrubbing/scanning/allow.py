@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 from toolkit.scrubbing.scanning.findings import Finding, relative_path
 
 _CONDITIONS: Final = ("path", "kind", "fingerprint")

@@ -23,8 +23,8 @@ from json.encoder import encode_basestring
 from typing import IO, Any, Final, NamedTuple
 
 from toolkit.core.errors import SecretLeak
-from toolkit.core.escaping import excerpt
 from toolkit.core.json_lines import Path, lines_of_values
+from toolkit.core.text import excerpt
 from toolkit.scrubbing import compression
 from toolkit.scrubbing.normal_form import flags_of, is_text, translated
 

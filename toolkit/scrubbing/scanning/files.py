@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import Secret
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.known import KnownSecrets

@@ -12,11 +12,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from toolkit.core.escaping import masked, printable
-from toolkit.core.html import list_html, list_text, notice
 from toolkit.core.shells import shell_word, toml_string
-from toolkit.core.words import count_text
-from toolkit.core.workflow_commands import annotation, workspace_path
+from toolkit.core.text import annotation, count_text, list_html, list_text, masked, notice, printable, workspace_path
 
 PAGE: Final = "notebooks/how-to/after-a-leak.md"
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from toolkit.core.patterns import compiled, matches_in
+from toolkit.core.text import compiled, matches_in
 from toolkit.scrubbing.finding.fields import CredentialField, Fields, Notation
 from toolkit.scrubbing.finding.find import without_entities
 from toolkit.scrubbing.finding.pairs import columns_in, elements_in, pairs_in

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
 from typing import Final
 
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text
 
 SETTINGS_COMMENT: Final = "# Written by `toolkit publish`: a copy to replay, without addresses and credentials."
 REQUIREMENTS: Final = "requirements.txt"

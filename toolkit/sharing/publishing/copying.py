@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.core.document import symbolic_address
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text
 from toolkit.local.folders import SETTINGS_FILE
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import PROCESS_SECRETS, KnownSecrets

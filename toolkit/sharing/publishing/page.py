@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from toolkit.core.errors import ConfigurationError
-from toolkit.core.installation import how_to_install
+from toolkit.core.errors import ConfigurationError, how_to_install
 
 _TEMPLATE: Final = "page_template"
 _SHOWN: Final = (

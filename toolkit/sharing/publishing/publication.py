@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolkit.core.escaping import printable
-from toolkit.core.html import badge, card, code
-from toolkit.core.words import count_text
+from toolkit.core.text import badge, card, code, count_text, printable
 
 
 @dataclass(frozen=True)

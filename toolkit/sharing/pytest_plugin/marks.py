@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from toolkit.cassettes.paths import MODES
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.words import nearest
+from toolkit.core.text import nearest
 
 MARKER = "toolkit_cassette"
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text, excerpt
 
 if TYPE_CHECKING:
     from toolkit.verification import Verdict

@@ -19,7 +19,7 @@ import pytest
 from toolkit.cassettes.catalog.facts import cassettes_in
 from toolkit.cassettes.replay.player import VARIABLE, PlayLog, read_play_log
 from toolkit.core.errors import ToolkitError
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text
 from toolkit.local.dotenv import own_variable
 from toolkit.local.files import append_to
 from toolkit.sharing.pytest_plugin.notes import Notes

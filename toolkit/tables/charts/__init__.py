@@ -5,8 +5,7 @@ chart's own module (`timeline`, `latencies`, `bars`), draw them on a figure with
 this package needs matplotlib and pandas, so nothing imports it before the first chart is drawn.
 """
 
-from toolkit.core.errors import ConfigurationError
-from toolkit.core.installation import how_to_install
+from toolkit.core.errors import ConfigurationError, how_to_install
 
 try:
     import matplotlib as mpl  # noqa: F401 - every module below needs it

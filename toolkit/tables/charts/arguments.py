@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, runtime_checkable
 
 from toolkit.core.arguments import wrong_type
 from toolkit.core.errors import ConfigurationError, TabulationError
-from toolkit.core.escaping import excerpt
+from toolkit.core.text import excerpt
 
 if TYPE_CHECKING:
     import pandas as pd

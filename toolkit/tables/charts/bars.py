@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 
 from toolkit.core.arguments import as_text
 from toolkit.core.errors import TabulationError
-from toolkit.core.escaping import excerpt
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text, excerpt
 from toolkit.tables.charts.arguments import Source, check_columns, list_columns, source_of
 from toolkit.tables.charts.figure import BLUE, INK, MAX_ROWS, RED, Chart, draw_message, name_rows, new_chart
 

@@ -21,8 +21,8 @@ from matplotlib.backends.registry import BackendFilter, backend_registry
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from toolkit.core import user_code
-from toolkit.core.escaping import as_html
+from toolkit.core.text import as_html
+from toolkit.core.tracebacks import shell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +147,7 @@ class Chart(Figure):
         data, metadata = self._repr_mimebundle_()
         show(data, metadata=metadata, raw=True)
 
-    def show(self, warn: bool = True) -> None:  # noqa: ARG002 - as in matplotlib
+    def show(self, warn: bool = True) -> None:
         """Show the chart: below the cell in a notebook, else in a window, and return when it is closed.
 
         Where no window can be opened, the chart is written to a file in the folder for temporary files, and a warning
@@ -155,7 +155,7 @@ class Chart(Figure):
         """
         from matplotlib import pyplot as plt
 
-        if getattr(user_code.shell(), "kernel", None) is not None:
+        if getattr(tracebacks.shell(), "kernel", None) is not None:
             self._ipython_display_()
         elif mpl.get_backend().lower() in _BACKENDS.list_builtin(BackendFilter.INTERACTIVE):
             plt.figure(self)
@@ -163,7 +163,7 @@ class Chart(Figure):
         else:
             path = Path(tempfile.mkdtemp(prefix="chart-")) / "chart.png"
             self.savefig(path)
-            user_code.warn(f"No window can be opened here; the chart is in {path}")
+            tracebacks.warn(f"No window can be opened here; the chart is in {path}")
 
 
 def _size(png: bytes) -> tuple[int, int]:

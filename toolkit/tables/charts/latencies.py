@@ -8,8 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from toolkit.core.escaping import excerpt
-from toolkit.core.words import count_text
+from toolkit.core.text import count_text, excerpt
 from toolkit.tables.charts.arguments import HasTables, Source, check_columns, source_of, tables_for
 from toolkit.tables.charts.figure import (
     INK,

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from toolkit.core.errors import TabulationError
-from toolkit.core.words import count_text, minutes_text
+from toolkit.core.text import count_text, minutes_text
 from toolkit.tables.charts.arguments import HasTables, Source, check_columns, source_of, tables_for
 from toolkit.tables.charts.figure import (
     AMBER,

@@ -1,0 +1,287 @@
+"""Make text from a server, a cassette or a notebook safe to show, and write what displays and errors share.
+
+Foreign text is escaped for a terminal (`printable`), an error message (`excerpt`), a page (`as_html`) or a job's log
+(`annotation`), and known secrets are masked (`masked`). Counts, dates and lifetimes are written in one way everywhere.
+
+Cards and lists in HTML read well in light and dark themes, on code-hosting sites and in print: styles are set on the
+elements, because such sites strip style sheets and classes, and colours come from the theme's variables where there
+are any. Without any style, a card is still a line of words and a table.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import AnyStr, Final, Literal
+
+from toolkit.core.secret import REGISTER, SHORTEST_SECRET
+
+# Characters that can move a terminal's cursor, reorder a line or hide text in it: C0 and C1 controls except tab
+# and newline, bidirectional controls, line separators, lone surrogates, and all invisible characters of
+# Unicode (Default_Ignorable_Code_Point of DerivedCoreProperties.txt), including tags and variation selectors,
+# which can carry a whole hidden message.
+_UNPRINTABLE = (
+    "["
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "]"
+)
+
+
+def printable(text: str) -> str:
+    """Return the text without control, bidirectional and invisible characters; tabs and newlines stay."""
+    return compiled(_UNPRINTABLE).sub("", text)
+
+
+def masked(text: str) -> str:
+    """Return the text with the kind of each known secret, such as `<ACCESS_TOKEN>`, in place of the secret.
+
+    Letters may be in another case, as in a host name.
+    """
+    folded = text.lower()
+    for kind, secret in REGISTER.since(0):
+        plain = secret.reveal()
+        if len(plain) >= SHORTEST_SECRET and plain.lower() in folded:
+            text = f"<{kind}>".join(re.split(re.escape(plain), text, flags=re.IGNORECASE))
+            folded = text.lower()
+    return text
+
+
+def excerpt(text: str, limit: int = 200) -> str:
+    """Return foreign text on one line, without known secrets, safe for a message and cut to `limit` (1 or more)."""
+    line = " ".join(printable(text).split())
+    if len(line) <= limit:
+        return masked(line)[:limit]
+    return masked(line[: _end_before_secret(line, limit - 1)])[: limit - 1] + "…"
+
+
+def _end_before_secret(line: str, end: int) -> int:
+    """Return where to cut a line at or before `end`, so that no known secret is cut in two."""
+    for _, secret in REGISTER.since(0):
+        plain = secret.reveal().lower()
+        if len(plain) >= SHORTEST_SECRET:
+            start = max(0, end - len(plain) + 1)
+            place = line[start : end + len(plain) - 1].lower().find(plain)
+            end = end if place < 0 else start + place
+    return end
+
+
+def as_html(text: str) -> str:
+    """Return HTML that shows the text literally, in an element or an attribute."""
+    return html.escape(printable(text), quote=True)
+
+
+REAL_ACCOUNT: Final = "real account"
+PRACTICE: Final = "practice"  # in place of the above: a practice service answers
+# Why a connection failed, as the end of a sentence. Recordings note it, and cannot make an error say anything else.
+NAME_UNKNOWN: Final = "its host name is not known"
+NO_LISTENER: Final = "nothing listens there"
+NO_TLS: Final = "what answers there does not speak TLS"
+PROXY_UNKNOWN: Final = "the host name of its proxy is not known"
+NO_PROXY: Final = "nothing listens at its proxy"
+NO_CONNECTION: Final = frozenset({NAME_UNKNOWN, NO_LISTENER, NO_TLS, PROXY_UNKNOWN, NO_PROXY})
+
+
+def account_words(*, is_real: bool, is_practice: bool) -> str:
+    """Return what to call the account that calls reach: a real account, practice in its place, or nothing.
+
+    Args:
+        is_real: True if calls are sent, and the environment is that of a real account.
+        is_practice: True if a practice service answers.
+    """
+    if not is_real:
+        return ""
+    return PRACTICE if is_practice else REAL_ACCOUNT
+
+
+def count_text(number: int, noun: str) -> str:
+    """Return a count with its noun: `1 account`, `1,200 accounts`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def date_text(instant: datetime) -> str:
+    """Return the day of an instant, in English whatever the locale: `12 May 2026`."""
+    return f"{instant.day} {_MONTHS[instant.month - 1]} {instant.year}"
+
+
+def instant_words(instant: datetime) -> str:
+    """Return an instant to the second in UTC: `12 May 2026, 09:30:07 UTC`."""
+    utc = instant.astimezone(UTC)
+    return f"{date_text(utc)}, {utc.hour:02}:{utc.minute:02}:{utc.second:02} UTC"
+
+
+def minutes_text(left: timedelta) -> str:
+    """Return a remaining lifetime as minutes and seconds, `12:07`; rounded up, so that `0:00` means expired."""
+    minutes, seconds = divmod(max(0, math.ceil(left.total_seconds())), 60)
+    return f"{minutes}:{seconds:02}"
+
+
+def nearest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Return the valid name that a misspelt name probably means, or None; `cutoff` is the least similarity, 0 to 1."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, list(names), n=1, cutoff=cutoff)), None)
+
+
+_MONTHS: Final = "January February March April May June July August September October November December".split()
+
+
+_ALARM: Final = "var(--vscode-errorForeground, var(--jp-error-color1, #d64545))"
+_CARD: Final = (
+    "display:inline-block;max-width:100%;padding:.5em .9em;line-height:1.5;border-radius:6px;"
+    "border:1px solid var(--vscode-panel-border, var(--jp-border-color2, #8886));"
+    "color:var(--vscode-editor-foreground, var(--jp-ui-font-color1, inherit))"
+)
+_BADGE: Final = "display:inline-block;border:1px solid currentColor;border-radius:1em;padding:0 .55em;font-size:.9em"
+# Opacity keeps the theme's own text colour, which reads on any background.
+_MUTED: Final = "opacity:.75"
+# JupyterLab would align table cells to the right.
+_CELL: Final = "text-align:left;padding:.1em 1.2em .1em 0"
+
+
+def badge(text: str, *, alarming: bool = False) -> str:
+    """Return a word or two in a frame, in the colour of errors if `alarming`."""
+    colour = f"font-weight:600;color:{_ALARM}" if alarming else _MUTED
+    return f'<span style="{_BADGE};{colour}">{as_html(text)}</span>'
+
+
+def code(text: str) -> str:
+    """Return text set as code, shown literally."""
+    return f"<code>{as_html(text)}</code>"
+
+
+def card(title: str, badges: Iterable[str], rows: Iterable[tuple[str, str]]) -> str:
+    """Return a frame with a title and a table of facts.
+
+    Args:
+        title: text.
+        badges: HTML to put after the title.
+        rows: for each fact its name as text and its value as HTML.
+    """
+    head = " · ".join([f"<strong>{as_html(title)}</strong>", *badges])
+    name = f"{_CELL};vertical-align:top;white-space:nowrap;font-weight:normal;{_MUTED}"
+    body = "".join(
+        f'<tr style="background:none"><th scope="row" style="{name}">{as_html(label)}</th>'
+        f'<td style="{_CELL}">{value}</td></tr>'
+        for label, value in rows
+    )
+    table = f'<table style="margin:.4em 0 0;border:none"><tbody>{body}</tbody></table>' if body else ""
+    return f'<div style="{_CARD}"><div>{head}</div>{table}</div>'
+
+
+def notice(title: str, lines: Sequence[str]) -> str:
+    """Return paragraphs beside a line in the colour of errors: what went wrong, then what to do about it."""
+    first, *rest = lines
+    more = "".join(f'<div style="{_MUTED}">{_with_line_breaks(line)}</div>' for line in rest if line)
+    return (
+        f'<div style="border-left:3px solid {_ALARM};padding:.1em 0 .1em .8em;line-height:1.5">'
+        f'<div><strong style="color:{_ALARM}">{as_html(title)}</strong>: {_with_line_breaks(first)}</div>{more}</div>'
+    )
+
+
+def list_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return rows of text as an HTML table."""
+    head = "".join(f'<th scope="col" style="{_CELL};font-weight:600">{as_html(column)}</th>' for column in columns)
+    cell = f'<td style="{_CELL}">'
+    body = "".join(f"<tr>{''.join(f'{cell}{as_html(text)}</td>' for text in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def list_text(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return rows of text as aligned columns of plain text."""
+    lines = [tuple(columns), *(tuple(printable(cell).replace("\n", " ") for cell in row) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(columns))]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+
+def _with_line_breaks(text: str) -> str:
+    return as_html(text).replace("\n", "<br>")
+
+
+SLICE: Final = 1 << 18  # characters that one search reads, since a search blocks all other threads
+
+_compile = cache(re.compile)
+
+
+def compiled(pattern: AnyStr) -> re.Pattern[AnyStr]:
+    """Return the compiled form of a pattern, which begins with its flags, such as `(?i)`."""
+    return _compile(pattern)
+
+
+def matches_in(pattern: AnyStr, text: AnyStr, *, longest: int) -> Iterator[re.Match[AnyStr]]:
+    """Yield the matches of a pattern in a text, which is searched slice by slice.
+
+    Args:
+        pattern: the pattern, as in `compiled`.
+        text: the text.
+        longest: characters of a match that are read beyond the end of the slice in which it starts.
+    """
+    done = 0
+    for start in range(0, len(text), SLICE):
+        end = start + SLICE
+        for match in compiled(pattern).finditer(text, max(start, done), end + longest):
+            if match.start() >= end:
+                break
+            yield match
+            done = match.end()
+
+
+_LONGEST_MESSAGE: Final = 4000  # characters
+
+
+def annotation(
+    level: Literal["error", "warning", "notice"],
+    message: str,
+    *,
+    file: str | None = None,
+    line: int | None = None,
+    title: str = "",
+) -> str:
+    """Return the line that annotates a file, or the whole run if `file` is None.
+
+    Args:
+        message: the text, which may have several lines; a very long one is cut.
+        file: the path as `workspace_path` gives it.
+        line: the line in the file, from 1.
+        title: a few words above the message.
+    """
+    properties = {"file": file, "line": line, "title": title}
+    shown = ",".join(f"{name}={_escaped_property(str(value))}" for name, value in properties.items() if value)
+    text = message if len(message) <= _LONGEST_MESSAGE else f"{message[: _LONGEST_MESSAGE - 1]}…"
+    return f"::{level}{f' {shown}' if shown else ''}::{_escaped(text)}"
+
+
+def fence(token: str) -> tuple[str, str]:
+    """Return the lines between which a runner looks for no commands in what is printed.
+
+    Args:
+        token: a word that nobody can know in advance; it ends the fence.
+    """
+    return f"::stop-commands::{token}", f"::{token}::"
+
+
+def workspace_path(path: Path, workspace: Path) -> str:
+    """Return a path as annotations need it: relative to the folder of the checkout, with slashes.
+
+    A path outside of the checkout is returned as it is.
+    """
+    absolute, root = path.absolute(), workspace.absolute()
+    for file, folder in ((absolute, root), (absolute.resolve(), root.resolve())):
+        if file.is_relative_to(folder):
+            return file.relative_to(folder).as_posix()
+    return path.as_posix()
+
+
+def _escaped(text: str) -> str:
+    return printable(text.replace("\r\n", "\n")).replace("%", "%25").replace("\n", "%0A")
+
+
+def _escaped_property(text: str) -> str:
+    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
