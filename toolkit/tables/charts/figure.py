@@ -21,8 +21,8 @@ from matplotlib.backends.registry import BackendFilter, backend_registry
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from toolkit.core import tracebacks
 from toolkit.core.text import as_html
-from toolkit.core.tracebacks import shell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +147,7 @@ class Chart(Figure):
         data, metadata = self._repr_mimebundle_()
         show(data, metadata=metadata, raw=True)
 
-    def show(self, warn: bool = True) -> None:
+    def show(self, warn: bool = True) -> None:  # noqa: ARG002 - matplotlib's signature
         """Show the chart: below the cell in a notebook, else in a window, and return when it is closed.
 
         Where no window can be opened, the chart is written to a file in the folder for temporary files, and a warning
