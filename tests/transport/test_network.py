@@ -254,9 +254,3 @@ def test_unverified(transports, verify):
     assert len(contexts) == 1
     assert contexts == {verify} or not verify
     assert contexts.pop().verify_mode is ssl.CERT_NONE
-
-
-@pytest.mark.parametrize(
-    "proxy",
-    ["ftp://user:QXZ-password@proxy.example.com", "http://user:QXZ-password@proxy.example.com:port", "nonsense", 5],
-)
