@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 import sys
 import threading
 from datetime import timedelta
@@ -10,7 +11,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.transport.network import Network, as_timeout
 
 PROXY = "http://proxy.example.com:3128"
