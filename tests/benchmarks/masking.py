@@ -11,7 +11,7 @@ import secrets
 
 from tests.benchmarks.measuring import Table, microseconds, time_in_turn
 from toolkit.core.secret import REGISTER, Secret
-from toolkit.notebook.masked_values import masked
+from toolkit.notebook.masking import masked
 
 ROWS = "".join(f"<tr><td>{row}</td><td>Account {row}</td><td>{row * 3.7:.2f}</td></tr>" for row in range(20_000))
 NAMES = [f"name_{number}" for number in range(400)]

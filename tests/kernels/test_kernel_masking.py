@@ -89,7 +89,7 @@ def test_no_output_of_a_notebook_holds_a_secret(tmp_path, kernel, request):
     widgets = json.dumps(notebook.metadata["widgets"])
     assert "<b><CLIENT_SECRET></b>" in widgets
     assert not any(secret[at : at + 12] in shown for at in range(len(secret) - 11))
-    assert "[5, 'OutStream']" in outputs[9]
+    assert "[5, 'MaskedStream']" in outputs[9]
     assert "ValueError" in outputs[12]
     assert outputs[-2].count(secret) == 1
     assert "the end" in outputs[-1]

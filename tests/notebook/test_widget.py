@@ -28,9 +28,9 @@ from toolkit.cassettes.cassette import Cassette
 from toolkit.core.document import ADDRESS_NAMES, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.local.settings import Settings
-from toolkit.notebook.panel.choices import Mode
-from toolkit.notebook.panel.problems import UNNAMED_CASSETTE
-from toolkit.notebook.panel.widget import Panel
+from toolkit.notebook.connecting import Mode
+
+from toolkit.notebook.panel import Panel
 from toolkit.session.session import Session
 
 PRESS = "Press Connect, then run this cell again."

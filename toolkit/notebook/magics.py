@@ -46,8 +46,8 @@ class Magics:
         self.masking = Masking(shell)
         # For each cassette that belongs to a session: how much was played and recorded when the cell began.
         self._counts_before: dict[Cassette, tuple[int, int]] | None = None
-        # The running cells, innermost last (a cell within `%%capture` counts too), and the cell with the cassette.
-        self._running: list[ExecutionInfo] = []
+        # The cell that started last, and the cell with the cassette.
+        self._latest: ExecutionInfo | None = None
         self._owner: ExecutionInfo | None = None
         self._arguments = _Arguments(prog=_CELL_MAGIC, add_help=False)
         self._arguments.add_argument("name")
@@ -68,26 +68,18 @@ class Magics:
             what = f"%%cassette: this cell already has the cassette {present.path.name}."
             raise ConfigurationError(what, "Use one %%cassette line per cell.", about="cassette")
         cell_cassette.put_in_place(Cassette(arguments.name, arguments.mode))
-        self._owner = self._running[-1] if self._running else None
+        self._owner = self._latest
         self._counts_before = {own: _counts(own) for _, own in self._own_cassettes()}
 
     def start_of_cell(self, cell: ExecutionInfo) -> None:
         """Note that a cell has started."""
-        self._running.append(cell)
+        self._latest = cell
 
     def end_of_cell(self, result: ExecutionResult | None) -> None:
         """Remove the cell's cassette, however the cell ended; an interrupted cell may have no result."""
-        cell = None if result is None else result.info
-        owner = self._owner
-        if cell is not None and owner is not None and cell.raw_cell == owner.raw_cell and cell not in self._running:
-            cell = owner  # IPython makes a new description of a cell that was interrupted while it awaited
-        if result is None:
-            self._running.clear()
-        # An empty cell ends without a start.
-        start = next((index for index, running in enumerate(self._running) if running is cell), None)
-        if start is not None:
-            del self._running[start:]
-        if cell is not None and self._owner is not None and cell is not self._owner:
+        owner, cell = self._owner, None if result is None else result.info
+        # Compared by its text: IPython makes a new description of a cell that was interrupted while it awaited.
+        if owner is not None and cell is not None and cell.raw_cell != owner.raw_cell:
             return  # it ran within the cell that has the cassette
         self._owner = None
         cassette = cell_cassette.current()
@@ -113,7 +105,7 @@ class Magics:
 
     def _own_cassettes(self) -> Iterator[tuple[str, Cassette]]:
         """Yield the cassettes of sessions and panels in variables, each with the name of its variable."""
-        panels = sys.modules.get("toolkit.notebook.panel.widget")  # loaded if there is a panel
+        panels = sys.modules.get("toolkit.notebook.panel")  # loaded if there is a panel
         for name, value in [*self._shell.user_ns.items()]:
             kind = type(value)  # isinstance() would ask a proxy, which may answer with an error
             session = None
