@@ -63,10 +63,16 @@ class User:
         data = {"method": "custom", "content": content}
         widget._handle_msg({"content": {"data": data}, "buffers": list(buffers)})
 
-    def words(self, place):
-        """Return the words beside a control or a field."""
-        words = self.form._words.get(place)
-        return self.form.inputs.problems.get(place, "") if words is None else words.value
+    @property
+    def words(self):
+        """The words on the form: the badge of the account, what stands in the way, and about the last attempt."""
+        form = self.form
+        return form._account.value + form._standing.value + form._words.value
+
+    @property
+    def problems(self):
+        """The words beside fields, by the names of the fields."""
+        return self.form.inputs.problems
 
     @property
     def status(self):
@@ -74,7 +80,8 @@ class User:
 
     @property
     def summary(self):
-        return self.panel._view.html
+        """The facts of the session as text."""
+        return json.dumps(self.panel._view.facts, ensure_ascii=False)
 
 
 @pytest.fixture

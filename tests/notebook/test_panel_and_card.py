@@ -27,7 +27,7 @@ def test_a_replay_is_not_called_a_real_account(open_panel, service, settings, en
     user = open_panel(cassette="take")
     assert user.panel.environment == environment
     replay = user.panel.session
-    words = [*shown(user), user.words("environment"), repr(user.panel), repr(replay)]
+    words = [*shown(user), user.words, repr(user.panel), repr(replay)]
     words.append(replay.accounts().attrs["source"])
     assert [text for text in words if "real account" in text] == []
 

@@ -31,13 +31,13 @@ def test_practice_credentials_connect_without_settings(open_panel, service, unse
     """With nothing configured, practice credentials connect in every environment, and are not called a real account."""
     user = open_panel(environment, settings=unset)
     user.choose("credentials", label)
-    assert "practice</span>" in user.words("environment")
+    assert "practice</span>" in user.words
     user.press()
     assert user.status.startswith("Connected.")
     session = user.panel.session
     session.accounts()
     assert session.is_practice
-    shown = user.words("environment") + user.summary + repr(user.panel) + repr(session) + session._repr_html_()
+    shown = user.words + user.summary + repr(user.panel) + repr(session) + session._repr_html_()
     assert "real account" not in shown
     assert shown.count("practice</span>") == 3
     sent = "token" if "broker" in environment else "headers"
@@ -48,15 +48,15 @@ def test_a_service_that_starts_later_is_offered_and_chosen(open_panel, unset):
     """A panel without an address chooses the credentials of a service that starts; when it ends, they go."""
     user = open_panel("paper", settings=unset)
     assert user.options("credentials") == ["new key pair …"]
-    assert user.controls._button.disabled
+    assert user.form._button.disabled
     with practice() as service:
         user.panel._after_cell(None)
-        assert user.controls.credentials is service.credentials["paper"]
-        assert not user.controls._button.disabled
+        assert user.form.credentials is service.credentials["paper"]
+        assert not user.form._button.disabled
     user.panel._after_cell(None)
     assert user.options("credentials") == ["new key pair …"]
     assert user.status == "Not connected. The practice service has ended, and its credentials with it."
-    assert user.controls._button.disabled
+    assert user.form._button.disabled
 
 
 def test_a_session_outlives_its_service_in_words_only(open_panel, unset):
@@ -76,13 +76,13 @@ def test_nothing_is_typed_for_a_service_that_has_ended(open_panel):
     with practice() as service:
         user = open_panel("live", settings=service.settings)
     user.panel._after_cell(None)
-    assert "The practice service at these addresses has ended." in user.words("environment")
-    assert "account" not in user.words("environment")
-    assert user.controls.fields == ()
-    assert user.controls._button.disabled
+    assert "The practice service at these addresses has ended." in user.words
+    assert "account" not in user.words
+    assert user.form.fields == ()
+    assert user.form._button.disabled
     with practice() as again:
         user.panel._after_cell(None)
-        assert user.controls.credentials is again.credentials["live"]
+        assert user.form.credentials is again.credentials["live"]
         user.press()
         assert user.status.startswith("Connected.")
 
@@ -94,7 +94,7 @@ def test_a_service_that_starts_again_keeps_the_choice_by_name(open_panel, unset)
         user.choose("credentials", "sandbox-key")
     with practice() as again:
         user.panel._after_cell(None)
-        assert user.controls.credentials is again.credentials["sandbox-key"]
+        assert user.form.credentials is again.credentials["sandbox-key"]
 
 
 def test_two_services_are_told_apart(open_panel, unset):
@@ -111,7 +111,7 @@ def test_saved_credentials_come_before_practice(open_panel, service, settings, m
     monkeypatch.setenv("TOOLKIT_PAPER_KEY_ID", "fake-key-id-1")
     monkeypatch.setenv("TOOLKIT_PAPER_SECRET_KEY", "fake-Canary-41aB8Qx9")
     user = open_panel("paper")
-    assert user.controls._credentials.dropdown.label == "default · environment variables"
+    assert user.chosen("credentials") == "default · environment variables"
 
 
 def test_a_typed_key_of_a_practice_service_is_practice(open_panel, service):
@@ -120,7 +120,7 @@ def test_a_typed_key_of_a_practice_service_is_practice(open_panel, service):
     pair = service.credentials["live"]
     user.connect(pair.key_id.reveal(), pair.secret_key.reveal())
     assert user.panel.session.is_practice
-    assert "real account" not in user.summary + user.words("environment") + repr(user.panel.session)
+    assert "real account" not in user.summary + user.words + repr(user.panel.session)
 
 
 def test_a_replay_is_not_called_practice_for_its_addresses(service, settings, tour):

@@ -79,7 +79,7 @@ def test_a_refused_secret_is_shown_beside_its_field(open_panel, service, capsys)
     """The words stand beside the secret, no traceback appears, and the next cell says the same."""
     user = open_panel("broker-sandbox")
     user.connect(service.credentials["sandbox-secret"].client_id, secrets.token_hex(20))
-    assert "refused the credentials: status 401" in user.words("client_secret")
+    assert "refused the credentials: status 401" in user.problems["client_secret"]
     assert user.status == "Not connected."
     assert capsys.readouterr() == ("", "")
     with pytest.raises(ConfigurationError, match="refused the credentials: status 401") as caught:
@@ -130,7 +130,7 @@ def test_a_malformed_text_is_shown_beside_its_field(open_panel, settings, kind, 
     user = open_panel("paper" if kind == "new key pair" else "broker-sandbox", settings=settings)
     user.choose("credentials", kind)
     user.connect(*texts)
-    assert words in user.words(field)
+    assert words in user.problems[field]
 
 
 @pytest.mark.usefixtures("no_pauses")
@@ -139,7 +139,7 @@ def test_a_service_that_cannot_be_reached_is_shown_beside_the_environment(open_p
     user = open_panel(None, service.credentials["paper"])
     service.close()
     user.press()
-    assert "cannot be reached: nothing listens there." in user.words("environment")
+    assert "cannot be reached: nothing listens there." in user.words
 
 
 @pytest.mark.parametrize("environment", list(Environment))
@@ -151,10 +151,10 @@ def test_a_missing_address_is_said_before_anything_is_typed(open_panel, tmp_path
     for name in environment.rules.addresses.values():
         some = {other: text for other, text in complete.items() if other != name}
         user = open_panel(environment, settings=Settings(some, project=tmp_path, file=file))
-        words = user.words("environment")
+        words = user.words
         is_needed = "market_data" not in name  # the trial call does not go there
-        assert ((name in words), bool(user.controls.fields)) == (is_needed, not is_needed)
-        assert user.controls._button.disabled is is_needed
+        assert ((name in words), bool(user.form.fields)) == (is_needed, not is_needed)
+        assert user.form._button.disabled is is_needed
         if is_needed:
             assert f"toolkit.toml (folder “{tmp_path.name}”), or the variable TOOLKIT_{name.upper()}_URL" in words
             assert str(tmp_path) not in words
@@ -166,7 +166,7 @@ def test_without_any_address_the_panel_says_how_to_practise(open_panel, tmp_path
     """With nothing configured, the panel names both addresses, and the practice service as a way to try it."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     user = open_panel("broker-live", settings=Settings(project=tmp_path, file=tmp_path / "toolkit.toml"))
-    words = user.words("environment")
+    words = user.words
     assert "the addresses broker and auth are not set" in words
     assert "tk.practice().start()" in words
     in_code = open_panel("paper", settings=Settings(project=tmp_path))
@@ -179,7 +179,7 @@ def test_connecting_removes_words_about_an_earlier_failure(open_panel, service):
     user = open_panel("broker-sandbox")
     user.connect(credentials.client_id, secrets.token_hex(20))
     user.connect(credentials.client_id, credentials.client_secret.reveal())
-    assert user.words("client_secret") == ""
+    assert user.problems["client_secret"] == ""
     assert user.status.startswith("Connected.")
 
 
@@ -189,7 +189,7 @@ def test_accepted_credentials_need_not_be_typed_again(open_panel, service):
     user = open_panel("paper")
     user.connect(*texts)
     first = user.panel.session
-    assert user.controls._credentials.dropdown.label == "default · this notebook"
+    assert user.chosen("credentials") == "default · this notebook"
     user.press()
     assert user.status.startswith("Connected.")
     assert user.panel.session is not first
@@ -229,17 +229,17 @@ def test_a_replay_after_a_recording_starts_with_it(open_panel, service, tour, se
     for name in ("my-rec", "not-yet"):
         user.choose("mode", "record")
         user.choose("cassette", "new")
-        user.controls._cassette.name.value = name
+        user.form._name.value = name
         user.press()
         if name == "my-rec":
             user.panel.session.accounts()
             user.press()  # once more to the same file
             user.panel.session.trading.get("/v2/account", params={"again": "yes"})
-        user.controls._cassette.name.value = "another-name"
+        user.form._name.value = "another-name"
         user.choose("mode", "replay")
         assert user.chosen("cassette") == name
         user.press()
-    assert "not-yet.yaml does not exist" in user.words("cassette")
+    assert "not-yet.yaml does not exist" in user.words
     assert user.panel.session.cassette.path == settings.cassettes_folder / "not-yet.yaml"
     user.choose("cassette", "my-rec")
     user.press()
@@ -263,8 +263,8 @@ def test_a_saved_profile_connects_by_name(open_panel, service, monkeypatch):
 def test_a_profile_that_is_not_saved_is_reported(open_panel):
     """A profile that is not saved here is reported, without its name."""
     user = open_panel("paper", "nobody-here")
-    assert "The credentials that this notebook names are not saved here for paper." in user.words("credentials")
-    assert "nobody-here" not in user.words("credentials")
+    assert "The credentials that this notebook names are not saved here for paper." in user.words
+    assert "nobody-here" not in user.words
 
 
 def test_credentials_of_another_environment_are_refused_at_once():
@@ -293,14 +293,14 @@ def test_a_replay_does_not_read_profiles(open_panel, tour, monkeypatch):
     monkeypatch.setattr("toolkit.auth.profiles.saving.saved_credentials", look)
     user = open_panel("broker-sandbox", "sandbox-secret", "tour")
     assert user.status.startswith("Replaying")
-    assert "Credentials" not in str([part.description for part in user.controls.slots["credentials"].children])
+    assert "Credentials" not in str([part.description for part in user.form.slots["credentials"].children])
 
 
 def test_a_replay_of_another_environment_is_refused(open_panel, tour):
     """A replay of another environment is refused, with the names of the cassette's environments."""
     user = open_panel("paper", cassette="tour")
-    assert "has no calls of the environment paper" in user.words("environment")
-    assert "broker-sandbox" in user.words("environment")
+    assert "has no calls of the environment paper" in user.words
+    assert "broker-sandbox" in user.words
     user.choose("environment", "broker-sandbox")
     user.press()
     assert user.status.startswith("Replaying")
@@ -311,13 +311,13 @@ def test_a_broken_cassette_is_reported_beside_the_choice(open_panel, tour):
     tour.write_text("no: cassette\n")
     user = open_panel(cassette="tour")
     user.send(user.panel._view, {"type": "hello"})
-    assert 'role="alert"' in user.words("cassette")
+    assert 'role="alert"' in user.words
 
 
 def test_recording_adds_the_calls_of_the_session_and_nothing_else(open_panel, service, settings):
     """The trial is not recorded, so that a replay tells the same story as the recording."""
     user = open_panel(None, service.credentials["sandbox-key"], "new-tour")
-    assert user.controls.mode == "record"
+    assert user.form.mode == "record"
     user.press()
     assert user.status.endswith("Calls are recorded to new-tour.yaml.")
     path = settings.cassettes_folder / "new-tour.yaml"
@@ -338,8 +338,8 @@ def test_a_new_cassette_is_named_on_the_panel(open_panel, service, settings):
     user.choose("mode", "record")
     user.choose("cassette", "new")
     user.press()
-    assert "The cassette has no name." in user.words("cassette")
-    user.controls._cassette.name.value = " mine "
+    assert "The cassette has no name." in user.words
+    user.form._name.value = " mine "
     user.press()
     user.panel.session.accounts()
     assert len(Cassette(settings.cassettes_folder / "mine.yaml", "none")) == 1
@@ -353,7 +353,7 @@ def test_a_corrupt_cassette_is_found_before_anything_is_sent(open_panel, service
     user.choose("mode", "record")
     user.choose("cassette", "tour")
     user.press()
-    assert 'role="alert"' in user.words("cassette")
+    assert 'role="alert"' in user.words
     assert service.stats.by_endpoint == before
 
 
@@ -361,8 +361,8 @@ def test_offline_offers_replay_only(open_panel, service, monkeypatch):
     """TOOLKIT_OFFLINE leaves replay only; without recordings the panel says where they would be."""
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     user = open_panel("paper", service.credentials["paper"])
-    assert [value for _, value in user.controls._mode.options] == ["replay"]
-    assert "No cassettes in the folder cassettes yet. Record one while online." in user.words("cassette")
+    assert [value for _, value in user.form._mode.options] == ["replay"]
+    assert "No cassettes in the folder cassettes yet. Record one while online." in user.words
 
 
 def test_going_offline_later_keeps_calls_from_going_out(open_panel, service, monkeypatch):
@@ -370,7 +370,7 @@ def test_going_offline_later_keeps_calls_from_going_out(open_panel, service, mon
     user = open_panel(None, service.credentials["paper"])
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     user.press()
-    assert "TOOLKIT_OFFLINE keeps calls from being sent" in user.words("mode")
+    assert "TOOLKIT_OFFLINE keeps calls from being sent" in user.words
     assert not service.stats.by_endpoint
 
 
@@ -380,13 +380,13 @@ def test_a_real_account_carries_a_badge(open_panel, service, monkeypatch):
     real = KeyPair(pair.key_id, pair.secret_key, environment="live")
     monkeypatch.setattr(practice_profiles, "running_services", list)  # as if the service ran elsewhere
     user = open_panel(None, real)
-    assert "real account" in user.words("environment")
+    assert "real account" in user.words
     user.press()
     assert "real account" in user.summary
     assert "real account" in user.panel.session._repr_html_()
     assert repr(user.panel) == "<Panel: live · real account · calls the service>"
     user.choose("environment", "paper")
-    assert "real account" not in user.words("environment")
+    assert "real account" not in user.words
 
 
 def test_nothing_typed_is_in_any_widget_state(open_panel, service, widget_state, capsys):
@@ -421,8 +421,8 @@ def test_an_answer_that_was_not_asked_for_is_dropped(open_panel, service):
     user.answer(*texts, number=7)
     user.choose("mode", "replay")
     user.answer(*texts)
-    assert user.panel._connecting.connection is None
-    assert user.controls.take() == {}
+    assert user.panel.connected_session is None
+    assert user.form.inputs.take() == {}
 
 
 def test_pressing_twice_asks_once(open_panel, service):
@@ -448,7 +448,7 @@ def test_enter_in_a_field_connects(open_panel, service):
     """Pressing Enter in a field connects."""
     _, *texts = typed(service.credentials["paper"])
     user = open_panel("paper")
-    user.send(user.controls._credentials.inputs, {"type": "submit"})
+    user.send(user.form.inputs, {"type": "submit"})
     user.answer(*texts)
     assert user.status.startswith("Connected.")
 
@@ -464,12 +464,12 @@ def test_an_unexpected_end_is_reported(open_panel, service, monkeypatch, error, 
     def fail(*_):
         raise error(secret)
 
-    monkeypatch.setattr("toolkit.notebook.panel.connecting.connect", fail)
+    monkeypatch.setattr("toolkit.notebook.panel.connect", fail)
     user = open_panel(None, service.credentials["paper"])
     user.press()
-    assert words in user.words("connect")
-    assert secret not in user.words("connect")
-    assert not user.controls._button.disabled
+    assert words in user.words
+    assert secret not in user.words
+    assert not user.form._button.disabled
 
 
 def test_file_names_are_escaped(open_panel, settings):
@@ -478,8 +478,8 @@ def test_file_names_are_escaped(open_panel, settings):
     settings.cassettes_folder.mkdir()
     (settings.cassettes_folder / name).write_text("no: cassette\n")
     user = open_panel("paper", cassette=settings.cassettes_folder / name)
-    assert "<img" not in user.words("cassette")
-    assert "&lt;img" in user.words("cassette")
+    assert "<img" not in user.words
+    assert "&lt;img" in user.words
 
 
 def test_the_state_of_a_replay_is_the_same_each_time(open_panel, tour, widget_state):
@@ -505,10 +505,10 @@ def test_a_replay_lists_other_cassettes_only_when_a_page_shows_the_panel(open_pa
     """Without a page, the saved state does not depend on the folder."""
     (tour.parent / "another.yaml").write_bytes(tour.read_bytes())
     user = open_panel(cassette="tour")
-    assert [value for _, value in user.controls._cassette.dropdown.options] == ["tour"]
+    assert [value for _, value in user.form._cassette.dropdown.options] == ["tour"]
     user.send(user.panel._view, {"type": "hello"})
-    assert [value for _, value in user.controls._cassette.dropdown.options] == ["another", "tour"]
-    assert user.controls.cassette == "tour"
+    assert [value for _, value in user.form._cassette.dropdown.options] == ["another", "tour"]
+    assert user.form.cassette == "tour"
 
 
 def test_the_lifetime_of_a_live_token_is_sent_to_the_page(open_panel, service, monkeypatch):
@@ -553,7 +553,7 @@ def test_closing_leaves_nothing_behind(open_panel, service, tour):
     user.choose("mode", "call")
     user.choose("credentials", "new client key")
     user.press()
-    user.controls.complain(user.panel._connecting.failure or UNNAMED_CASSETTE)
+    user.form.complain(user.panel._connecting.failure or UNNAMED_CASSETTE)
     user.panel.close()
     user.panel.close()
     kept = [widget for name, widget in all_widgets.items() if name not in before]
@@ -586,8 +586,8 @@ def test_a_profile_folder_that_cannot_be_read_is_reported(open_panel, monkeypatc
 
     monkeypatch.setattr("toolkit.auth.profiles.saving.saved_credentials", fail)
     user = open_panel("paper")
-    assert "The folder of saved profiles cannot be read." in user.words("credentials")
-    assert user.controls.fields
+    assert "The folder of saved profiles cannot be read." in user.words
+    assert user.form.fields
 
 
 def test_recording_offers_a_new_cassette_first(open_panel, settings, service):
@@ -606,7 +606,7 @@ def test_recording_offers_a_new_cassette_first(open_panel, settings, service):
 def test_words_come_before_the_widget(open_panel, tour, monkeypatch):
     """The words are an output of their own before the widget, for pages where the widget is missing."""
     shown = []
-    monkeypatch.setattr("toolkit.notebook.panel.widget.show", lambda data, *, raw: shown.append((data, raw)))
+    monkeypatch.setattr("toolkit.notebook.panel.show", lambda data, *, raw: shown.append((data, raw)))
     open_panel(cassette="tour").panel._ipython_display_()
     assert [raw for _, raw in shown] == [True, True]
     assert [list(data) for data, _ in shown] == [
@@ -649,7 +649,7 @@ def forgotten(user, monkeypatch):
         if content["type"] == "forget":
             names.append(content["names"])
 
-    monkeypatch.setattr(user.controls._credentials.inputs, "send", send)
+    monkeypatch.setattr(user.form.inputs, "send", send)
     return names
 
 
@@ -665,7 +665,7 @@ def test_only_a_refused_secret_is_emptied(open_panel, service, monkeypatch):
     assert names == [["secret_key"]]
     service.close()
     user.connect(credentials.key_id.reveal(), credentials.secret_key.reveal())
-    assert "cannot be reached" in user.words("environment")
+    assert "cannot be reached" in user.words
     assert names == [["secret_key"]]
 
 
@@ -677,8 +677,8 @@ def test_another_environment_forgets_what_was_typed(open_panel, settings, monkey
     user.choose("environment", "live")
     assert names == [["key_id", "secret_key", "scheme"]]
     user.answer("key-of-paper", "secret-of-paper")
-    assert user.panel._connecting.connection is None
-    assert user.controls.take() == {}
+    assert user.panel.connected_session is None
+    assert user.form.inputs.take() == {}
 
 
 def encrypted_pem(credentials, passphrase):
@@ -694,18 +694,18 @@ def test_an_encrypted_key_is_asked_for_its_passphrase(open_panel, service, monke
     user.choose("credentials", "new client key")
     names = forgotten(user, monkeypatch)
     user.connect(credentials.client_id, key)
-    assert user.words("passphrase") == "This private key is encrypted. Type its passphrase."
-    assert [field.label for field in user.controls.fields][:3] == ["Client ID", "Private key", "Passphrase"]
+    assert user.problems["passphrase"] == "This private key is encrypted. Type its passphrase."
+    assert [field.label for field in user.form.fields][:3] == ["Client ID", "Private key", "Passphrase"]
     assert names == [["passphrase"]]
     user.connect(credentials.client_id, key, "not-the-passphrase")
-    assert "cannot be decrypted with this passphrase" in user.words("passphrase")
+    assert "cannot be decrypted with this passphrase" in user.problems["passphrase"]
     assert names == [["passphrase"], ["passphrase"]]
     user.connect(credentials.client_id, key, passphrase)
     assert user.status.startswith("Connected.")
     assert names[-1][:3] == ["client_id", "private_key", "passphrase"]
     assert passphrase not in widget_state()
     user.choose("credentials", "new client key")
-    assert "passphrase" not in [field.name for field in user.controls.fields]
+    assert "passphrase" not in [field.name for field in user.form.fields]
 
 
 def test_visitors_are_offered_no_saved_credentials(open_panel, service, monkeypatch):
@@ -722,7 +722,7 @@ def test_visitors_are_offered_no_saved_credentials(open_panel, service, monkeypa
     monkeypatch.setenv("SERVER_SOFTWARE", "voila/0.5.8")
     user = open_panel("paper", "desk")
     assert user.options("credentials") == ["new key pair …"]
-    assert "not offered to visitors" in user.words("credentials")
+    assert "not offered to visitors" in user.words
     given = open_panel(None, service.credentials["paper"])
     given.press()
     assert given.status.startswith("Connected.")
@@ -740,8 +740,8 @@ def test_visitors_record_nothing_and_replay_what_the_notebook_names(open_panel, 
     user = open_panel(cassette="tour")
     user.send(user.panel._view, {"type": "hello"})
     assert user.status.startswith("Replaying tour.yaml.")
-    assert [label for label, _ in user.controls._cassette.dropdown.options] == ["tour"]
-    assert [value for _, value in user.controls._mode.options] == [Mode.LIVE, Mode.REPLAY]
+    assert [label for label, _ in user.form._cassette.dropdown.options] == ["tour"]
+    assert [value for _, value in user.form._mode.options] == [Mode.LIVE, Mode.REPLAY]
     assert [value for _, value in open_panel().controls._mode.options] == [Mode.LIVE]
 
 
@@ -759,8 +759,8 @@ def test_visitors_are_told_what_went_wrong_without_paths(open_panel, tour, setti
     nothing = open_panel()
     assert "This notebook does not name a cassette to replay." in nothing.words("cassette")
     for user in (missing, unset, nothing):
-        shown = json.dumps([slot.get_state() for slot in user.controls.slots.values()], default=str)
-        words = "".join(map(user.words, user.controls.slots))
+        shown = json.dumps([slot.get_state() for slot in user.form.slots.values()], default=str)
+        words = "".join(map(user.words, user.form.slots))
         assert [text for text in (str(tmp_path), "tours") if text in shown + words] == []
 
 
@@ -769,9 +769,9 @@ def test_a_front_end_that_drops_typed_texts_is_noticed(open_panel, monkeypatch):
     user = open_panel("paper")
     user.send(user.panel._view, {"type": "hello"})
     user.connect()
-    assert "This front end does not send what is typed here." in user.words("connect")
-    assert "run panel.connect() in a cell" in user.words("connect")
-    assert (user.status, user.words("key_id")) == ("Not connected.", "")
+    assert "This front end does not send what is typed here." in user.words
+    assert "run panel.connect() in a cell" in user.words
+    assert (user.status, user.problems["key_id"]) == ("Not connected.", "")
     monkeypatch.setenv("VOILA_BASE_URL", "/")
     visitor = open_panel("paper")
     visitor.connect()
@@ -794,7 +794,7 @@ def test_the_current_token_is_numbered(open_panel, service):
 def answers(monkeypatch, *texts):
     """Answer questions below the cell with these texts, and return the list of questions."""
     asked, waiting = [], [*texts]
-    monkeypatch.setattr("toolkit.notebook.panel.asking.can_ask", lambda: True)
+    monkeypatch.setattr("toolkit.notebook.connecting.can_ask", lambda: True)
 
     def prompt(question):
         asked.append(question)
@@ -828,7 +828,7 @@ def test_connecting_in_code_raises_what_the_panel_says(open_panel, service, monk
     answers(monkeypatch, secrets.token_hex(10), secrets.token_hex(20))
     with pytest.raises(ConfigurationError, match="401"):
         user.panel.connect()
-    monkeypatch.setattr("toolkit.notebook.panel.asking.can_ask", lambda: False)
+    monkeypatch.setattr("toolkit.notebook.connecting.can_ask", lambda: False)
     with pytest.raises(ConfigurationError, match="Credentials cannot be typed here"):
         user.panel.connect()
     user.choose("mode", "record")
@@ -842,12 +842,12 @@ def test_a_page_that_never_greeted_may_have_no_fields(open_panel):
     """A press on Connect mentions connect() until a page has greeted or answered."""
     user = open_panel("paper")
     user.press()
-    assert "run panel.connect() in a cell" in user.words("connect")
+    assert "run panel.connect() in a cell" in user.words
     user.answer("", "")
-    assert user.words("connect") == ""
+    assert user.words == ""
     user.send(user.panel._view, {"type": "hello"})
     user.press()
-    assert user.words("connect") == ""
+    assert user.words == ""
 
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[2J"
@@ -874,7 +874,7 @@ def test_markup_of_a_server_is_shown_as_text(settings, service, open_panel, monk
         hostile = replace(settings, addresses={**settings.addresses, "trading_paper": running.url})
         user = open_panel(None, service.credentials["paper"], settings=hostile)
         user.press()
-        words = user.words("connect")
+        words = user.words
         running.replies["/v2/account"] = (200, json.dumps({"account_number": HOSTILE, "status": HOSTILE}))
         user.press()
         user.panel.session.trading.get("/<img src=x onerror=alert(1)>")

@@ -12,6 +12,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
+from weakref import WeakKeyDictionary
 
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.cassette import Cassette
@@ -93,13 +94,9 @@ class Magics:
 
     def _print_own_cassettes(self, cassette: Cassette, before: dict[Cassette, tuple[int, int]]) -> None:
         for name, own in self._own_cassettes():
-            if os.path.realpath(own.path) == os.path.realpath(cassette.path):
-                continue  # opened in the cell, or a session with a cassette of the same file
-            if own in before:
-                was_used = _counts(own) != before[own]
-            else:
-                was_used = own.play_count > 0 or (own.records and len(own) > 0)
-            if was_used:
+            # Else it was opened in the cell, or is a cassette of the same file.
+            is_other = os.path.realpath(own.path) != os.path.realpath(cassette.path)
+            if is_other and _counts(own) != before.get(own, (0, 0)):
                 what = f"{name} keeps its own cassette {own.path.name}: its calls are not in {cassette.path.name}."
                 _print(what, sys.stderr)
 
@@ -108,19 +105,15 @@ class Magics:
         panels = sys.modules.get("toolkit.notebook.panel")  # loaded if there is a panel
         for name, value in [*self._shell.user_ns.items()]:
             kind = type(value)  # isinstance() would ask a proxy, which may answer with an error
-            session = None
-            if name.startswith("_"):
-                continue
-            if issubclass(kind, Session | AsyncSession):
-                session = value
-            elif panels is not None and issubclass(kind, panels.Panel):
-                name, session = f"{name}.session", value.connected_session  # noqa: PLW2901
-            if session is not None and session.cassette is not None:
-                yield name, session.cassette
+            session, place = (value, name) if issubclass(kind, Session | AsyncSession) else (None, name)
+            if panels is not None and issubclass(kind, panels.Panel):
+                session, place = value.connected_session, f"{name}.session"
+            if session is not None and session.cassette is not None and not name.startswith("_"):
+                yield place, session.cassette
 
 
 def _counts(cassette: Cassette) -> tuple[int, int]:
-    return cassette.play_count, len(cassette)
+    return cassette.play_count, cassette.recorded_count
 
 
 def _summary(cassette: Cassette) -> str:
@@ -150,10 +143,13 @@ def without_cell_magic(lines: list[str]) -> list[str]:
     return lines
 
 
+_LOADED: Final[WeakKeyDictionary[InteractiveShell, Magics]] = WeakKeyDictionary()
+
+
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Mask secrets and add `%%cassette`; called by `%load_ext toolkit`."""
     unload_ipython_extension(shell)  # loading twice must not register twice
-    magics = Magics(shell)
+    _LOADED[shell] = magics = Magics(shell)
     magics.masking.start()
     manager: Any = shell.magics_manager
     manager.register_function(magics.cassette, "line", _LINE_MAGIC)
@@ -164,14 +160,11 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """Stop masking and remove the magic; called by `%unload_ext toolkit`."""
-    shell.input_transformers_cleanup[:] = [
-        transform for transform in shell.input_transformers_cleanup if transform is not without_cell_magic
-    ]
-    for callback in list(shell.events.callbacks["post_run_cell"]):
-        magics = getattr(callback, "__self__", None)
-        if isinstance(magics, Magics):
-            magics.end_of_cell(None)
-            magics.masking.stop()
-            shell.events.unregister("pre_run_cell", magics.start_of_cell)
-            shell.events.unregister("post_run_cell", callback)
-            shell.magics_manager.magics["line"].pop(_LINE_MAGIC, None)
+    magics = _LOADED.pop(shell, None)
+    if magics is not None:
+        magics.end_of_cell(None)
+        magics.masking.stop()
+        shell.events.unregister("pre_run_cell", magics.start_of_cell)
+        shell.events.unregister("post_run_cell", magics.end_of_cell)
+        shell.input_transformers_cleanup.remove(without_cell_magic)
+        shell.magics_manager.magics["line"].pop(_LINE_MAGIC, None)

@@ -1,9 +1,8 @@
 """Mask known secrets in what a kernel shows: displays, results, stdout, stderr, tracebacks, help and widgets.
 
-`masked` replaces secrets in a value: text, bytes and containers of these. `MaskedStream` does so for a stream, where a
-secret may arrive in pieces. `Masking` wraps the methods of one shell, so masking holds for threads and tasks alike. In
-a kernel the messages are masked once more when they are sent, because only there text that was written in pieces is
-complete.
+`masked` replaces secrets in text, bytes and containers of these, and `MaskedStream` in a stream, where a secret may
+arrive in pieces. `Masking` wraps the methods of one shell, so it holds for threads and tasks alike. In a kernel the
+messages are masked once more when they are sent, because only there text that was written in pieces is complete.
 
 Tables of pandas are also shown without the control and bidirectional characters that a service may have put into them.
 Their data stay as they are, and so does what `print` writes.
@@ -23,6 +22,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from toolkit.auth.cell_warning import remember_input
@@ -33,8 +33,6 @@ from toolkit.scrubbing.pieces import Pieces
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
-
-    from toolkit.core.secret import Secret
 
 UNCHECKED: Final = "<not shown: it could not be checked for secrets>"
 # Kinds of secrets that are masked as a whole only, because a piece of them may be public. A private key shares its
@@ -47,18 +45,12 @@ _CONTEXT: Final = 3  # characters; a shorter beginning of a secret does not wait
 
 
 class _Known:
-    """Every secret of the process: those of the register, and what the user holds in a `tk.Secret`.
-
-    Attributes:
-        secrets: replaces whole secrets.
-        shown: the pieces that are replaced wherever they are shown.
-        unfinished: the pieces of every secret; text that ends with one of them may go on.
-    """
+    """Every secret of the process: those of the register, and what the user holds in a `tk.Secret`."""
 
     def __init__(self) -> None:
         self.secrets = KnownSecrets()
-        self.shown = Pieces()
-        self.unfinished = Pieces()
+        self.shown = Pieces()  # replaced wherever they are shown
+        self.unfinished = Pieces()  # of every secret; text that ends with one of them may go on
         self._counts = (0, 0)
         self._lock = threading.RLock()
 
@@ -69,7 +61,7 @@ class _Known:
                 registered, held = REGISTER.since(self._counts[0]), list(HELD)[self._counts[1] :]
                 counts = self._counts[0] + len(registered), self._counts[1] + len(held)
                 self.secrets.add_stand_ins((secret, "<SECRET>") for secret in held)
-                own = [(_kind_of(secret), secret) for secret in held if secret not in REGISTER]
+                own = [("SECRET", secret) for secret in held if secret not in REGISTER]
                 for kind, secret in registered + own:
                     if is_secret(secret):
                         self._add(kind, secret.reveal())
@@ -78,14 +70,10 @@ class _Known:
 
     def _add(self, kind: str, text: str) -> None:
         self.unfinished.add(text, f"<{kind}>")
-        if kind not in _MASKED_AS_A_WHOLE:
+        if kind not in _MASKED_AS_A_WHOLE and " PRIVATE KEY-----" not in text:
             # Pieces of it as pages, code and JSON write it, too, which is the same for most secrets.
             for written in (text, html.escape(text), repr(text)[1:-1], json.dumps(text)[1:-1]):
                 self.shown.add(written, f"<{kind}>")
-
-
-def _kind_of(secret: Secret) -> str:
-    return "PRIVATE_KEY" if " PRIVATE KEY-----" in secret.reveal() else "SECRET"
 
 
 _KNOWN: Final = _Known()
@@ -213,10 +201,9 @@ class Masking:
         self._wrap(shell.display_formatter, "format", _safe_display)
         self._wrap(shell.display_pub, "publish", _masked_publish)
         self._wrap(shell, "_showtraceback", _masked_traceback)
-        self._wrap(shell.payload_manager, "write_payload", _masked_payload)
         self._wrap(shell.logger, "log_write", _masked_log)
         if hasattr(shell, "_format_exception_for_storage"):  # for %notebook, from IPython 9 on
-            self._wrap(shell, "_format_exception_for_storage", _masked_result)
+            self._wrap(shell, "_format_exception_for_storage", lambda inner: lambda *args: masked(inner(*args)))
         kernel = getattr(shell, "kernel", None)
         if kernel is not None and getattr(kernel, "session", None) is not None:
             self._wrap(kernel.session, "msg", _masked_message)
@@ -288,10 +275,6 @@ def _safe_display(inner: Callable[..., Any]) -> Callable[..., Any]:
     return shown
 
 
-def _masked_result(inner: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *args, **more: masked(inner(*args, **more))
-
-
 def _masked_publish(inner: Callable[..., Any]) -> Callable[..., Any]:
     def publish(data: Any, metadata: Any = None, *args: Any, **more: Any) -> Any:
         return inner(masked(data), masked(metadata), *args, **more)
@@ -311,15 +294,6 @@ def _masked_traceback(inner: Callable[..., Any]) -> Callable[..., Any]:
     return show
 
 
-def _masked_payload(inner: Callable[..., Any]) -> Callable[..., Any]:
-    def write(data: Any, *args: Any, **more: Any) -> Any:
-        # The pager's payload is shown, and saved with the cell; other payloads are code for the next cell.
-        is_shown = isinstance(data, Mapping) and data.get("source") == "page"
-        return inner(masked(data) if is_shown else data, *args, **more)
-
-    return write
-
-
 def _masked_log(inner: Callable[..., Any]) -> Callable[..., Any]:
     def write(data: str, kind: str = "input") -> Any:
         return inner(masked(data) if kind == "output" else data, kind)
@@ -331,9 +305,10 @@ def _masked_message(inner: Callable[..., Any]) -> Callable[..., Any]:
     """Mask everything that a kernel sends: replies, prompts, widgets, and streams once they are put together."""
 
     def message(kind: Any, content: Any = None, *args: Any, **more: Any) -> Any:
-        if kind == "execute_reply" and isinstance(content, Mapping) and content.get("payload"):
-            rest = {key: value for key, value in content.items() if key != "payload"}
-            content = {**masked(rest), "payload": content["payload"]}  # masked when it was written
+        if kind == "execute_reply" and isinstance(content, Mapping):
+            # The pager's payload is shown, and saved with the cell; others are code for the next cell, as it was typed.
+            payload = [part if part.get("source") != "page" else masked(part) for part in content.get("payload", ())]
+            content = {**masked({**content, "payload": []}), "payload": payload}
         elif kind != "execute_input":  # the source, as it was typed
             content = masked(content)
         return inner(kind, content, *args, **more)
@@ -343,19 +318,13 @@ def _masked_message(inner: Callable[..., Any]) -> Callable[..., Any]:
 
 def _masked_send(inner: Callable[..., Any]) -> Callable[..., Any]:
     """Mask the binary part of a message: the bytes of a widget, which a notebook keeps with its state."""
+    parameters = signature(inner)
 
-    def send(  # the signature of jupyter_client, whose callers may pass the buffers by position
-        stream: Any,
-        message: Any,
-        content: Any = None,
-        parent: Any = None,
-        ident: Any = None,
-        buffers: Any = None,
-        *args: Any,
-        **more: Any,
-    ) -> Any:
-        shown = buffers and [_masked_buffer(buffer) for buffer in buffers]
-        return inner(stream, message, content, parent, ident, shown, *args, **more)
+    def send(*args: Any, **more: Any) -> Any:
+        call = parameters.bind(*args, **more)
+        buffers = call.arguments.get("buffers")
+        call.arguments["buffers"] = buffers and [_masked_buffer(buffer) for buffer in buffers]
+        return inner(*call.args, **call.kwargs)
 
     return send
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import ipywidgets
 from IPython.display import display as show
 
 from toolkit.auth.credentials import Credentials, as_environment
-from toolkit.auth.profiles.practice_profiles import running_services
+from toolkit.auth.profiles.practice_profiles import is_over
 from toolkit.auth.profiles.prompt import can_ask
 from toolkit.cassettes.paths import find_cassette
 from toolkit.core import tracebacks
@@ -22,16 +22,7 @@ from toolkit.core.errors import ConfigurationError, CredentialsMismatch, Toolkit
 from toolkit.local.settings import Settings, as_settings
 from toolkit.local.variables import is_offline
 from toolkit.notebook import panel_view
-from toolkit.notebook.connecting import (
-    Connection,
-    Mode,
-    Problem,
-    ask,
-    connect,
-    is_trusted,
-    problem_of,
-    problem_of_text,
-)
+from toolkit.notebook.connecting import Connection, Mode, Problem, ask, connect, problem_of
 from toolkit.notebook.panel_form import DEFAULT_NAME, Form
 from toolkit.notebook.panel_view import SessionView
 from toolkit.notebook.secret_input import make_credentials
@@ -42,6 +33,7 @@ if TYPE_CHECKING:
     from toolkit.core.secret import Secret
 
 _NOT_CONNECTED: Final = "Not connected."
+_ENDED: Final = "The practice service has ended: the session can send nothing more."
 _KEPT: Final = "The choices above could not be connected. The session below is the earlier session."
 _EDITED: Final = "The choices above are not connected yet: press Connect. The session below is the earlier session."
 _PRESS_CONNECT: Final = "Press Connect, then run this cell again."
@@ -88,7 +80,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
     ) -> None:
         chosen = _chosen_environment(environment, credentials)
         self._for_visitors = is_for_visitors(os.environ)
-        mode = first_mode(cassette, settings, for_visitors=self._for_visitors)
+        mode = _first_mode(cassette, settings, for_visitors=self._for_visitors)
         # A kernel may handle the messages of a page in several threads. One at a time has its turn.
         self._turn = threading.RLock()
         self._named = credentials
@@ -97,8 +89,6 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._connected_choice: tuple[object, ...] = ()
         self._typed: Credentials | None = None  # typed and accepted, and not saved yet
         self._sent_token: Token | None = None  # the token that the page counts down
-        self._practice = running_services()
-        self._is_seen = False  # until a page shows the panel and can send what is typed into it
         self._shell = tracebacks.shell()
         self._form = Form(
             chosen,
@@ -109,7 +99,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             for_visitors=self._for_visitors,
             pressed=self._pressed,
             answered=self._answered,
-            saving=self._save,
+            saved=self._save,
             edited=self._edited,
         )
         self._view = SessionView(greeted=self._greeted, layout=self._form.layout)
@@ -131,20 +121,14 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         session = self.connected_session
         if session is None:
             why = f": {self._failure.what}" if self._failure else "."
-            can_press = self._is_seen or self._shell is None or can_ask()
-            raise ConfigurationError(f"The panel is not connected{why}", _PRESS_CONNECT if can_press else _NO_SCREEN)
+            is_screen = self._shell is None or can_ask()  # papermill and nbconvert answer no questions
+            raise ConfigurationError(f"The panel is not connected{why}", _PRESS_CONNECT if is_screen else _NO_SCREEN)
         return session
 
     @property
     def connected_session(self) -> Session | None:
         """The session of this panel, or None if it is not connected."""
         return self._connection.session if self._connection else None
-
-    @property
-    def environment(self) -> Environment:
-        """The environment of the session; until the panel is connected, the chosen one."""
-        session = self.connected_session
-        return session.environment if session else self._form.environment
 
     def connect(self) -> Session:
         """Connect with the choices in the form, as the button does, and return the session.
@@ -157,14 +141,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
                 stays connected.
         """
         with self._turn:
-            self._form.clear()
-            if self._form.untrusted and is_trusted(self._form.untrusted):
-                self._form.accept()
-            if self._form_is_complete():
-                if self._form.fields:
-                    self._connect_typed(ask(self._form.fields, self._form.environment))
-                else:
-                    self._connect_chosen()
+            self._start(lambda: self._connect_typed(ask(self._form.fields, self._form.environment)))
         if self._failure is not None and self._connection is not None:
             raise ConfigurationError(f"The panel could not connect: {self._failure.what}", _EARLIER)
         return self.session
@@ -184,50 +161,45 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
     def __repr__(self) -> str:
         return f"<Panel: {self._words()}>"
 
-    def _repr_mimebundle_(self, **more: Any) -> Any:
-        """Return the widget, and words for a front end without widgets."""
-        bundle = super()._repr_mimebundle_(**more)
-        return bundle and bundle | self._words_bundle()
-
     def _ipython_display_(self) -> None:
         """Show words, and the widget as a second output; the words help where the widget is missing later."""
-        show(self._words_bundle(), raw=True)  # type: ignore[no-untyped-call]
-        bundle = super()._repr_mimebundle_()
-        if bundle is not None:
-            show({kind: data for kind, data in bundle.items() if kind != "text/plain"}, raw=True)  # type: ignore[no-untyped-call]
-
-    def _words_bundle(self) -> dict[str, str]:
-        return {
-            "text/plain": repr(self),
-            "text/html": panel_view.saved_html(self._words(), self._variable(), self.model_id),
-        }
+        html = panel_view.saved_html(self._words(), self._variable(), self.model_id)
+        show({"text/plain": repr(self), "text/html": html}, raw=True)  # type: ignore[no-untyped-call]
+        bundle = self._repr_mimebundle_() or {}
+        show({kind: data for kind, data in bundle.items() if kind != "text/plain"}, raw=True)  # type: ignore[no-untyped-call]
 
     def _words(self) -> str:
         connection = self._connection
-        return panel_view.summary_text(connection) if connection else f"{self.environment}, not connected"
+        return panel_view.summary_text(connection) if connection else f"{self._form.environment}, not connected"
+
+    def _start(self, ask_for_texts: Callable[[], None]) -> None:
+        """Connect with the choices in the form, or first ask for what is to be typed."""
+        self._form.clear()
+        problem = self._form.problem
+        if problem is not None:
+            self._fail(problem)
+        elif self._form.fields:
+            ask_for_texts()
+        else:
+            self._connect_chosen()
 
     def _pressed(self) -> None:
-        """Connect with the choices in the form, or first ask the page for typed texts."""
         with self._turn:
-            self._form.clear()
-            if self._form_is_complete():
-                if self._form.fields:
-                    self._view.say("Waiting for the page to send what was typed …", "busy")
-                    if not self._is_seen:
-                        self._form.complain(self._no_fields("The page has not sent what was typed."))
-                    self._form.inputs.ask()
-                else:
-                    self._connect_chosen()
+            self._start(self._ask_page)
+
+    def _ask_page(self) -> None:
+        self._view.say(f"Waiting for the page to send what was typed. If you see no fields, {self._way_out()}", "busy")
+        self._form.inputs.ask()
 
     def _answered(self) -> None:
         """Connect with what the page sent, unless another choice was made since."""
         with self._turn:
             texts, names = self._form.inputs.take(), {field.name for field in self._form.fields}
+            if names:
+                self._form.clear()
             if names and not texts:
-                self._form.clear()
-                self._fail(self._no_fields("This front end does not send what is typed here."))
+                self._fail(Problem("This front end does not send what is typed here.", f"If so, {self._way_out()}"))
             elif names and texts.keys() == names:
-                self._form.clear()
                 self._connect_typed(texts)
 
     def _save(self) -> None:
@@ -246,16 +218,20 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
                     saved = save_credentials(credentials, name, settings=form.settings)
             except ToolkitError as error:
                 form.clear()
-                form.complain(Problem("save", error.what, error.next_step))
+                form.complain(problem_of(error))
             else:
-                self._offer_saving(None)
-                form.reload_profiles()
-                form.note("save", f"Saved as {saved.name} ({saved.source}).")
+                self._typed = None
+                form.offer_saving(is_offered=False)
+                del form.profiles  # read again
+                form.arrange(form.credentials)
+                self._view.say(f"Saved as {saved.name} ({saved.source}).", "good")
 
     def _edited(self) -> None:
         """Say whether the session matches the choices in the form."""
         if self._connection is None:
             self._view.say(_NOT_CONNECTED, "idle")
+        elif is_over(self._connection.session.environment, self._connection.session.settings):
+            self._view.say(_ENDED, "idle")
         elif self._form.choice == self._connected_choice:
             is_closed = self._connection.session.is_closed
             self._view.say(panel_view.status_text(self._connection), "idle" if is_closed else "good")
@@ -264,7 +240,6 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
 
     def _greeted(self) -> None:
         """Answer a page that shows the panel, and offer what there is now."""
-        self._is_seen = True
         self._follow()
         self._send_token()
 
@@ -274,26 +249,16 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._follow()
 
     def _follow(self) -> None:
-        """Offer the cassettes and practice services that there are now, and say if the session was closed."""
+        """Offer the cassettes and practice credentials that there are now, and say if the session was closed."""
         if not self._turn.acquire(blocking=False):
             return  # another thread has its turn, which may last as long as a slow service
         try:
-            before, self._practice = self._practice, running_services()
-            if before == self._practice:
-                self._form.list_cassettes()
-            else:
-                self._form.arrange(None if self._form.obstacle else self._form.credentials)
-            if self._failure is None:
+            if self._failure is None:  # whose words stay
+                is_stuck = self._form.obstacle is not None and not self._form.untrusted
+                self._form.arrange(None if is_stuck else self._form.credentials)
                 self._edited()
         finally:
             self._turn.release()
-
-    def _form_is_complete(self) -> bool:
-        """Return True if the form is complete; otherwise say what is missing."""
-        problem = self._form.incompleteness
-        if problem is not None:
-            self._fail(problem)
-        return problem is None
 
     def _connect_chosen(self) -> None:
         environment, chosen = self._form.environment, self._form.credentials
@@ -309,20 +274,14 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         try:
             credentials = make_credentials(kind, environment, texts, name=self._form.named_profile or DEFAULT_NAME)
         except ToolkitError as error:
-            self._fail(problem_of_text(error, self._form.fields))
+            self._fail(problem_of(error, self._form.fields))
         else:
             self._connect_as(environment, credentials, is_typed=True)
 
     def _connect_as(
         self, environment: Environment | None, credentials: Credentials | str | None, *, is_typed: bool = False
     ) -> None:
-        """Replace the session with a new one; if that fails, keep the session and say why on the panel.
-
-        Args:
-            environment: the environment to connect to; None for that of the recording.
-            credentials: the credentials, or the name of saved credentials.
-            is_typed: True to offer the credentials from then on, and to save them.
-        """
+        """Replace the session with a new one; if that fails, keep the session and say why on the panel."""
         form, earlier = self._form, self._connection
         self._failure = None
         self._view.say("Opening the recording …" if form.mode is Mode.REPLAY else "Connecting …", "busy")
@@ -330,17 +289,16 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         try:
             self._connection = connect(environment, form.mode, form.cassette, credentials, form.settings)
         except KeyboardInterrupt:
-            self._fail(Problem("connect", "Connecting was interrupted."))
+            self._fail(Problem("Connecting was interrupted."))
         except Exception as error:  # noqa: BLE001 - an error in a callback of a widget is shown nowhere
-            self._fail(problem_of(error, mode=form.mode, fields=form.fields, for_visitors=self._for_visitors))
+            self._fail(problem_of(error, form.fields, for_visitors=self._for_visitors))
         else:
             self._connected_choice = ()
             form.environment = self._connection.session.environment
-            if is_typed and isinstance(credentials, Credentials):
-                form.add(credentials)
-                self._offer_saving(credentials)
-            else:
-                self._offer_saving(None)
+            self._typed = credentials if is_typed and isinstance(credentials, Credentials) else None
+            if self._typed is not None:
+                form.add(self._typed)
+            form.offer_saving(is_offered=self._typed is not None)
             if form.mode is Mode.RECORD:
                 form.recorded = form.cassette
             # The status comes last: whoever reads it may choose something else at once.
@@ -352,15 +310,8 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         finally:
             form.set_busy(is_busy=False)
 
-    def _offer_saving(self, typed: Credentials | None) -> None:
-        self._typed = typed
-        self._form.offer_saving(is_offered=typed is not None)
-
-    def _no_fields(self, what: str) -> Problem:
-        """Return the problem of a front end that shows no fields, or does not send their texts."""
-        call = f"{self._variable() or 'panel'}.connect()"
-        step = f"If you see no fields to type into, run {call} in a cell and answer there."
-        return Problem("connect", what, "" if self._for_visitors else step)  # visitors have no cells
+    def _way_out(self) -> str:
+        return f"run {self._variable() or 'panel'}.connect() in a cell and answer there."
 
     def _fail(self, problem: Problem) -> None:
         self._failure = problem
@@ -372,8 +323,8 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         connection = self._connection
         if connection is not None:
             session = connection.session
-            tracebacks.note_name(session, self._session_name)
-            self._view.html = panel_view.session_html(connection, tracebacks.name_of(session))
+            tracebacks.note_name(session, lambda: f"{self._variable()}.session" if self._variable() else "")
+            self._view.facts = panel_view.facts_of(connection, tracebacks.name_of(session))
             if not session.replays_only and session.token is not self._sent_token:
                 self._send_token()
 
@@ -387,42 +338,26 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         """Return the variable that holds this panel, or "" if there is none; visitors have no cells to see it in."""
         return tracebacks.name_of(self) or ("panel" if self._for_visitors else "")
 
-    def _session_name(self) -> str:
-        return f"{self._variable()}.session" if self._variable() else ""
-
 
 def is_for_visitors(environ: Mapping[str, str]) -> bool:
     """Return True if this kernel answers visitors of a Voila server, who do not own the machine.
 
-    Voila sets variables in the kernel's environment. A kernel that it starts ahead of its visitor (`--preheat_kernel`)
-    gets neither the address of the request nor the name of the server, so any of the variables counts.
-
-    Args:
-        environ: environment variables of the kernel.
+    A kernel that Voila starts ahead of its visitor gets neither the address of the request nor the name of the server,
+    so any of Voila's variables counts.
     """
     server = environ.get("SERVER_SOFTWARE", "").lower()
     return server.startswith("voila/") or any(name.upper().startswith("VOILA_") for name in environ)
 
 
-def first_mode(cassette: str | Path | None, settings: Settings, *, for_visitors: bool = False) -> Mode:
-    """Return the mode to start with: replay for an existing cassette, record for a new one, live without one.
-
-    Raises:
-        ConfigurationError: if `cassette` is neither a name nor a path.
-    """
-    if is_offline():
+def _first_mode(cassette: str | Path | None, settings: Settings, *, for_visitors: bool) -> Mode:
+    """Return the mode to start with: replay for an existing cassette, record for a new one, live without one."""
+    if is_offline() or (cassette is not None and find_cassette(cassette, settings).is_file()):
         return Mode.REPLAY
-    if cassette is None:
-        return Mode.LIVE
-    if find_cassette(cassette, settings).is_file():
-        return Mode.REPLAY
-    return Mode.LIVE if for_visitors else Mode.RECORD
+    return Mode.LIVE if cassette is None or for_visitors else Mode.RECORD
 
 
-def _chosen_environment(
-    environment: Environment | str | None, credentials: Credentials | str | None
-) -> Environment | None:
-    chosen = None if environment is None else as_environment(environment)
+def _chosen_environment(named: Environment | str | None, credentials: Credentials | str | None) -> Environment | None:
+    chosen = None if named is None else as_environment(named)
     own = credentials.environment if isinstance(credentials, Credentials) else None
     if chosen is not None and own is not None and chosen is not own:
         next_step = "Credentials of one environment are not accepted by another (section 1, rule 5)."

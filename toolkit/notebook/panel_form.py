@@ -7,7 +7,7 @@ so the keyboard focus stays where the person is.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -19,11 +19,11 @@ import ipywidgets
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.profiles.practice_profiles import is_practice, running_services
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError, ToolkitError
+from toolkit.core.errors import ToolkitError
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
-from toolkit.notebook.connecting import NOT_TRUSTED, TRUST, Mode, Problem, obstacle, untrusted, wrong_name
-from toolkit.notebook.panel_view import account_html, note_html, problem_html
+from toolkit.notebook.connecting import TRUST, Mode, Problem, obstacle, untrusted, wrong_name
+from toolkit.notebook.panel_view import account_text, badge_html, problem_html
 from toolkit.notebook.secret_input import FIELDS, Field, SecretInput
 
 if TYPE_CHECKING:
@@ -46,24 +46,9 @@ CredentialsChoice = Credentials | str | CredentialKind
 class Form:
     """The controls of one panel.
 
-    Args:
-        environment: the environment to start with; None for that of a saved profile without a real account, or paper.
-        mode: the mode to start with.
-        cassette: the cassette that the notebook names.
-        credentials: credentials that the notebook passes, or the name of saved ones.
-        settings: addresses, and where profiles and cassettes are.
-        for_visitors: True to hide saved profiles and the cassettes folder, and to record nothing.
-        pressed: called when Connect or Enter was pressed.
-        answered: called when the page has sent the typed texts.
-        saving: called when Save was pressed.
-        edited: called when something was chosen.
-
-    Attributes:
-        controls: all widgets, from top to bottom.
-        settings: the settings to connect with: practice credentials go to their own service while it runs.
-        obstacle: why connecting cannot work now, whatever is typed; None if it can.
-        untrusted: the destinations that the user must trust before anything is typed or sent.
-        recorded: the cassette that the panel recorded last.
+    Visitors see neither saved profiles nor the cassettes folder, and record nothing. The functions are called when
+    Connect or Enter was pressed, when the page has sent the typed texts, when Save was pressed, and when something was
+    chosen.
     """
 
     def __init__(
@@ -77,25 +62,24 @@ class Form:
         for_visitors: bool,
         pressed: Callable[[], None],
         answered: Callable[[], None],
-        saving: Callable[[], None],
+        saved: Callable[[], None],
         edited: Callable[[], None],
     ) -> None:
-        self.settings = self._own_settings = settings
+        self.settings = self._own_settings = settings  # those to connect with, which may be a practice service's
         self.named_profile = credentials if isinstance(credentials, str) else None
-        self.untrusted: list[Change] = []
-        self.obstacle: Problem | None = None
-        self.recorded: str | Path | None = None
+        self.untrusted: list[Change] = []  # the destinations that the user must trust before anything is typed
+        self.obstacle: Problem | None = None  # why connecting cannot work now, whatever is typed
+        self.recorded: str | Path | None = None  # the cassette that the panel recorded last
         self._named_cassette = cassette
         self._in_notebook = [credentials] if isinstance(credentials, Credentials) else []
         self._for_visitors = for_visitors
         self._is_busy = self._is_arranging = False
         self._arranged_mode: Mode | None = None
-        self._profiles_problem: Problem | None = None
-        self._trusted: set[tuple[Environment, CredentialsChoice | None]] = set()
+        self._trusted: set[tuple[Environment, CredentialKind | None]] = set()
         self._edited = edited
         if environment is None and mode is not Mode.REPLAY:
-            saved = (profile.environment for profile in self.profiles)
-            environment = next((each for each in saved if not each.rules.real_account), None)
+            harmless = (each.environment for each in self.profiles if not each.environment.rules.real_account)
+            environment = next(harmless, None)
         self.layout = ipywidgets.Layout()  # shared: ipywidgets saves each layout as a thousand bytes of nulls
         look = {"layout": self.layout}
         environments = [(f"{each} · {each.rules.holder}", str(each)) for each in Environment]
@@ -110,22 +94,22 @@ class Form:
         self._button = ipywidgets.Button(description="Connect", button_style="primary", **look)
         self.save_name = ipywidgets.Text(description="Save as", value=self.named_profile or DEFAULT_NAME, **look)
         self._save = ipywidgets.Button(description="Save", **look)
-        places = ("environment", "mode", "cassette", "credentials", "connect", "save")
-        self._words = {place: ipywidgets.HTML(**look).add_class("toolkit-words") for place in places}
+        # The badge of the account, what stands in the way, and how the last attempt ended.
+        self._account, self._standing, self._words = (
+            ipywidgets.HTML(**look).add_class("toolkit-words") for _ in range(3)
+        )
         self.controls = [
-            *(self._environment, self._words["environment"], self._mode, self._words["mode"]),
-            *(self._cassette, self._name, self._words["cassette"]),
-            *(self._credentials, self._words["credentials"], self._trust, self.inputs),
-            *(self._button, self._words["connect"], self.save_name, self._save, self._words["save"]),
+            *(self._environment, self._account, self._mode, self._cassette, self._name, self._credentials),
+            *(self._standing, self._trust, self.inputs, self._button, self._words, self.save_name, self._save),
         ]
         self.offer_saving(is_offered=False)
-        self.arrange(None)
+        self.arrange(credentials)
         self._environment.observe(self._environment_changed, "value")
         for control in (self._mode, self._cassette, self._credentials, self._name):
             control.observe(self._choice_changed, "value")
-        self._trust.observe(self._ticked, "value")
+        self._trust.observe(lambda change: self.accept() if change["new"] else None, "value")
         self._button.on_click(lambda _: pressed())
-        self._save.on_click(lambda _: saving())
+        self._save.on_click(lambda _: saved())
 
     @property
     def environment(self) -> Environment:
@@ -158,8 +142,7 @@ class Form:
     @property
     def fields(self) -> tuple[Field, ...]:
         """The fields that are shown to type credentials into; none before the destination is known and trusted."""
-        kind = None if self.untrusted or self.obstacle else self.kind
-        return FIELDS[kind] if kind else ()
+        return FIELDS[self.kind] if self.kind and self.obstacle is None else ()
 
     @property
     def kind(self) -> CredentialKind | None:
@@ -172,35 +155,25 @@ class Form:
         return self.environment, self.mode, self.cassette, self.credentials
 
     @property
-    def incompleteness(self) -> Problem | None:
-        """What must be chosen or typed before the panel can connect, apart from credentials; None if nothing."""
-        problem = self.obstacle
-        if problem is None and self.mode is Mode.RECORD and self._cassette.value == NEW_CASSETTE:
-            problem = wrong_name(str(self.cassette or ""), self._own_settings)
-        return problem or (NOT_TRUSTED if self.untrusted else None)
+    def problem(self) -> Problem | None:
+        """What must be chosen or trusted before the panel can connect; None if nothing."""
+        is_named = self.mode is Mode.RECORD and self._cassette.value == NEW_CASSETTE
+        return self.obstacle or (wrong_name(str(self.cassette or ""), self._own_settings) if is_named else None)
 
     def accept(self) -> None:
         """Trust the destinations, and show the fields."""
-        from toolkit.auth.destination_memory import DestinationMemory, note_destinations
+        from toolkit.auth.destination_memory import note_destinations
 
-        self._trusted.add((self.environment, self.credentials))  # the folder may be read-only
-        destinations = [change.destination for change in self.untrusted]
-        profile = self._unbound_profile()
-        if profile is None:
-            note_destinations(self.environment, destinations)
-        else:
-            with suppress(ConfigurationError):  # then connecting says how to allow them
-                DestinationMemory().add(profile, destinations)
+        self._trusted.add((self.environment, self.kind))  # the folder may be read-only
+        note_destinations(self.environment, [change.destination for change in self.untrusted])
         self._trust.value = False
         self._choice_changed()
 
     def add(self, credentials: Credentials) -> None:
         """Offer credentials that were typed and accepted until the kernel ends, choose them, and forget their text."""
-
-        def key(one: Credentials) -> tuple[object, ...]:
-            return one.environment, one.kind, one.name
-
-        self._in_notebook = [old for old in self._in_notebook if key(old) != key(credentials)] + [credentials]
+        new = (credentials.environment, credentials.kind, credentials.name)
+        others = [own for own in self._in_notebook if (own.environment, own.kind, own.name) != new]
+        self._in_notebook = [*others, credentials]
         self.inputs.forget()
         self.arrange(credentials)
 
@@ -211,26 +184,24 @@ class Form:
 
     def arrange(self, credentials: CredentialsChoice | None) -> None:
         """Offer what can be chosen now, choose these credentials or else the first, and say what is in the way."""
-        self._is_arranging = True
-        try:
-            self.list_cassettes()
-            if self.mode is not Mode.REPLAY:
-                options = self._credential_options()
-                _offer(self._credentials, options, self._kept_or_first([value for _, value in options], credentials))
-            self.settings = self._settings_to_use()
-            # At once: a kernel may handle what a page sends in a thread of its own.
-            self.untrusted, self.obstacle = self._new_destinations(), self._obstacle()
-        finally:
-            self._is_arranging = False
+        self._arrange_cassettes()
+        if self.mode is not Mode.REPLAY:
+            options = self._credential_options()
+            self._offer(self._credentials, options, self._kept_or_first(options, credentials))
+        self.settings = self._settings_to_use()
+        self.obstacle = self._obstacle()
+        self.untrusted = [] if self.obstacle else self._new_destinations()
+        if self.untrusted:
+            self.obstacle = untrusted(self.untrusted)
         _show(self._credentials, is_shown=self.mode is not Mode.REPLAY)
-        _show(self._trust, is_shown=bool(self.untrusted) and self.obstacle is None)
+        _show(self._trust, is_shown=bool(self.untrusted))
         _show(self.inputs, is_shown=bool(self.fields))
         if self.fields:
             self.inputs.show(self.fields)
         self.set_busy(is_busy=self._is_busy)
         self.clear()
 
-    def list_cassettes(self) -> None:
+    def _arrange_cassettes(self) -> None:
         """Offer the cassettes that there are now; after a recording, a replay starts with it."""
         mode, before, self._arranged_mode = self.mode, self._arranged_mode, self.mode
         named = [name for name in dict.fromkeys((self.recorded, self._named_cassette)) if name is not None]
@@ -246,31 +217,30 @@ class Form:
             starts = [*kept, *named, *names]
         values = [value for _, value in options]
         chosen = next((value for value in starts if value is not None and value in values), None)
-        _offer(self._cassette, options, chosen)
+        self._offer(self._cassette, options, chosen)
         _show(self._cassette, is_shown=mode is not Mode.LIVE and bool(options))
         _show(self._name, is_shown=mode is Mode.RECORD and chosen == NEW_CASSETTE)
 
     def clear(self) -> None:
-        """Remove the words about problems of the last attempt."""
-        for place, words in self._words.items():
-            words.value = self._standing_html(place)
+        """Remove the words about the last attempt, and say what stands in the way."""
+        problem = self.obstacle or self._profile_problem()
+        chosen = self.credentials if isinstance(self.credentials, Credentials) else None
+        practice = is_practice(self.environment, chosen, None if self.mode is Mode.REPLAY else self.settings)
+        self._account.value = badge_html(account_text(self.environment, self.mode, is_practice=practice))
+        self._standing.value = problem_html(problem) if problem else ""
+        self._words.value = ""
         self.inputs.problems = {}
 
     def complain(self, problem: Problem) -> None:
-        """Show a problem beside its field or control, and empty a field if it holds a secret that was refused."""
-        field = next((field for field in self.fields if field.name == problem.place), None)
+        """Show a problem beside its field or below the button, and empty a field if it holds a refused secret."""
+        field = next((field for field in self.fields if field.name == problem.field), None)
         if field is None:
-            words = self._words.get(problem.place, self._words["connect"])
             html = problem_html(problem)
-            words.value = words.value if html in words.value else words.value + html
+            self._words.value = "" if html == self._standing.value else html
             return
-        self.inputs.problems = {problem.place: f"{problem.what} {problem.next_step}".strip()}
+        self.inputs.problems = {field.name: f"{problem.what} {problem.next_step}".strip()}
         if field.is_proof:  # with a key goes its passphrase
             self.inputs.forget([one.name for one in self.fields if one == field or (field.is_key and one.is_proof)])
-
-    def note(self, place: str, words: str) -> None:
-        """Show words beside a control until the next choice."""
-        self._words[place].value = note_html(words)
 
     def set_busy(self, *, is_busy: bool) -> None:
         """Disable the button while the panel connects, and while there is an obstacle."""
@@ -280,14 +250,7 @@ class Form:
     def close(self) -> None:
         """Remove all controls from the page."""
         for widget in (*self.controls, self.layout):
-            if hasattr(widget, "style"):
-                widget.style.close()
             widget.close()
-
-    def reload_profiles(self) -> None:
-        """Read the saved profiles again, and offer them."""
-        vars(self).pop("profiles", None)
-        self.arrange(self.credentials)
 
     @cached_property
     def profiles(self) -> list[Profile]:
@@ -296,13 +259,10 @@ class Form:
             return []
         from toolkit.auth.profiles.saving import saved_credentials
 
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about unreadable profiles; `tk.saved_credentials()` shows them
-                return saved_credentials(settings=self._own_settings)
-        except ToolkitError as error:
-            self._profiles_problem = Problem("credentials", error.what, error.next_step)
-            return []
+        with warnings.catch_warnings(), suppress(ToolkitError):
+            warnings.simplefilter("ignore")  # about unreadable profiles; `tk.saved_credentials()` shows them
+            return saved_credentials(settings=self._own_settings)
+        return []
 
     def _environment_changed(self, _: object) -> None:
         """Forget the texts for the previous environment, and offer the choices of the new one."""
@@ -314,10 +274,6 @@ class Form:
         if not self._is_arranging:
             self.arrange(self.credentials)
             self._edited()
-
-    def _ticked(self, change: Any) -> None:
-        if change["new"]:
-            self.accept()
 
     def _modes(self) -> list[tuple[str, Mode]]:
         modes = {Mode.REPLAY} if is_offline() else {*Mode}
@@ -340,30 +296,35 @@ class Form:
         ]
         saved = [profile for profile in self.profiles if profile.environment is environment]
         options += [(label(item.name, item.source, item.kind), item.name) for item in saved]
-        for service in [] if self._for_visitors else running_services():
+        services = [] if self._for_visitors else running_services()
+        for number, service in enumerate(services, start=1):
+            place = "practice service" if len(services) == 1 else f"practice service {number}"
             for own in service.credentials.values():
-                if own.environment is environment and not _is_in(own, self._in_notebook):
-                    options.append((label(own.name, "practice service", own.kind), own))
+                if own.environment is environment and own not in self._in_notebook:
+                    options.append((label(own.name, place, own.kind), own))
         return [*options, *((f"new {kind} …", kind) for kind in kinds)]
 
-    def _kept_or_first(
-        self, values: Sequence[CredentialsChoice], chosen: CredentialsChoice | None
-    ) -> CredentialsChoice:
-        """Return the choice if it is still there, else the named profile, else the first, among saved ones `default`.
+    def _kept_or_first(self, options: Sequence[tuple[str, CredentialsChoice]], chosen: object) -> CredentialsChoice:
+        """Return the choice if it is still there, else the named profile or `default`, else the first.
 
         If the named profile is not there, no other saved profile is chosen in its place.
         """
-        saved = [profile.name for profile in self.profiles if profile.environment is self.environment]
-        wanted = self.named_profile or (DEFAULT_NAME if values[0] in saved else None)
-        if chosen is not None and chosen in values:
-            return chosen
-        if wanted in saved:
-            return str(wanted)
-        return next(value for value in values if self.named_profile is None or value not in saved)
+        others = [value for _, value in options if self.named_profile is None or type(value) is not str]
+        starts = [chosen, self.named_profile or DEFAULT_NAME, *others]
+        return next(value for start in starts for _, value in options if value == start)
+
+    def _offer(self, dropdown: Any, options: Sequence[tuple[str, Any]], value: Any) -> None:
+        """Give a dropdown other options and choose one, which was not a choice of the user."""
+        if tuple(dropdown.options) != tuple(options) or dropdown.value != value:
+            self._is_arranging = True
+            with dropdown.hold_sync():
+                dropdown.options = tuple(options)
+                dropdown.value = value
+            self._is_arranging = False
 
     def _settings_to_use(self) -> Settings:
         for service in running_services():
-            if _is_in(self.credentials, service.credentials.values()):
+            if self.credentials in service.credentials.values():
                 addresses = service.addresses
                 return replace(self._own_settings, addresses=addresses, header_prefix=DEFAULT_HEADER_PREFIX)
         return self._own_settings
@@ -373,72 +334,28 @@ class Form:
             return obstacle(self.environment, self.settings, for_visitors=self._for_visitors)
         if self._cassette.options:
             return None
-        if self._for_visitors:
-            return Problem("cassette", "This notebook does not name a cassette to replay.")
-        what = f"No cassettes in the folder {Path(self._own_settings.cassettes).name} yet."
         step = "Record one while online." if is_offline() else "Choose the mode “record” to make one."
-        return Problem("cassette", what, step)
+        return Problem("There are no cassettes to replay.", "" if self._for_visitors else step)
 
     def _new_destinations(self) -> list[Change]:
-        """Return where a file of the project would send the credentials, if that is not allowed yet."""
-        from toolkit.auth.destination_memory import new_in_environment, not_allowed
+        """Return where a file of the project would send typed credentials, if that is not allowed yet."""
+        from toolkit.auth.destination_memory import new_in_environment
 
-        chosen = self.credentials
-        if self._for_visitors or (self.environment, chosen) in self._trusted:
+        if self.kind is None or self._for_visitors or (self.environment, self.kind) in self._trusted:
             return []  # what the owner of the machine allowed is not shown to visitors
-        with suppress(ToolkitError):  # an unreadable .env, profile or memory is an error when something is to be sent
-            if self.kind is not None:
-                return new_in_environment(self.environment, self.kind, self._own_settings)
-            profile = self._unbound_profile()
-            return [] if profile is None else not_allowed(profile, self._own_settings)
+        with suppress(ToolkitError):  # an unreadable memory is an error when something is to be sent
+            return new_in_environment(self.environment, self.kind, self._own_settings)
         return []
 
-    def _unbound_profile(self) -> Credentials | None:
-        """Return the chosen profile if it is from variables or `.env`, which are not bound to a destination."""
-        from toolkit.auth.profiles.saving import unbound_credentials
-
-        chosen = self.credentials
-        if not isinstance(chosen, str) or self.kind is not None:
+    def _profile_problem(self) -> Problem | None:
+        """Return a problem if the saved profile that the notebook names is not there."""
+        named = (self.environment, self.named_profile)
+        if self.kind is None or None in named or named in [(one.environment, one.name) for one in self.profiles]:
             return None
-        return unbound_credentials(self.environment, chosen, settings=self._own_settings)
-
-    def _standing_html(self, place: str) -> str:
-        """Return the words that stand beside a control whether or not connecting failed."""
-        environment, mode, chosen = self.environment, self.mode, self.credentials
-        if self.obstacle is not None and self.obstacle.place == place:
-            return problem_html(self.obstacle)
-        if place == "environment":
-            known = chosen if isinstance(chosen, Credentials) else None
-            practice = is_practice(environment, known, None if mode is Mode.REPLAY else self.settings)
-            return account_html(environment, mode, is_practice=practice)
-        if place != "credentials" or mode is Mode.REPLAY:
-            return ""
-        problem, named = self._profiles_problem, self.named_profile
-        if self.untrusted and self.obstacle is None:
-            problem = untrusted(self.untrusted)
-        elif self.kind is not None and named is not None and problem is None:
-            # The name is not quoted: a secret typed in its place would be saved with the notebook's widgets.
-            where = "offered to visitors" if self._for_visitors else f"saved here for {environment}"
-            what = f"The credentials that this notebook names are not {where}."
-            is_saved = any((one.environment, one.name) == (environment, named) for one in self.profiles)
-            problem = None if is_saved else Problem("credentials", what, "Choose others, or type them.")
-        return problem_html(problem) if problem else ""
-
-
-def _offer(dropdown: Any, options: Sequence[tuple[str, Any]], value: Any) -> None:
-    """Give a dropdown other options and choose one."""
-    if tuple(dropdown.options) != tuple(options) or dropdown.value != value:
-        with dropdown.hold_sync():
-            dropdown.options = tuple(options)
-            dropdown.value = value
+        # The name is not quoted: a secret typed in its place would be saved with the notebook's widgets.
+        where = "offered to visitors" if self._for_visitors else f"saved here for {self.environment}"
+        return Problem(f"The credentials that this notebook names are not {where}.", "Choose others, or type them.")
 
 
 def _show(widget: Any, *, is_shown: bool) -> None:
-    if is_shown:
-        widget.remove_class("toolkit-hidden")
-    else:
-        widget.add_class("toolkit-hidden")
-
-
-def _is_in(value: object, values: Iterable[object]) -> bool:
-    return any(value is one for one in values)
+    (widget.remove_class if is_shown else widget.add_class)("toolkit-hidden")

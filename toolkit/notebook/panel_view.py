@@ -1,7 +1,8 @@
-"""The session on the panel: status, facts and last calls, as HTML and plain text.
+"""The session on the panel: status, facts and last calls.
 
-The same session always gives the same text. What depends on the present, such as the age of a recording and the
-remaining lifetime of a live token, is computed in the page, so that a saved notebook does not hold it.
+`facts_of` says in words what the page draws (panel_view.js), and the same session always gives the same words. What
+depends on the present, such as the age of a recording and the remaining lifetime of a live token, is computed in the
+page, so that a saved notebook does not hold it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import anywidget
 import traitlets
@@ -20,11 +21,9 @@ from toolkit.core.ledger import instant_text
 from toolkit.core.text import (
     PRACTICE,
     REAL_ACCOUNT,
-    account_words,
     as_html,
     badge,
     card,
-    code,
     count_text,
     date_text,
     excerpt,
@@ -33,42 +32,26 @@ from toolkit.core.text import (
 from toolkit.notebook.connecting import Connection, Mode, Problem
 from toolkit.session.card import CLOSED, caller_text, no_token_text, remaining_text
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-_HERE: Final = Path(__file__)
 SHOWN: Final = 5  # calls in the table
+_HERE: Final = Path(__file__)
 _LONGEST_PATH: Final = 60  # characters
-_COLUMNS: Final = ("when (UTC)", "interface", "path", "status", "elapsed", "token")
-_FIRST_ERROR: Final = 400  # statuses from here on are errors, RFC 9110 section 15.5
 # An environment is called "live" too, so a mode is named by what it does.
 _MODE_WORDS: Final = {Mode.LIVE: "calls the service", Mode.RECORD: "records", Mode.REPLAY: "replay"}
-_UNNAMED: Final = (
-    "put the panel in a variable: after <code>panel = tk.panel()</code>, use <code>panel.session</code> in your cells"
-)
 
 
 class SessionView(anywidget.AnyWidget):
-    """Status line and summary of a session.
+    """Status line and facts of a session.
 
     The remaining lifetime of a live token is sent to the page in a message and counted down there. So the traits, and
-    with them the saved notebook, do not depend on the present.
-
-    Args:
-        greeted: called when a page shows this view; answer it with `send_token`.
-        traits: traits of any widget, such as `layout`.
-
-    Attributes:
-        status: one line of words.
-        tone: "idle", "busy", "good" or "bad".
-        html: the summary; empty until the panel is connected.
+    with them the saved notebook, do not depend on the present. When a page shows this view, `greeted` is called, which
+    answers with `send_token`.
     """
 
     _esm = _HERE.with_suffix(".js").read_text(encoding="utf-8")
     _css = _HERE.with_suffix(".css").read_text(encoding="utf-8")
-    status = traitlets.Unicode().tag(sync=True)
-    tone = traitlets.Unicode("idle").tag(sync=True)
-    html = traitlets.Unicode().tag(sync=True)
+    status = traitlets.Unicode().tag(sync=True)  # one line of words
+    tone = traitlets.Unicode("idle").tag(sync=True)  # "idle", "busy", "good" or "bad"
+    facts = traitlets.Dict().tag(sync=True)  # what `facts_of` returns; empty until the panel is connected
 
     def __init__(self, *, greeted: Callable[[], None], **traits: Any) -> None:
         self._greeted = greeted
@@ -91,9 +74,6 @@ class SessionView(anywidget.AnyWidget):
             message["lifetime"] = token.lifetime.total_seconds()
         self.send(message)
 
-    def __repr__(self) -> str:
-        return f"<SessionView: {self.status}>"
-
     def _receive(self, _: object, content: object, __: object) -> None:
         if isinstance(content, Mapping) and content.get("type") == "hello":
             self._greeted()
@@ -107,62 +87,80 @@ def status_text(connection: Connection) -> str:
         return "This session is closed. Press Connect to open another."
     if connection.mode is Mode.REPLAY:
         return f"Replaying {name}. Nothing is sent, and no credentials are needed."
-    trial = f"The service accepts these credentials: {count_text(connection.accounts or 0, 'account')}."
     recording = f" Calls are recorded to {name}." if connection.mode is Mode.RECORD else ""
-    return f"Connected. {trial}{recording}"
+    accounts = count_text(connection.accounts or 0, "account")
+    return f"Connected. The service accepts these credentials: {accounts}.{recording}"
 
 
 def summary_text(connection: Connection) -> str:
     """Return the session in a few words, for a front end that shows only text."""
-    session, cassette, mode = connection.session, connection.session.cassette, connection.mode
-    words = _MODE_WORDS[mode]
+    session, cassette = connection.session, connection.session.cassette
+    words = _MODE_WORDS[connection.mode]
     if cassette:
         words += f" {printable(cassette.path.name)}"
-        if mode is Mode.REPLAY and cassette.recorded_at:
+        if connection.mode is Mode.REPLAY and cassette.recorded_at:
             words += f", recorded {date_text(cassette.recorded_at)}"
-    is_real = session.environment.rules.real_account and mode is not Mode.REPLAY
-    account = account_words(is_real=is_real, is_practice=session.is_practice)
+    account = account_text(session.environment, connection.mode, is_practice=session.is_practice)
     parts = (str(session.environment), account, words, CLOSED if session.is_closed else "")
     return " · ".join(part for part in parts if part)
 
 
-def session_html(connection: Connection, name: str = "panel.session") -> str:
-    """Return the session as badges, a list of facts and the last calls; none of them is secret.
+def account_text(environment: Environment, mode: Mode, *, is_practice: bool) -> str:
+    """Return "practice" if a practice service answers, "real account" if calls reach one, and else an empty text."""
+    if is_practice:
+        return PRACTICE
+    return REAL_ACCOUNT if environment.rules.real_account and mode is not Mode.REPLAY else ""
 
-    Args:
-        connection: the connection.
-        name: how the notebook reaches its session, such as "panel.session"; empty if no variable holds the panel.
+
+def facts_of(connection: Connection, name: str) -> dict[str, Any]:
+    """Return what the panel shows of a session, as text that the page escapes; none of it is secret.
+
+    `name` is how the notebook reaches the session, such as "panel.session", and empty if no variable holds the panel.
     """
-    session, cassette = connection.session, connection.session.cassette
-    before = f"{name}." if name else ""
+    session, cassette, environment = connection.session, connection.session.cassette, connection.session.environment
     calls = session.calls(last=SHOWN)
-    who = caller_text(session.environment, session.credentials)
-    rows = [("Session", _badges_html(connection)), ("You are", as_html(who))]
-    if not session.is_closed:
-        interfaces = [interface for interface in session.environment.rules.addresses if interface is not Interface.AUTH]
-        rows.append(("You may call", ", ".join(code(f"{before}{interface}") for interface in interfaces)))
-    if not name:
-        rows.append(("To use it", _UNNAMED))
-    if cassette:
-        words = f"{as_html(cassette.path.name)} · {count_text(len(cassette), 'interaction')}"
-        if cassette.recorded_at:  # the page adds how long ago that was
-            at = cassette.recorded_at
-            words += f', recorded <time datetime="{instant_text(at)}">{date_text(at)}</time>'
-        rows.append(("Cassette", words))
-    rows.append(("Token", _token_html(connection, calls)))
-    items = "".join(f"<dt>{title}</dt><dd>{value}</dd>" for title, value in rows)
-    return f'<dl class="toolkit-facts">{items}</dl>{_calls_html(calls, before, is_closed=session.is_closed)}'
+    recorded = cassette.recorded_at if cassette else None
+    token, number, percent = session.token, session.token_number, None
+    words = "" if token else no_token_text(session, had_token=bool(calls["token"].notna().any()))
+    if token is not None and session.replays_only:
+        now = session.now()
+        percent = round(100 * token.remaining(now) / token.lifetime)
+        words = f"{remaining_text(token, number, now)} at the end of the last call"
+    return {
+        "environment": str(environment),
+        "mode": CLOSED if session.is_closed else _MODE_WORDS[connection.mode],
+        "account": account_text(environment, connection.mode, is_practice=session.is_practice),
+        "who": printable(caller_text(environment, session.credentials)),
+        "name": name,
+        "interfaces": [str(each) for each in environment.rules.addresses if each is not Interface.AUTH],
+        "is_closed": session.is_closed,
+        "cassette": f"{printable(cassette.path.name)} · {count_text(len(cassette), 'interaction')}" if cassette else "",
+        "recorded": [instant_text(recorded), date_text(recorded)] if recorded else [],
+        "token": words,  # empty while the page counts it down
+        "percent": percent,
+        "token_number": number,
+        "count": int(calls.index[-1]) if len(calls) else 0,
+        "calls": [_row(call) for call in calls.itertuples()],
+    }
+
+
+def _row(call: Any) -> list[str]:
+    import pandas as pd
+
+    return [
+        f"{call.when:%H:%M:%S}",
+        call.interface,
+        f"{call.method} {excerpt(call.path, _LONGEST_PATH)}",
+        "" if pd.isna(call.status) else str(call.status),
+        "" if pd.isna(call.elapsed) else f"{call.elapsed:,.3f} s",
+        "" if pd.isna(call.token) else str(call.token),
+    ]
 
 
 def saved_html(text: str, variable: str, model_id: str) -> str:
-    """Return the HTML for places without widgets: a code-hosting site, a printed page, a page without a kernel.
+    """Return the panel in a few words for places without widgets: a code-hosting site, a printed page, no kernel.
 
-    A page that shows the widget too hides these words; a page that cannot shows them instead of its own message.
-
-    Args:
-        text: the panel in a few words.
-        variable: the name of the panel in the notebook.
-        model_id: the ID of the widget.
+    A page that shows the widget with this ID hides the words; one that cannot shows them instead of its own message.
     """
     to_use = f"run this cell again; if no fields appear, {variable or 'panel'}.connect() asks below the cell"
     words = card("Panel", [badge(text)], [("To use it", as_html(to_use))])
@@ -171,78 +169,13 @@ def saved_html(text: str, variable: str, model_id: str) -> str:
     return f'<div class="toolkit-saved toolkit-saved-{model_id}">{words}</div><style>{style}</style>'
 
 
-def account_html(environment: Environment, mode: Mode, *, is_practice: bool = False) -> str:
-    """Return a badge if a practice service answers or calls reach a real account, and an empty text otherwise."""
-    if is_practice:
-        return f'<span class="toolkit-badge toolkit-practice">{PRACTICE}</span>'
-    is_real = environment.rules.real_account and mode is not Mode.REPLAY
-    return f'<span class="toolkit-badge toolkit-real">{REAL_ACCOUNT}</span>' if is_real else ""
-
-
-def note_html(words: str) -> str:
-    """Return words that only inform."""
-    return f'<div class="toolkit-note">{as_html(words)}</div>'
+def badge_html(account: str) -> str:
+    """Return a badge for the account that calls reach, or nothing without words."""
+    kind = "practice" if account == PRACTICE else "real"
+    return f'<span class="toolkit-badge toolkit-{kind}">{as_html(account)}</span>' if account else ""
 
 
 def problem_html(problem: Problem) -> str:
     """Return a problem and its next step; a screen reader announces them when they appear."""
-    lines = "".join(f"<div>{as_html(line)}</div>" for line in (problem.what, *problem.next_step.splitlines()) if line)
+    lines = "".join(f"<div>{as_html(line)}</div>" for line in (problem.what, *problem.next_step.splitlines()))
     return f'<div class="toolkit-problem" role="alert">{lines}</div>'
-
-
-def _badges_html(connection: Connection) -> str:
-    session, mode = connection.session, connection.mode
-    badge = f'<span class="toolkit-badge">{CLOSED if session.is_closed else _MODE_WORDS[mode]}</span>'
-    account = account_html(session.environment, mode, is_practice=session.is_practice)
-    return f'<span class="toolkit-badges"><strong>{session.environment}</strong>{badge}{account}</span>'
-
-
-def _token_html(connection: Connection, calls: pd.DataFrame) -> str:
-    """Return the lifetime that was left in a recording, or the place where the page counts it down."""
-    session = connection.session
-    token, number = session.token, session.token_number
-    if token is None:
-        return no_token_text(session, had_token=bool(calls["token"].notna().any()))
-    percent, text, counting = 0, "…", f' data-counting="token {number}"'
-    if session.replays_only:
-        now, counting = session.now(), ""
-        percent = round(100 * token.remaining(now) / token.lifetime)
-        text = f"{remaining_text(token, number, now)} at the end of the last call"
-    return (
-        f'<span class="toolkit-token"{counting}>'
-        f'<span class="toolkit-bar" role="progressbar" aria-label="Remaining lifetime of the token" '
-        f'aria-valuemin="0" aria-valuemax="100" aria-valuenow="{percent}">'
-        f'<span style="width:{percent}%"></span></span>'
-        f'<span class="toolkit-left">{text}</span></span>'
-    )
-
-
-def _calls_html(calls: pd.DataFrame, before: str, *, is_closed: bool) -> str:
-    """Return a table of the last calls, the latest at the bottom, and the number of calls; without calls, say so."""
-    if calls.empty:
-        to_call = f"; for one, run {code(f'{before}accounts()')}" if before and not is_closed else ""
-        return f'<div class="toolkit-calls"><div>No calls{"" if is_closed else " yet"}{to_call}.</div></div>'
-    head = "".join(f'<th scope="col">{column}</th>' for column in _COLUMNS)
-    body = "".join(_row_html(call) for call in calls.itertuples())
-    more = f", the last {SHOWN} shown; all: {code(f'{before}calls()')}" if calls.index[0] > 1 else ""
-    return (
-        f'<div class="toolkit-calls"><div>{count_text(int(calls.index[-1]), "call")}{more}</div>'
-        '<div class="toolkit-scroll" role="region" aria-label="Last calls" tabindex="0">'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
-    )
-
-
-def _row_html(call: Any) -> str:
-    import pandas as pd
-
-    status, elapsed, token = (None if pd.isna(value) else value for value in (call.status, call.elapsed, call.token))
-    cells = (
-        f"{call.when:%H:%M:%S}",
-        call.interface,
-        f"{call.method} {excerpt(call.path, _LONGEST_PATH)}",
-        "" if status is None else str(status),
-        "" if elapsed is None else f"{elapsed:,.3f} s",
-        "" if token is None else str(token),
-    )
-    failed = ' class="toolkit-failed"' if status is not None and status >= _FIRST_ERROR else ""
-    return f"<tr{failed}>{''.join(f'<td>{as_html(cell)}</td>' for cell in cells)}</tr>"

@@ -11,7 +11,6 @@ of what was typed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,30 +28,19 @@ from toolkit.core.secret import Secret
 
 LONGEST_TEXT: Final = 65_536  # bytes; far more than any key has
 HOW_TO_GIVE_A_KEY: Final = "Choose its file, or paste the whole text of the file."
-_SCOPE_PART: Final = re.compile(r"[!#-\[\]-~]+")  # RFC 6749 appendix A.4
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of the form, for one part of the credentials.
+    """A field of the form, for one part of the credentials."""
 
-    Attributes:
-        name: the argument of the credentials that the text is for, such as "client_secret"; or "scope".
-        masked: True if the typed text is hidden.
-        is_key: True if the field takes a private key, which may come from a file.
-        is_proof: True for the secret itself, which must be typed again if it is refused; False for the other parts.
-        is_option: True for a part that most services do not need; the page shows it below "More options".
-        hint: what an empty option means, in a few words.
-        choices: texts to choose from, each with its label; empty if any text can be typed.
-    """
-
-    name: str
+    name: str  # the argument that the text is for, such as "client_secret"; or "scope"
     masked: bool = True
-    is_key: bool = False
-    is_proof: bool = True
-    is_option: bool = False
+    is_key: bool = False  # a private key, which may come from a file
+    is_proof: bool = True  # the secret itself, which must be typed again if it is refused
+    is_option: bool = False  # most services do not need it; the page shows it below "More options"
     hint: str = ""
-    choices: tuple[tuple[str, str], ...] = ()
+    choices: tuple[tuple[str, str], ...] = ()  # each with its label; empty if any text can be typed
 
     @property
     def label(self) -> str:
@@ -90,20 +78,14 @@ FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
 class SecretInput(anywidget.AnyWidget):
     """The fields of one form.
 
-    Args:
-        answered: called when the page has sent the texts; `take()` then returns them.
-        submitted: called when Enter was pressed in a field.
-        traits: traits of any widget, such as `layout`.
-
-    Attributes:
-        fields: the fields to show; the page forgets the texts of fields that are no longer there.
-        problems: words to show beside fields, by the names of the fields.
+    `answered` is called when the page has sent the texts, which `take()` then returns, and `submitted` when Enter was
+    pressed in a field.
     """
 
     _esm = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
     _css = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
-    fields = traitlets.List(traitlets.Dict()).tag(sync=True)
-    problems = traitlets.Dict().tag(sync=True)
+    fields = traitlets.List(traitlets.Dict()).tag(sync=True)  # the page forgets the texts of those that are gone
+    problems = traitlets.Dict().tag(sync=True)  # words to show beside fields, by the names of the fields
 
     def __init__(self, *, answered: Callable[[], None], submitted: Callable[[], None], **traits: Any) -> None:
         self._answered = answered
@@ -143,9 +125,6 @@ class SecretInput(anywidget.AnyWidget):
             names = [field["name"] for field in self.fields]
         self.send({"type": "forget", "names": [*names]})
 
-    def __repr__(self) -> str:
-        return f"<SecretInput {', '.join(field['label'] for field in self.fields)}>"
-
     def _receive(self, _: object, content: object, buffers: object) -> None:
         if not isinstance(content, Mapping):
             return
@@ -171,12 +150,7 @@ def make_credentials(
 ) -> Credentials:
     """Make credentials from typed texts, without the white space around them, which often comes with pasted text.
 
-    Args:
-        kind: the kind of the credentials.
-        environment: the environment of the credentials.
-        texts: the typed texts, by the names of the fields; a private key may be a path to its file. Options and a
-            passphrase may be empty or missing.
-        name: the name of the credentials in this notebook.
+    A private key may be a path to its file. Options and a passphrase may be empty or missing.
 
     Raises:
         ToolkitError: if a text is missing or malformed, or the environment does not take this kind.
@@ -185,7 +159,8 @@ def make_credentials(
     if kind is CredentialKind.KEY_PAIR:
         scheme = cast("Scheme", plain.get("scheme") or "headers")
         return KeyPair(plain["key_id"], plain["secret_key"], environment=environment, name=name, scheme=scheme)
-    form_fields = _scope_field(plain.get("scope", ""))
+    scope = " ".join(plain.get("scope", "").split())  # its parts are one space apart, RFC 6749 section 3.3
+    form_fields = {"scope": scope} if scope else None
     client_id = plain["client_id"]
     if kind is CredentialKind.CLIENT_SECRET:
         secret = plain["client_secret"]
@@ -204,12 +179,3 @@ def make_credentials(
         audience=plain.get("audience") or "token-endpoint",
         form_fields=form_fields,
     )
-
-
-def _scope_field(typed: str) -> dict[str, str] | None:
-    """Return the form field of a scope, whose parts are one space apart (RFC 6749 section 3.3); None without one."""
-    parts = typed.split()
-    if not all(map(_SCOPE_PART.fullmatch, parts)):
-        what = "The scope has a character that no scope can have."
-        raise ConfigurationError(what, "Type its parts as the service names them.", about="scope")
-    return {"scope": " ".join(parts)} if parts else None
