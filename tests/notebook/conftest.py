@@ -156,3 +156,17 @@ def widget_state():
     yield state
     for widget in [widget for name, widget in all_widgets.items() if name not in before]:
         widget.close()
+
+
+@pytest.fixture
+def project_of(tmp_path, monkeypatch):
+    """Return a function that writes a project with addresses of a host, and returns its settings."""
+    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
+
+    def make(host):
+        folder = tmp_path / host
+        folder.mkdir(exist_ok=True)
+        (folder / "toolkit.toml").write_text(f'[addresses]\ntrading_paper = "https://{host}/v1"\n')
+        return Settings.load(folder / "toolkit.toml", environ={})
+
+    return make
