@@ -164,7 +164,7 @@ def saved_html(text: str, variable: str, model_id: str) -> str:
     """
     to_use = f"run this cell again; if no fields appear, {variable or 'panel'}.connect() asks below the cell"
     words = card("Panel", [badge(text)], [("To use it", as_html(to_use))])
-    missing = ".jp-OutputArea-child:has(.toolkit-saved) + .jp-OutputArea-child .jupyter-widgets:not(:has(*))"
+    missing = ".jp-OutputArea-child:has(.toolkit-saved) + :not(:has(.toolkit-panel)) .jupyter-widgets"
     style = f"body:has(.toolkit-{model_id}) .toolkit-saved-{model_id},{missing}{{display:none}}"
     return f'<div class="toolkit-saved toolkit-saved-{model_id}">{words}</div><style>{style}</style>'
 
