@@ -47,7 +47,7 @@ def test_each_choice_shows_what_it_needs(open_panel, service, tour):
 
 
 def test_credentials_are_offered_by_place(open_panel, service, monkeypatch):
-    """Those of the environment are offered, saved ones before practice, and the one that the notebook names is chosen."""
+    """Those of the environment are offered: saved ones before practice; the one that the notebook names is chosen."""
     for name in ("first", "second"):
         desk_in_variables(monkeypatch, service.credentials["paper"], name)
     user = open_panel("paper", "second")

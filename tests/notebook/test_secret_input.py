@@ -68,9 +68,6 @@ def test_no_trait_ever_holds_a_text(page):
         {"type": "texts"},
         {"type": "other", "number": 0},
         {},
-        "texts",
-        None,
-        [1],
     ],
     ids=str,
 )

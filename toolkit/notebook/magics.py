@@ -36,11 +36,7 @@ class _Arguments(argparse.ArgumentParser):
 
 
 class Magics:
-    """The cell magic of one shell.
-
-    Attributes:
-        masking: masks what this shell shows.
-    """
+    """The cell magic of one shell, and the masking of what it shows."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell

@@ -134,10 +134,8 @@ def _texts_in(value: Any, texts: list[str]) -> list[str]:
     elif isinstance(value, bytes | bytearray):
         texts.append(value.decode("utf-8", "surrogateescape"))
     elif isinstance(value, Mapping | list | tuple):
-        for item in value:
+        for item in value.items() if isinstance(value, Mapping) else value:
             _texts_in(item, texts)
-            if isinstance(value, Mapping):
-                _texts_in(value[item], texts)
     return texts
 
 

@@ -172,8 +172,8 @@ class Form:
     def add(self, credentials: Credentials) -> None:
         """Offer credentials that were typed and accepted until the kernel ends, choose them, and forget their text."""
         new = (credentials.environment, credentials.kind, credentials.name)
-        others = [own for own in self._in_notebook if (own.environment, own.kind, own.name) != new]
-        self._in_notebook = [*others, credentials]
+        self._in_notebook = [own for own in self._in_notebook if (own.environment, own.kind, own.name) != new]
+        self._in_notebook.append(credentials)
         self.inputs.forget()
         self.arrange(credentials)
 
@@ -195,9 +195,7 @@ class Form:
             self.obstacle = untrusted(self.untrusted)
         _show(self._credentials, is_shown=self.mode is not Mode.REPLAY)
         _show(self._trust, is_shown=bool(self.untrusted))
-        _show(self.inputs, is_shown=bool(self.fields))
-        if self.fields:
-            self.inputs.show(self.fields)
+        self.inputs.show(self.fields)
         self.set_busy(is_busy=self._is_busy)
         self.clear()
 
@@ -286,22 +284,20 @@ class Form:
         environment = self.environment
         kinds = [kind for kind in CredentialKind if kind in environment.rules.credentials]
 
-        def label(name: str, place: str, kind: CredentialKind) -> str:
-            return " · ".join([name, place, *([kind] if len(kinds) > 1 else [])])
+        def label(own: Credentials | Profile, place: str) -> str:
+            return " · ".join([own.name, place, *([own.kind] if len(kinds) > 1 else [])])
 
-        options: list[tuple[str, CredentialsChoice]] = [
-            (label(own.name, "practice service" if own.is_practice else "this notebook", own.kind), own)
-            for own in self._in_notebook
-            if own.environment is environment
-        ]
+        here = [own for own in self._in_notebook if own.environment is environment]
         saved = [profile for profile in self.profiles if profile.environment is environment]
-        options += [(label(item.name, item.source, item.kind), item.name) for item in saved]
+        options: list[tuple[str, CredentialsChoice]] = [
+            *((label(own, "practice service" if own.is_practice else "this notebook"), own) for own in here),
+            *((label(profile, profile.source), profile.name) for profile in saved),
+        ]
         services = [] if self._for_visitors else running_services()
         for number, service in enumerate(services, start=1):
             place = "practice service" if len(services) == 1 else f"practice service {number}"
-            for own in service.credentials.values():
-                if own.environment is environment and own not in self._in_notebook:
-                    options.append((label(own.name, place, own.kind), own))
+            others = [own for own in service.credentials.values() if own.environment is environment and own not in here]
+            options += [(label(own, place), own) for own in others]
         return [*options, *((f"new {kind} …", kind) for kind in kinds)]
 
     def _kept_or_first(self, options: Sequence[tuple[str, CredentialsChoice]], chosen: object) -> CredentialsChoice:

@@ -74,8 +74,8 @@ class SessionView(anywidget.AnyWidget):
             message["lifetime"] = token.lifetime.total_seconds()
         self.send(message)
 
-    def _receive(self, _: object, content: object, __: object) -> None:
-        if isinstance(content, Mapping) and content.get("type") == "hello":
+    def _receive(self, _: object, content: Mapping[str, object], __: object) -> None:
+        if content.get("type") == "hello":
             self._greeted()
 
 

@@ -125,9 +125,7 @@ class SecretInput(anywidget.AnyWidget):
             names = [field["name"] for field in self.fields]
         self.send({"type": "forget", "names": [*names]})
 
-    def _receive(self, _: object, content: object, buffers: object) -> None:
-        if not isinstance(content, Mapping):
-            return
+    def _receive(self, _: object, content: Mapping[str, object], buffers: object) -> None:
         if content.get("type") == "submit":
             self._submitted()
         elif content.get("type") == "texts" and self._is_waiting and content.get("number") == self._asked:
