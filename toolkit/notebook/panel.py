@@ -213,8 +213,8 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             try:
                 if any((one.environment, one.name) == (credentials.environment, name) for one in form.profiles):
                     raise ConfigurationError("Credentials of that name are saved already.", "Choose another name.")
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # that there is no keyring: the words name the file
+                with warnings.catch_warnings(record=True) as notes:  # that there is no keyring, and what that means
+                    warnings.simplefilter("always")
                     saved = save_credentials(credentials, name, settings=form.settings)
             except ToolkitError as error:
                 form.clear()
@@ -224,7 +224,8 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
                 form.offer_saving(is_offered=False)
                 del form.profiles  # read again
                 form.arrange(form.credentials)
-                self._view.say(f"Saved as {saved.name} ({saved.source}).", "good")
+                words = [f"Saved as {saved.name} ({saved.source}).", *(str(note.message) for note in notes)]
+                self._view.say(" ".join(words), "good")
 
     def _edited(self) -> None:
         """Say whether the session matches the choices in the form."""
