@@ -116,7 +116,7 @@ def verify(
             range, or the extra `lab` is not installed; if a notebook would be replaced in `save_to`.
     """
     notebooks = find_notebooks(paths, without=save_to)
-    for name, value in (("timeout", timeout), ("jobs", jobs or 1)):
+    for name, value in (("timeout", timeout), ("jobs", 1 if jobs is None else jobs)):
         if not math.isfinite(value) or value <= 0:
             raise ConfigurationError(f"{name} must be above 0 and finite.", "Leave it out, or pass more.", about=name)
     need_kernels()
@@ -148,9 +148,11 @@ def need_kernels() -> None:
 
 
 def _targets(notebooks: Sequence[Path], folder: Path) -> dict[Path, Path]:
-    """Return where each notebook is saved: as below the folder that all of them, and the working directory, lie in."""
+    """Return where each notebook is saved: as below the working directory, or the folder that all of them lie in."""
     files = {path: path.resolve() for path in notebooks}
-    base = os.path.commonpath([Path.cwd().resolve(), *files.values()])
+    base = Path.cwd().resolve()
+    if not all(file.is_relative_to(base) for file in files.values()):
+        base = Path(os.path.commonpath([file.parent for file in files.values()]))
     targets = {path: folder / file.relative_to(base) for path, file in files.items()}
     if {target.resolve() for target in targets.values()} & set(files.values()):
         raise ConfigurationError(
