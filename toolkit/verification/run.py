@@ -53,7 +53,7 @@ _ALLOWED_VARIABLES: Final = (
 # The same on every machine and at any time.
 _FIXED_VARIABLES: Final = {
     "TOOLKIT_OFFLINE": "1",
-    "TOOLKIT_REPEAT_IDENTIFIERS": "1",  # read by in_kernel/sitecustomize.py
+    "VERIFIED_KERNEL": "1",  # read by in_kernel/sitecustomize.py
     "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
     "PYTHONHASHSEED": "0",
     "PYTHONUTF8": "1",
@@ -240,7 +240,7 @@ class _Verification:
         from nbformat import NotebookNode
 
         client = NotebookClient(
-            NotebookNode(notebook),
+            NotebookNode(notebook),  # type: ignore[no-untyped-call]
             km=manager,
             timeout=math.ceil(self.timeout),
             startup_timeout=60,

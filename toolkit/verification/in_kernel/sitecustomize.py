@@ -30,13 +30,14 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
     if event in _USES:
         # A socket made from a descriptor does not have a family yet; its use is checked later.
         family = arguments[1] if event == "socket.__new__" else arguments[0].family
-        frame, callers = sys._getframe(1), []  # noqa: SLF001 - finds the callers
-        while frame and len(callers) < 4:
-            callers.append(frame.f_code.co_name)
-            frame = frame.f_back
-        # On Windows, a pair of sockets within one process is connected over loopback.
-        if family not in (-1, getattr(_socket, "AF_UNIX", -1)) and not any("socketpair" in name for name in callers):
-            raise OSError(errno.ENETUNREACH, _REASON)
+        if family in (-1, getattr(_socket, "AF_UNIX", -1)):
+            return
+        frame: Any = sys._getframe(1)  # noqa: SLF001 - finds the callers
+        for _ in range(4):  # on Windows, a pair of sockets within one process is connected over loopback
+            if frame and "socketpair" in frame.f_code.co_name:
+                return
+            frame = frame and frame.f_back
+        raise OSError(errno.ENETUNREACH, _REASON)
 
 
 def _repeat_identifiers() -> None:
@@ -55,5 +56,5 @@ def _repeat_identifiers() -> None:
 
 
 sys.addaudithook(_refuse)
-if os.environ.pop("TOOLKIT_REPEAT_IDENTIFIERS", None):  # not in the processes that the kernel starts
+if os.environ.pop("VERIFIED_KERNEL", None):  # not in the processes that the kernel starts
     _repeat_identifiers()
