@@ -29,8 +29,10 @@ class Credential(NamedTuple):
 
 # Starts that are not the beginning of a word, so that a search by words misses them.
 _STARTS_WITH_SIGNS: Final = sorted(
-    {form.start for form in FORMATS if form.is_certain and not re.fullmatch(r"[A-Za-z0-9_+/-]{3,}", form.start)}
-    | {"dt0"}
+    start
+    for form in FORMATS
+    for start in form.starts.split()
+    if form.is_certain and not re.fullmatch(r"[A-Za-z0-9_+/-]{3,}", start)
 )
 # Formats without a literal start: Mailchimp, Telegram, Discord, Twitter. They count as whole values only.
 _WHOLE: Final = (
@@ -62,19 +64,19 @@ _DUMMY: Final = re.compile(r"example|x{6}|0123456|123456789|abcdefgh|(.)\1{7}", 
 
 
 @cache
-def _starts() -> dict[str, list[tuple[Format, re.Pattern[str]]]]:
-    """Return formats and their patterns by the first two characters."""
-    starts: dict[str, list[tuple[Format, re.Pattern[str]]]] = {}
+def _starts() -> dict[str, list[tuple[Format, str, re.Pattern[str]]]]:
+    """Return formats with one of their starts and its pattern, by the first two characters."""
+    starts: dict[str, list[tuple[Format, str, re.Pattern[str]]]] = {}
     for form in FORMATS:
-        starts.setdefault(form.start[:2], []).append((form, re.compile(re.escape(form.start) + form.rest)))
+        for start in form.starts.split():
+            starts.setdefault(start[:2], []).append((form, start, re.compile(re.escape(start) + form.rest)))
     return starts
 
 
 def has_provider_format(value: str) -> bool:
     """Check whether a value begins with a key or token in a provider's format, or is text around a credential."""
-    for form, pattern in _starts().get(value[:2], ()):
-        if value.startswith(form.start) and pattern.match(value):
-            return True
+    if any(pattern.match(value) for _, _, pattern in _starts().get(value[:2], ())):
+        return True
     if any(match.start() == 0 for match, _ in _inner_matches(value[:100])):
         return True
     if "://" in value[:40]:
@@ -90,21 +92,21 @@ def provider_credentials(text: str) -> Iterator[Credential]:
     Only formats that cannot be mistaken for anything else are looked for.
     """
     for start in _possible_starts(text):
-        for form, pattern in _starts()[start[:2]]:
-            if form.is_certain and form.start.startswith(start):
-                yield from _credentials_of(form, pattern, text)
+        for form, whole, pattern in _starts()[start[:2]]:
+            if form.is_certain and whole.startswith(start):
+                yield from _credentials_of(form, whole, pattern, text)
     for match, inner in _inner_matches(text):
         if not _DUMMY.search(match[0]):
             yield Credential(inner.kind, inner.provider, *match.span())
 
 
-def _credentials_of(form: Format, pattern: re.Pattern[str], text: str) -> Iterator[Credential]:
-    at = text.find(form.start)
+def _credentials_of(form: Format, start: str, pattern: re.Pattern[str], text: str) -> Iterator[Credential]:
+    at = text.find(start)
     while at >= 0:
         match = pattern.match(text, at)
         if match is not None and not (at and _NOT_BEFORE.match(text, at - 1)) and not _DUMMY.search(match[0]):
             yield Credential(form.kind, form.provider, *match.span())
-        at = text.find(form.start, at + 1 if match is None else match.end())
+        at = text.find(start, at + 1 if match is None else match.end())
 
 
 def _possible_starts(text: str) -> list[str]:
@@ -120,7 +122,7 @@ def _possible_starts(text: str) -> list[str]:
 
 @cache
 def _certain_starts() -> frozenset[bytes]:
-    return frozenset(form.start[:_START].encode() for form in FORMATS if form.is_certain)
+    return frozenset(start[:_START].encode() for form in FORMATS if form.is_certain for start in form.starts.split())
 
 
 def _inner_matches(text: str) -> Iterator[tuple[re.Match[str], InnerFormat]]:
