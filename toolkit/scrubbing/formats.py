@@ -3,7 +3,7 @@
 This module is data, for review by the line. A new format goes into the table of its family: clouds, code (hosts of
 code, packages and deployments), chat (and mail), payments (and shops), services (data, monitoring, language models and
 others) and keys (of standards). SAMPLES has the keys that documentation shows, which are not secrets.
-`provider_formats` searches for all of them.
+`strength` searches for all of them.
 """
 
 from __future__ import annotations
