@@ -29,7 +29,6 @@ _NAME_BACKWARDS: Final = (
 _MOST_NAMES: Final = 4_096
 _ENDING: Final = r"(?i)(?:token|secret|password|passwd|passphrase|api_?key|signature|credential|cookie|jwt)s?\Z"
 _ESCAPED_BREAK: Final = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}"
-_WHOLE: Final = r"(?![\w.\-$\\])"
 _QUOTES: Final = "\"'"
 # Also a comment, a block or the dash of a list in YAML, and the letters before quotes in Python.
 _BEFORE_VALUE: Final = (
@@ -139,7 +138,7 @@ class Fields:
         if not meanings:
             return []
         found = []
-        for match in _search_for(frozenset(written for written, _ in meanings)).finditer(backwards):
+        for match in compiled(_NAME_BACKWARDS).finditer(backwards):
             meaning = meanings.get((match[1], match[2] or ""))
             position = end - match.start()
             if meaning is not None and position > start:
@@ -224,15 +223,6 @@ def _texts_within(text: str, position: int) -> Generator[Written, None, int]:
         elif (match := _quoted_at(text, token.start())) is not None:
             yield Written(_decoded(match), *match.span(1), Notation.QUOTED, is_named)
     return len(text)
-
-
-@lru_cache(maxsize=256)
-def _search_for(names: frozenset[str]) -> re.Pattern[str]:
-    """Return a pattern that finds these names, written in reverse, before their signs."""
-    ordered = sorted(names, key=len, reverse=True)
-    quoted = [re.escape(name) for name in ordered if name[0] in _QUOTES]
-    plain = [re.escape(name) + _WHOLE * (name[-1] != "\\") for name in ordered if name[0] not in _QUOTES]
-    return re.compile(f"{_SIGN_BACKWARDS}({'|'.join(quoted + plain)})(?=([?&#])?)")
 
 
 @lru_cache(maxsize=8192)  # the answers of a service have the same names again and again
