@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.core.text import SLICE, compiled
-from toolkit.scrubbing.formats import FORMATS, INNER_FORMATS, SAMPLES, Format, InnerFormat
+from toolkit.scrubbing.formats import FORMATS, SAMPLES, Format
 
 
 class Strength(Enum):
@@ -230,14 +230,7 @@ def _prices() -> tuple[bytes, list[list[float]]]:
 
 
 class Credential(NamedTuple):
-    """A key or token in a provider's format.
-
-    Attributes:
-        kind: its kind, such as "ACCESS_TOKEN".
-        provider: who issued it.
-        start: position where it starts in the text.
-        end: position where it ends.
-    """
+    """A key or token in a provider's format, and where it stands."""
 
     kind: str
     provider: str
@@ -295,8 +288,6 @@ def has_provider_format(value: str) -> bool:
     """Check whether a value begins with a key or token in a provider's format, or is text around a credential."""
     if any(pattern.match(value) for _, _, pattern in _starts().get(value[:2], ())):
         return True
-    if any(match.start() == 0 for match, _ in _inner_matches(value[:100])):
-        return True
     if "://" in value[:40]:
         return bool(_URL_WITH_PASSWORD.match(value) or _WEBHOOK.match(value))
     if "=" in value and ";" in value and _CONNECTION_STRING.search(value[:_LONGEST_KEY]):
@@ -313,9 +304,6 @@ def provider_credentials(text: str) -> Iterator[Credential]:
         for form, whole, pattern in _starts()[start[:2]]:
             if form.is_certain and whole.startswith(start):
                 yield from _credentials_of(form, whole, pattern, text)
-    for match, inner in _inner_matches(text):
-        if not _SAMPLE_KEY.search(match[0]):
-            yield Credential(inner.kind, inner.provider, *match.span())
 
 
 def _credentials_of(form: Format, start: str, pattern: re.Pattern[str], text: str) -> Iterator[Credential]:
@@ -341,15 +329,3 @@ def _possible_starts(text: str) -> list[str]:
 @cache
 def _certain_starts() -> frozenset[bytes]:
     return frozenset(start[:_HEAD].encode() for form in FORMATS if form.is_certain for start in form.starts.split())
-
-
-def _inner_matches(text: str) -> Iterator[tuple[re.Match[str], InnerFormat]]:
-    for form in INNER_FORMATS:
-        at = text.find(form.sign)
-        while at >= 0:
-            start = at - form.before
-            if start >= 0 and not (start and _NOT_BEFORE.match(text, start - 1)):
-                match = compiled(form.pattern).match(text, start)
-                if match is not None:
-                    yield match, form
-            at = text.find(form.sign, at + 1)

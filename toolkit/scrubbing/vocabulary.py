@@ -250,12 +250,7 @@ def is_placeholder(value: str) -> bool:
 
 _TO_STANDARD: Final = str.maketrans("-_", "+/")  # from the alphabet of base64 for URLs
 _LONG_ENOUGH: Final = 16  # characters
-# The words of a wallet (BIP 39): secret, although they are words.
-_MNEMONIC_NAMES: Final = frozenset(
-    {"mnemonic", "seed", "seedphrase", "recoveryphrase", "mnemonicphrase", "secretphrase"}
-)
 _PRIVATE_EXPONENT: Final = re.compile(r"[A-Za-z0-9_-]{40,}={0,2}")  # of a JWK (RFC 7518); one letter names much else
-_MNEMONIC: Final = re.compile(r"[a-z]{3,8}(?: [a-z]{3,8}){11,23}")
 _PATH: Final = re.compile(r"/?(?:[\w.-]+/)*[a-z][a-z_-]{3,}/.*|/.*")  # of a file or an object of storage
 _NUMBER: Final = re.compile(r"[-+]?[0-9]{1,20}+(?:\.[0-9]{1,20}+)?")
 _DIGITS_COUNT: Final = frozenset({"PASSWORD", "PIN", "OTP"})  # kinds of what people type in digits
@@ -314,8 +309,6 @@ def _kind_of_strength(name: str, value: str, place: Place, strength: Strength) -
         # A token in a document may be that of a blockchain, which has an address.
         is_address = value.startswith("0x") and place is Place.JSON and normal_name(name).endswith("token")
         return kind if is_core_name(name, place) and not is_address else None
-    if normal_name(name) in _MNEMONIC_NAMES and _MNEMONIC.fullmatch(value):
-        return kind
     return None
 
 

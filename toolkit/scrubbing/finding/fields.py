@@ -10,6 +10,7 @@ import html
 import json
 import re
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from enum import Enum
 from functools import lru_cache
 from itertools import accumulate
@@ -71,15 +72,7 @@ class Notation(Enum):
 
 
 class Written(NamedTuple):
-    """A value as it is written.
-
-    Attributes:
-        value: the value, decoded.
-        start: position where the written value starts, without quotes.
-        end: position where it ends.
-        form: how it is written.
-        is_named: False for a member of an object under the name, or for a value deeper in it.
-    """
+    """A value, decoded, and where and how it is written; a member of an object under the name is not `is_named`."""
 
     value: str
     start: int
@@ -89,7 +82,7 @@ class Written(NamedTuple):
 
 
 class CredentialField(NamedTuple):
-    """A value beside the name of a credential: the name, the kind of place, and the value as it is written."""
+    """A value beside the name of a credential."""
 
     name: str
     place: Place
@@ -266,12 +259,13 @@ _VALUE: Final = r"(?i)(?<![\w.\-])(?:value|content|text)\\{0,8}+[\"']?\s{0,20}+[
 _END: Final = r"[}>]"
 # A list or the arguments of a call: ["Authorization", "..."], setItem("access_token", "...").
 _TWO_TEXTS: Final = (
-    r"[\[(]\s{0,40}+(?:\"([^\"\\\n]{1,80}+)\"\s{0,20}+,\s{0,20}+\"([^\"\\\n]{8,8192}+)\""
-    r"|'([^'\\\n]{1,80}+)'\s{0,20}+,\s{0,20}+'([^'\\\n]{8,8192}+)')\s{0,40}+[\])]"
+    r"[\[(]\s{0,40}+([\"'])([^\"'\\\n]{1,80}+)\1\s{0,20}+,\s{0,20}+\1([^\"'\\\n]{8,8192}+)\1\s{0,40}+[\])]"
 )
 _SEPARATOR: Final = r"[,;\t]"
 _AROUND: Final = "\"' \r"
 _LONGEST_PAIR: Final = 2_000  # characters of a pair on each side of its name
+
+
 _COLUMNS: Final = (
     r"\"(?:columns|column_names|fields|headers?|cols|names|keys)\"\s{0,40}+:\s{0,40}+\[([^\[\]]{3,4000}+)\]"
 )
@@ -324,10 +318,9 @@ def pairs_in(text: str) -> Iterator[CredentialField]:
 def two_texts_in(text: str) -> Iterator[CredentialField]:
     """Yield the second of two texts in brackets whose first is the name of a credential; it counts if it is strong."""
     for match in matches_in(_TWO_TEXTS, text, longest=10_000):
-        at = 1 if match[1] is not None else 3
-        if credential_kind(match[at], Place.JSON) is not None:
-            written = Written(match[at + 1], *match.span(at + 1), Notation.QUOTED, is_named=False)
-            yield CredentialField(match[at], Place.JSON, written)
+        if credential_kind(match[2], Place.JSON) is not None:
+            written = Written(match[3], *match.span(3), Notation.QUOTED, is_named=False)
+            yield CredentialField(match[2], Place.JSON, written)
 
 
 def columns_in(text: str) -> Iterator[CredentialField]:
@@ -354,35 +347,21 @@ def columns_in(text: str) -> Iterator[CredentialField]:
 
 def cells_in(text: str) -> Iterator[tuple[str, str]]:
     """Yield name and text of the values in the rows of JSON that lists the names of its columns apart."""
-    if not any(
-        credential_kind(name, Place.JSON)
-        for columns in matches_in(_COLUMNS, text, longest=5_000)
-        for name in compiled(_NAME_IN_LIST).findall(columns[1])
-    ):
+    columns = matches_in(_COLUMNS, text, longest=5_000)
+    names = {name for each in columns for name in compiled(_NAME_IN_LIST).findall(each[1])}
+    if not any(credential_kind(name, Place.JSON) for name in names):
         return
-    try:
-        document = json.loads(text)
-    except ValueError:
-        return
-    for level in _objects(document):
-        lists = [value for value in level.values() if isinstance(value, list) and value]
-        for names in lists:
-            titles = [str(name.get("name", "")) if isinstance(name, dict) else str(name) for name in names]
+    levels: list[dict[str, Any]] = []
+    with suppress(ValueError, RecursionError):
+        json.loads(text, object_hook=lambda level: levels.append(level) or level)
+    for level in levels:
+        lists = [value for value in level.values() if isinstance(value, list)]
+        rows = [row for each in lists for row in each if isinstance(row, list)]
+        for each in lists:
+            titles = [str(title.get("name", "")) if isinstance(title, dict) else str(title) for title in each]
             wanted = [at for at, title in enumerate(titles) if credential_kind(title, Place.JSON)]
-            for row in (row for rows in lists if wanted for row in rows if isinstance(row, list)):
-                if len(row) == len(titles):
-                    yield from ((titles[at], row[at]) for at in wanted if isinstance(row[at], str))
-
-
-def _objects(document: Any) -> Iterator[dict[str, Any]]:
-    waiting = [document]
-    while waiting:
-        level = waiting.pop()
-        if isinstance(level, dict):
-            yield level
-            waiting += level.values()
-        elif isinstance(level, list):
-            waiting += level
+            for row in (row for row in rows if wanted and len(row) == len(titles)):
+                yield from ((titles[at], row[at]) for at in wanted if isinstance(row[at], str))
 
 
 def _content_at(text: str, position: int) -> Written | None:
