@@ -207,7 +207,7 @@ FORMATS: Final[tuple[Format, ...]] = (
 SAMPLES: Final = frozenset(
     (
         # RFC 6749 and 6750 (OAuth 2.0)
-        " 2YotnFZFEjr1zCsicMWpAA tGzv3JOkF0XG5Qx2TlKWIA SplxlOBeZQQYbYS6WxSbIA mF_9.B5f-4.1JqM czZCaGRSa3F0MzpnWDFmQmF0M2JW"
+        " 2YotnFZFEjr1zCsicMWpAA tGzv3JOkF0XG5Qx2TlKWIA SplxlOBeZQQYbYS6WxSbIA mF_9.B5f-4.1JqM"
         # RFC 7519 and jwt.io
         " SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
         # Emulators: Azurite, Cosmos DB

@@ -260,7 +260,7 @@ class KnownSecrets:
 
 
 class _Span(NamedTuple):
-    """A part of a text that a placeholder replaces, in the encoding that stands there; quoted if it is a number of JSON."""
+    """A part of a text that a placeholder replaces, in the encoding of the text; quoted for a number of JSON."""
 
     start: int
     end: int

@@ -3,8 +3,7 @@
 `vocabulary` reads a name word by word. A word in any language that always means a credential goes into `WORDS`. All
 whole names are from public API documentation and standards, written as documented; casing and separators do not matter.
 A new vendor name that its words do not tell goes into `HEADERS`, `URL_FIELDS` or `FIELDS`, a new exception into
-`ORDINARY`. Ordinary headers with
-random-looking values go into `ORDINARY_HEADERS`.
+`ORDINARY`. Ordinary headers with random-looking values go into `ORDINARY_HEADERS`.
 """
 
 from __future__ import annotations
@@ -13,43 +12,20 @@ from typing import Final
 
 # Words that mean a credential by themselves, with the kind of a name whose other words do not say more.
 WORDS: Final = {
-    "token": "TOKEN",
-    "secret": "SECRET",
-    "password": "PASSWORD",
-    "passwd": "PASSWORD",
-    "passphrase": "PASSWORD",
-    "passcode": "PASSWORD",
-    "passwort": "PASSWORD",
-    "kennwort": "PASSWORD",
-    **dict.fromkeys(("contrasena", "senha", "motdepasse", "mdp", "wachtwoord", "salasana", "heslo"), "PASSWORD"),
-    "pass": "PASSWORD",
-    "pwd": "PASSWORD",
-    "pw": "PASSWORD",
-    "pin": "PIN",
-    "otp": "OTP",
-    "totp": "OTP",
-    "jwt": "TOKEN",
-    "bearer": "TOKEN",
-    "auth": "TOKEN",
-    "oauth": "TOKEN",
-    "authorization": "AUTHORIZATION",
-    "authentication": "AUTHORIZATION",
-    "sid": "SESSION_TOKEN",
-    "sessid": "SESSION_TOKEN",
-    "session": "SESSION_TOKEN",
-    "cookie": "COOKIE",
-    "credential": "CREDENTIAL",
-    "assertion": "ASSERTION",
-    "csrf": "CSRF_TOKEN",
-    "xsrf": "CSRF_TOKEN",
-    "crumb": "CSRF_TOKEN",
-    "sig": "SIGNATURE",
-    "sign": "SIGNATURE",
-    "signature": "SIGNATURE",
-    "hmac": "SIGNATURE",
-    "key": "API_KEY",
-    "apikey": "API_KEY",
-    "sas": "SIGNATURE",
+    "TOKEN": "token jwt bearer auth oauth",
+    "SECRET": "secret",
+    "PASSWORD": "password passwd passphrase passcode passwort kennwort contrasena senha motdepasse mdp wachtwoord"
+    " salasana heslo pass pwd pw",
+    "PIN": "pin",
+    "OTP": "otp totp",
+    "AUTHORIZATION": "authorization authentication",
+    "SESSION_TOKEN": "sid sessid session",
+    "COOKIE": "cookie",
+    "CREDENTIAL": "credential",
+    "ASSERTION": "assertion",
+    "CSRF_TOKEN": "csrf xsrf crumb",
+    "SIGNATURE": "sig sign signature hmac sas",
+    "API_KEY": "key apikey",
 }
 # Words that also mean something else: a name in which they are the only hint counts with a strong value only.
 DOUBTFUL: Final = frozenset(
@@ -66,48 +42,25 @@ EXACT_ENDINGS: Final = tuple(
 )
 # The kinds of names that end like this.
 ENDINGS: Final = {
-    "accesstoken": "ACCESS_TOKEN",
-    "authtoken": "ACCESS_TOKEN",
-    "bearertoken": "ACCESS_TOKEN",
-    "refreshtoken": "REFRESH_TOKEN",
-    "idtoken": "ID_TOKEN",
-    "sessiontoken": "SESSION_TOKEN",
-    "sessionid": "SESSION_TOKEN",
-    "sessionkey": "SESSION_TOKEN",
-    "securitytoken": "SECURITY_TOKEN",
-    "csrftoken": "CSRF_TOKEN",
-    "xsrftoken": "CSRF_TOKEN",
-    "verificationtoken": "CSRF_TOKEN",
-    "secretkey": "API_SECRET_KEY",
-    "secretaccesskey": "API_SECRET_KEY",
-    "apisecret": "API_SECRET_KEY",
-    "clientsecret": "CLIENT_SECRET",
-    "consumersecret": "CLIENT_SECRET",
-    "privatekey": "PRIVATE_KEY",
-    "apikeyid": "API_KEY_ID",
-    "accesskeyid": "API_KEY_ID",
-    "apikey": "API_KEY",
-    "clientassertion": "CLIENT_ASSERTION",
+    "ACCESS_TOKEN": "accesstoken authtoken bearertoken",
+    "REFRESH_TOKEN": "refreshtoken",
+    "ID_TOKEN": "idtoken",
+    "SESSION_TOKEN": "sessiontoken sessionid sessionkey",
+    "SECURITY_TOKEN": "securitytoken",
+    "CSRF_TOKEN": "csrftoken xsrftoken verificationtoken",
+    "API_SECRET_KEY": "secretkey secretaccesskey apisecret",
+    "CLIENT_SECRET": "clientsecret consumersecret",
+    "PRIVATE_KEY": "privatekey",
+    "API_KEY_ID": "apikeyid accesskeyid",
+    "API_KEY": "apikey",
+    "CLIENT_ASSERTION": "clientassertion",
 }
-# One-word compounds: a word that ends like this is several words.
-COMPOUNDS: Final = {
-    "sessionid": ("session", "id"),
-    "sessionkey": ("session", "key"),
-    "secretkey": ("secret", "key"),
-    "privatekey": ("private", "key"),
-    "accesskey": ("access", "key"),
-    "authkey": ("auth", "key"),
-    "appkey": ("app", "key"),
-    "licensekey": ("license", "key"),
-    "masterkey": ("master", "key"),
-    "publickey": ("public", "key"),
-    "passkey": ("pass", "key"),
-    "privkey": ("private", "key"),
-    "apikey": ("apikey",),
-    "apisecret": ("api", "secret"),
-    **{word: (word,) for word in "token secret password passwd passphrase passcode signature sessid pwd".split()},
-    **{word: (word,) for word in "credential assertion jwt csrf".split()},
-}
+# A word that ends like one of these is several words, or has this word at its end.
+COMPOUNDS: Final = (
+    "session-id session-key secret-key private-key access-key auth-key app-key license-key master-key public-key"
+    " pass-key api-secret apikey token secret password passwd passphrase passcode signature sessid pwd credential"
+    " assertion jwt csrf"
+)
 # The last word of names of things around a credential: its type, its lifetime, where to get it.
 AROUND: Final = frozenset(
     "type types strategy count counts total totals limit limits max min url uri urls uris href link links endpoint"

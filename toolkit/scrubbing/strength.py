@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from enum import Enum
 from functools import cache
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.core.text import SLICE, compiled
@@ -229,15 +229,6 @@ def _prices() -> tuple[bytes, list[list[float]]]:
     return bytes(numbers), prices
 
 
-class Credential(NamedTuple):
-    """A key or token in a provider's format, and where it stands."""
-
-    kind: str
-    provider: str
-    start: int
-    end: int
-
-
 # Starts that are not the beginning of a word, so that a search by words misses them.
 _STARTS_WITH_SIGNS: Final = sorted(
     start
@@ -295,8 +286,8 @@ def has_provider_format(value: str) -> bool:
     return len(value) <= 300 and compiled(_WHOLE).fullmatch(value) is not None
 
 
-def provider_credentials(text: str) -> Iterator[Credential]:
-    """Yield the keys and tokens in providers' formats anywhere in a text, except samples of documentation.
+def provider_credentials(text: str) -> Iterator[tuple[int, int, Format]]:
+    """Yield start, end and format of the keys and tokens in providers' formats in a text, except samples.
 
     Only formats that cannot be mistaken for anything else are looked for.
     """
@@ -306,12 +297,12 @@ def provider_credentials(text: str) -> Iterator[Credential]:
                 yield from _credentials_of(form, whole, pattern, text)
 
 
-def _credentials_of(form: Format, start: str, pattern: re.Pattern[str], text: str) -> Iterator[Credential]:
+def _credentials_of(form: Format, start: str, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int, Format]]:
     at = text.find(start)
     while at >= 0:
         match = pattern.match(text, at)
         if match is not None and not (at and _NOT_BEFORE.match(text, at - 1)) and not _SAMPLE_KEY.search(match[0]):
-            yield Credential(form.kind, form.provider, *match.span())
+            yield *match.span(), form
         at = text.find(start, at + 1 if match is None else match.end())
 
 

@@ -40,8 +40,6 @@ _BEFORE_VALUE: Final = (
 _NEXT_LINE: Final = r":[ \t]{0,40}+(?:[|>][-+0-9]{0,2}+[ \t]{0,40}+)?\r?\n[ \t]{0,40}+(?:(?<=[ \t])|- {1,8}+)"
 _QUOTED: Final = r"(?s)\"([^\"\\]*+(?:\\.[^\"\\]*+)*+)\""
 _ESCAPED_QUOTED: Final = r"\\{1,15}+\"((?:[^\"\\]++|\\++(?!\"))*+)\\{1,15}+\""
-_ESCAPED_SINGLE: Final = r"\\{1,15}+'((?:[^'\\\n]++|\\++(?!'))*+)\\{1,15}+'"
-_TRIPLE_QUOTE: Final = r"(?:\"{3}|'{3})(?:\\?\s){0,40}+"
 _BACKTICKED: Final = r"(?s)`([^`\\]*+(?:\\.[^`\\]*+)*+)`"
 _SINGLE_QUOTED: Final = r"'([^'\n\\]*+(?:\\.[^'\n\\]*+)*+)'"
 _QUOTE_PATTERNS: Final = {'"': _QUOTED, "'": _SINGLE_QUOTED, "`": _BACKTICKED, "\\": _ESCAPED_QUOTED}
@@ -167,9 +165,6 @@ def values_at(text: str, position: int, *, is_quoted: bool) -> list[Written]:
         is_quoted: True if the name is in double quotes, as in JSON, so that a bare value is a number or no text.
     """
     after_sign, position = position, compiled(_BEFORE_VALUE).match(text, position).end()  # type: ignore[union-attr]
-    triple = compiled(_TRIPLE_QUOTE).match(text, position)
-    if triple is not None:  # the first word counts, since a credential has no spaces
-        return _bare_at(text, triple.end())
     match = _quoted_at(text, position)
     if match is not None:
         return [Written(_decoded(match), *match.span(1), Notation.QUOTED)]
@@ -228,8 +223,7 @@ def _name_of(written: str) -> str:
 
 def _quoted_at(text: str, position: int) -> re.Match[str] | None:
     pattern = _QUOTE_PATTERNS.get(text[position : position + 1])
-    match = compiled(pattern).match(text, position) if pattern is not None else None
-    return compiled(_ESCAPED_SINGLE).match(text, position) if match is None and pattern == _ESCAPED_QUOTED else match
+    return compiled(pattern).match(text, position) if pattern is not None else None
 
 
 def _decoded(match: re.Match[str]) -> str:
@@ -353,7 +347,7 @@ def cells_in(text: str) -> Iterator[tuple[str, str]]:
         return
     levels: list[dict[str, Any]] = []
     with suppress(ValueError, RecursionError):
-        json.loads(text, object_hook=lambda level: levels.append(level) or level)
+        json.loads(text, object_pairs_hook=lambda members: levels.append(level := dict(members)) or level)  # type: ignore[func-returns-value]
     for level in levels:
         lists = [value for value in level.values() if isinstance(value, list)]
         rows = [row for each in lists for row in each if isinstance(row, list)]

@@ -82,10 +82,8 @@ def credentials_in(text: str) -> Iterator[ShapedCredential]:
 
 
 def _provider_keys(text: str) -> Iterator[ShapedCredential]:
-    for credential in provider_credentials(text):
-        start, end = credential.start, credential.end
-        what = f"{PROVIDER_KEY} {credential.provider}"
-        yield ShapedCredential(start, end, credential.kind, what, text[start:end])
+    for start, end, form in provider_credentials(text):
+        yield ShapedCredential(start, end, form.kind, f"{PROVIDER_KEY} {form.provider}", text[start:end])
 
 
 def _private_keys(text: str) -> Iterator[ShapedCredential]:
