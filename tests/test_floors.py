@@ -21,7 +21,7 @@ FLOORS = [
     {"tables", "auth", "scrubbing", "verification"},
     {"cassettes"},
     {"session"},
-    {"notebook", "loans", "sharing", "practice_service"},
+    {"notebook", "sharing", "practice_service"},
     {"sweeps", "cli"},
     {"__init__"},
 ]
@@ -133,7 +133,7 @@ def test_httpx_is_imported_in_few_rooms() -> None:
     importers = {
         room_of(path) for path in MODULES if any(name.split(".")[0] == "httpx" for _, name in imported_modules(path))
     }
-    assert importers <= {"auth", "cassettes", "cli", "loans", "session", "sharing", "sweeps", "transport"}
+    assert importers <= {"auth", "cassettes", "cli", "session", "sharing", "sweeps", "transport"}
 
 
 def test_names_of_classes() -> None:
