@@ -73,7 +73,8 @@ class PracticeApp:
     async def _respond(self, request: Request) -> Response | None:
         """Return the response to a request, after its delay, or None if a fault closes the connection."""
         world, stats, path = self._world, self._world.stats, request.scope["path"]
-        port, host = (request.scope.get("server") or ("", None))[1], request.headers.get("host", "").lower()
+        port: int = (request.scope.get("server") or ("", 0))[1] or 0
+        host = request.headers.get("host", "").lower()
         if port not in self._addresses or host not in {f"127.0.0.1:{port}", f"localhost:{port}"}:
             # A web page could make its own host name resolve to this machine (DNS rebinding).
             message = "This Host does not belong to the practice service."
