@@ -241,8 +241,8 @@ def test_what_is_left_stops_the_copy(project, tmp_path, source, place):
 
 def test_a_report_for_each_client(project, tmp_path):
     """With parameters, only what this client's run played is inside; without code, the page shows none."""
-    folder, _, everything = project
-    people = [{"full_name": f"{name} Client", "email": f"{name}@bank.example"} for name in ("Ottilie", "Wilhelmina")]
+    folder, _, _ = project
+    people = [{"full_name": f"{name} Beispiel", "email": f"{name}@bank.example"} for name in ("Ottilie", "Wilhelmina")]
 
     def answer(request):
         return httpx.Response(200, json=people[int(request.url.path[-1])] | {"cash": 1000 + int(request.url.path[-1])})

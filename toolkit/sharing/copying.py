@@ -181,8 +181,7 @@ def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> t
     notebook: dict[str, Any] = copy.deepcopy(dict(content)) | {"metadata": {}}
     places = []
     for number, cell in enumerate(notebook["cells"], start=1):
-        texts = json.dumps([cell["source"], *cell.get("attachments", {})], ensure_ascii=False)
-        if count := replacements.count(texts):
+        if count := replacements.count(cell["source"]):
             places.append(f"cell {number}: {count_text(count, 'value')}")
         cell["source"] = replacements.text(cell["source"])
         kept = {name: value for name, value in cell["metadata"].items() if name in _KEPT_OF_CELLS}

@@ -19,7 +19,57 @@ from unittest.mock import patch
 from toolkit.core.errors import NetworkBlocked
 
 _FAMILIES: Final = (socket.AF_INET, socket.AF_INET6)
-_USES: Final = ("connect", "connect_ex", "sendto", "sendmsg")
+
+
+class _Guard:
+    """Decides which hosts may be reached; the arguments are those of `network_blocked`."""
+
+    def __init__(self, allowed: Sequence[str], refusal: Callable[[str], NetworkBlocked]) -> None:
+        self._patterns = [pattern.lower() for pattern in allowed]
+        self._refusal = refusal
+        self._resolved: set[str] = set()  # addresses of the hosts that are allowed by name
+        self._getaddrinfo, self._socketpair = socket.getaddrinfo, socket.socketpair
+        self._making = threading.local()  # `pair` is set while this thread makes a pair of sockets
+
+    def use(self, name: str) -> Callable[..., Any]:
+        """Return a method of sockets that refuses other hosts."""
+        original = getattr(socket.socket, name)
+
+        def guarded(connection: socket.socket, *args: Any, **kwargs: Any) -> Any:
+            # A host and a port; without one, the socket is connected already.
+            address = args[-1] if args and isinstance(args[-1], tuple) else None
+            is_ours = connection.family not in _FAMILIES or getattr(self._making, "pair", False)
+            if address and not is_ours and not self._allows(_as_text(address[0])):
+                raise self._refusal(":".join(map(str, address[:2])))
+            return original(connection, *args, **kwargs)
+
+        return guarded
+
+    def getaddrinfo(self, host: Any, *args: Any, **kwargs: Any) -> Any:
+        """Look up a host that is allowed, or an address or this machine, which needs no network."""
+        name = _as_text(host or "localhost")
+        needs_network = name not in ("localhost", socket.gethostname().lower()) and not _is_address(name)
+        if needs_network and not self._allows(name):
+            raise self._refusal(name)
+        answers = self._getaddrinfo(host, *args, **kwargs)
+        if self._allows(name):
+            self._resolved.update(str(answer[4][0]) for answer in answers)
+        return answers
+
+    def socketpair(self, *args: Any, **kwargs: Any) -> Any:
+        """Make a pair of sockets; on Windows, the two are connected over loopback."""
+        self._making.pair = True
+        try:
+            return self._socketpair(*args, **kwargs)
+        finally:
+            self._making.pair = False
+
+    def _allows(self, host: str) -> bool:
+        is_local = host == "localhost" or (
+            _is_address(host) and ipaddress.ip_address(host.partition("%")[0]).is_loopback
+        )
+        is_named = any(fnmatchcase(host, pattern) for pattern in self._patterns)
+        return is_named or host in self._resolved or ("localhost" in self._patterns and is_local)
 
 
 @contextmanager
@@ -30,48 +80,12 @@ def network_blocked(allowed: Sequence[str], refusal: Callable[[str], NetworkBloc
         allowed: host names or addresses; "*" stands for any characters, and "localhost" for every loopback address.
         refusal: makes the error for a host; it is raised where the connection is tried.
     """
-    patterns = [pattern.lower() for pattern in allowed]
-    resolved: set[str] = set()  # addresses of the hosts that are allowed by name
-
-    def allows(host: str) -> bool:
-        is_local = "localhost" in patterns and (host == "localhost" or (_is_address(host) and _is_loopback(host)))
-        return is_local or host in resolved or any(fnmatchcase(host, pattern) for pattern in patterns)
-
-    def guarded_use(name: str) -> Callable[..., Any]:
-        original = getattr(socket.socket, name)
-
-        def use(self: socket.socket, *args: Any, **kwargs: Any) -> Any:
-            # A host and a port; without one, the socket is connected already.
-            address = args[-1] if args and isinstance(args[-1], tuple) else None
-            is_ours = self.family not in _FAMILIES or getattr(making, "pair", False)
-            if address and not is_ours and not allows(_as_text(address[0])):
-                raise refusal(":".join(map(str, address[:2])))
-            return original(self, *args, **kwargs)
-
-        return use
-
-    def look_up(host: Any, *args: Any, **kwargs: Any) -> Any:
-        name = _as_text(host or "localhost")
-        if name not in ("localhost", socket.gethostname().lower()) and not _is_address(name) and not allows(name):
-            raise refusal(name)
-        answers = getaddrinfo(host, *args, **kwargs)
-        if allows(name):
-            resolved.update(str(answer[4][0]) for answer in answers)
-        return answers
-
-    def socketpair(*args: Any, **kwargs: Any) -> Any:
-        making.pair = True  # on Windows, the two are connected over loopback
-        try:
-            return original_pair(*args, **kwargs)
-        finally:
-            making.pair = False
-
-    getaddrinfo, original_pair, making = socket.getaddrinfo, socket.socketpair, threading.local()
+    guard = _Guard(allowed, refusal)
     with ExitStack() as stack:
-        for name in _USES:
+        for name in ("connect", "connect_ex", "sendto", "sendmsg"):
             if hasattr(socket.socket, name):  # Windows has no sendmsg
-                stack.enter_context(patch.object(socket.socket, name, guarded_use(name)))
-        stack.enter_context(patch.multiple(socket, getaddrinfo=look_up, socketpair=socketpair))
+                stack.enter_context(patch.object(socket.socket, name, guard.use(name)))
+        stack.enter_context(patch.multiple(socket, getaddrinfo=guard.getaddrinfo, socketpair=guard.socketpair))
         yield
 
 
@@ -85,7 +99,3 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_loopback(host: str) -> bool:
-    return ipaddress.ip_address(host.partition("%")[0]).is_loopback

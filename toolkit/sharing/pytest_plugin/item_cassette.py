@@ -1,15 +1,16 @@
-"""The cassette of one test: what its markers choose, opened before it, checked and finished, or kept aside, after it."""
+"""The cassette of one test: opened before it as its markers choose, and finished, or kept aside, after it."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
+from unittest.mock import patch
 
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.cassette import Cassette
@@ -18,13 +19,14 @@ from toolkit.cassettes.paths import MODES, find_cassette
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.player import play_log_of
-from toolkit.core.errors import CassetteMiss, ConfigurationError, NetworkBlocked, SecretLeak
+from toolkit.core.errors import CassetteMiss, ConfigurationError, NetworkBlocked
 from toolkit.local.files import write_atomically
 from toolkit.local.folders import SETTINGS_FILE, find_project
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
 from toolkit.scrubbing.scanning import scan_files
 from toolkit.scrubbing.scanning.allow import AllowList
+from toolkit.session.session import AsyncSession, Session
 from toolkit.sharing.pytest_plugin.blocking import network_blocked
 
 MARKER: Final = "toolkit_cassette"
@@ -240,12 +242,10 @@ class Playing:
             findings = [each for each in found if not allowed.allows(replace(each, path=self.path))]
             lines = [f"line {each.line}: {each.kind}" for each in findings[:_MOST_FINDINGS]]
             if findings:
-                return str(
-                    SecretLeak(
-                        f"The new recording of {self.path.name} has what looks like a secret: {'; '.join(lines)}",
-                        "It is kept aside. Name what to remove in [scrubbing] of toolkit.toml and record again; what is "
-                        "not a secret, allow in [scan].",
-                    )
+                return (
+                    f"The new recording of {self.path.name} has what looks like a secret: {'; '.join(lines)}\n"
+                    "It is kept aside. Name what to remove in [scrubbing] of toolkit.toml and record again; what is "
+                    "not a secret, allow in [scan]."
                 )
         if cassette.strict and cassette.replays and cassette.unplayed:
             left = differences.left_over(cassette.path.name, len(cassette), cassette.unplayed)
@@ -283,6 +283,23 @@ def mode_in_force(option: str | None, marked: str | None, *, has_recording: bool
     if mode == "once" or (mode == "new_episodes" and not has_recording):
         return "none" if has_recording else "all"
     return mode or "none"
+
+
+@contextmanager
+def live_sessions(live: Mapping[str, Any]) -> Iterator[None]:
+    """Let sessions that the code under test opens take from `live` what they do not name themselves."""
+
+    def with_defaults(original: Callable[..., None]) -> Callable[..., None]:
+        def opened(self: Any, *args: Any, **options: Any) -> None:
+            named = {**dict(zip(("environment", "credentials"), args, strict=False)), **options}
+            original(self, **{**live, **{name: value for name, value in named.items() if value is not None}})
+
+        return opened
+
+    with ExitStack() as stack:
+        for kind in (Session, AsyncSession):
+            stack.enter_context(patch.object(kind, "__init__", with_defaults(kind.__init__)))
+        yield
 
 
 def close_without_loop(session: Any) -> None:

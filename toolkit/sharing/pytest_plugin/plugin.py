@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
@@ -83,8 +84,8 @@ def pytest_itemcollected(item: Any) -> None:
 def toolkit_live() -> dict[str, Any]:
     """Arguments of `tk.Session` for recording, such as credentials and settings; override it if need be.
 
-    The fixture is used only when a test with the marker `toolkit_cassette` records, so a practice service, for example,
-    starts only then:
+    Sessions that the code under test opens take from it what they do not name, too. The fixture is used only when
+    something is recorded, so a practice service, for example, starts only then:
 
         @pytest.fixture(scope="session")
         def toolkit_live():
@@ -97,12 +98,20 @@ def toolkit_live() -> dict[str, Any]:
 @pytest.fixture
 def toolkit_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette | None]:
     """The cassette of the test, a `tk.Cassette`: in strict replay, unless recording is asked for."""
-    from toolkit.sharing.pytest_plugin.item_cassette import Playing
+    from toolkit.sharing.pytest_plugin.item_cassette import Playing, live_sessions
 
     item: Any = request.node
     is_needed = any(name in item._fixtureinfo.names_closure for name in _FIXTURES)  # noqa: SLF001 - as collected
     playing = item.stash[_PLAYING] = _or_fail(lambda: Playing(item, is_needed=is_needed))
-    yield playing.cassette
+    live: Any = nullcontext()
+    if (
+        playing.cassette is not None
+        and playing.cassette.records
+        and not any(map(item.fixturenames.count, _FIXTURES[1:]))
+    ):
+        live = live_sessions(request.getfixturevalue("toolkit_live"))
+    with live:
+        yield playing.cassette
     has_recorded = playing.cassette is not None and playing.cassette.recorded_count > 0
     problem = playing.end(well=item.stash.get(_HAS_PASSED, False))
     if has_recorded:
@@ -133,8 +142,7 @@ def toolkit_async_session(request: pytest.FixtureRequest, toolkit_cassette: Cass
 
 
 def _arguments(request: pytest.FixtureRequest, cassette: Cassette) -> dict[str, Any]:
-    is_marked = request.node.get_closest_marker("toolkit_cassette") is not None
-    live = request.getfixturevalue("toolkit_live") if is_marked and cassette.records else {}
+    live = request.getfixturevalue("toolkit_live") if cassette.records else {}
     return request.node.stash[_PLAYING].session_arguments(live)
 
 
