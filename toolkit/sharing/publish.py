@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -48,6 +47,7 @@ _TOOLKIT: Final = "service-access-toolkit"
 _PINNED: Final = (
     "anywidget httpx ipykernel ipython ipywidgets jupyterlab matplotlib nbclient numpy pandas pyarrow vcrpy"
 ).split()
+_IMPORT: Final = re.compile(r"\s*(?:import|from)\s+(\w+)")
 _GIT: Final = re.compile(r"https://[\w.:/~-]+", re.ASCII)  # without a user, a password and a query
 _AUTHORS: Final = (
     "Data that the notebook reads from files or has in its code, and what pictures show, was not checked: it is yours."
@@ -177,8 +177,9 @@ def publish(
             stage.mkdir()
             (stage / target.name).write_bytes(page)
         files = {path.relative_to(stage).as_posix(): path for path in sorted(stage.rglob("*")) if path.is_file()}
-        for name, path in {target.name: None, **files}.items():
-            is_checked = path is None or path.suffix in (SUFFIX, *_PAGES)
+        check_file(target.name, b"", known, copied.replacements)
+        for name, path in files.items():
+            is_checked = path.suffix in (SUFFIX, *_PAGES)
             check_file(name, b"" if is_checked else path.read_bytes(), known, copied.replacements)
         _scan(stage)
         sizes = {name: path.stat().st_size for name, path in files.items()}
@@ -392,19 +393,12 @@ def _command(notebook: str) -> str:
 
 def _requirements(sources: Iterable[str]) -> str:
     """Return the requirements: the toolkit, what runs it, and what the code imports, each with its version."""
-    modules: set[str] = set()
-    for source in sources:
-        for line in (source, *source.splitlines()):  # a cell with magics is read line by line
-            try:
-                nodes = list(ast.walk(ast.parse(line.strip())))
-            except (SyntaxError, ValueError, RecursionError):
-                continue
-            names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-            names += [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
-            modules |= {name.partition(".")[0] for name in names} - sys.stdlib_module_names
+    names = set(_PINNED)
     installed = packages_distributions()
-    names = {*_PINNED, *(name for module in modules for name in installed.get(module, ())[:1])} - {_TOOLKIT}
-    pinned = [f"{name}=={text}" for name in sorted(names) if (text := _version(name))]
+    for line in "\n".join(sources).splitlines():  # by line, because cells may have magics
+        match = _IMPORT.match(line)
+        names.update(installed.get(match[1], ())[:1] if match else ())
+    pinned = [f"{name}=={text}" for name in sorted(names - {_TOOLKIT}) if (text := _version(name))]
     return "\n".join([toolkit_requirement(), *pinned, ""])
 
 

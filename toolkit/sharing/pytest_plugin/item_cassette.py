@@ -193,7 +193,7 @@ class Playing:
         return problem
 
     def _file(self, item: Any) -> Path:
-        names = self.choice.names
+        module, names = Path(item.path), self.choice.names
         if not names:
             if item.get_closest_marker("vcr") is not None:
                 # pytest-recording would write to the same file, and it does not remove secrets.
@@ -202,8 +202,8 @@ class Playing:
                     f'Remove one of the markers, or name a cassette: @pytest.mark.{MARKER}("...").',
                     about="name",
                 )
-            return default_file(item.path, item.name, getattr(getattr(item, "cls", None), "__name__", None))
-        files = [item.path.parent / find_cassette(name, self.settings) for name in names]
+            return default_file(module, item.name, getattr(getattr(item, "cls", None), "__name__", None))
+        files = [module.parent / find_cassette(name, self.settings) for name in names]
         if len(files) == 1:
             return files[0]
         joined = Path(self._guard.enter_context(TemporaryDirectory())) / f"{'+'.join(file.stem for file in files)}.yaml"

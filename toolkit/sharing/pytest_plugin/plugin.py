@@ -143,7 +143,8 @@ def toolkit_async_session(request: pytest.FixtureRequest, toolkit_cassette: Cass
 
 def _arguments(request: pytest.FixtureRequest, cassette: Cassette) -> dict[str, Any]:
     live = request.getfixturevalue("toolkit_live") if cassette.records else {}
-    return request.node.stash[_PLAYING].session_arguments(live)
+    playing: Playing = request.node.stash[_PLAYING]
+    return playing.session_arguments(live)
 
 
 def _or_fail(make: Callable[[], _T]) -> _T:

@@ -10,7 +10,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -19,6 +19,8 @@ from toolkit.cassettes.replay.player import VARIABLE, PlayLog, read_play_log
 from toolkit.core.text import count_text
 from toolkit.local.dotenv import own_variable
 from toolkit.sharing.pytest_plugin.item_cassette import FAILED, FOLDER, project_settings
+
+_CHOOSING: Final = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "collectonly")  # options of pytest
 
 
 class UnusedCassettes:
@@ -56,8 +58,8 @@ class UnusedCassettes:
             write(os.path.relpath(file, start))
         write(f"{len(unused)} of {count_text(len(files), 'cassette')}")
         stats = terminalreporter.stats
-        is_part = any("::" in text for text in self._config.args) or self._config.option.collectonly
-        if is_part or any(stats.get(name) for name in ("deselected", "skipped", "failed", "error")):
+        chosen = (*(text for text in self._config.args if "::" in text), *map(self._config.getoption, _CHOOSING))
+        if any(chosen) or any(stats.get(name) for name in ("deselected", "skipped", "failed", "error")):
             write("Only a part of the tests ran to its end, so others may use them.")
 
     def pytest_unconfigure(self) -> None:
