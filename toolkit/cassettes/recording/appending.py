@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents, Unparsed
+from toolkit.cassettes.format.contents import Unparsed
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
-from toolkit.local.files import open_new, write_atomically
+from toolkit.local.files import open_new
 from toolkit.local.private_files import open_plain
 from toolkit.scrubbing import gate
 from toolkit.scrubbing.scrubber import Scrubber
@@ -71,29 +71,13 @@ def append(file: Path, data: bytes, *, stamp: Stamp, like: Path) -> Stamp:
     return after if after is not None and after[:2] == (status.st_ino, size + len(pending)) else stamp
 
 
-def change_to(new: bytes, old: bytes, file: Path) -> None:
-    """Change the content of a file from `old` to `new`: by truncation if that suffices, which needs no disk space.
-
-    Raises:
-        OSError: if the file cannot be written; the old content stays.
-    """
-    if new != old and old.startswith(new):
-        with os.fdopen(open_plain(file, os.O_RDWR), "r+b") as stream:
-            if stream.read() != old:
-                raise OSError(errno.EBUSY, _CHANGED)
-            stream.truncate(len(new))
-    elif new != old:
-        write_atomically(file, new, durable=True)
-
-
 def scrub(interaction: Interaction, scrubber: Scrubber) -> Interaction:
     """Return an interaction in a form that is safe to record.
 
     Raises:
         SecretLeak: if it cannot be checked for secrets.
     """
-    failure = interaction.failure
-    replaced = interaction.pseudonyms
+    failure, replaced = interaction.failure, interaction.pseudonyms
     interaction = interaction._replace(pseudonyms=tuple(dict.fromkeys((*replaced, *scrubber.pseudonyms))))
     if failure is None:
         request, response = scrubber.exchange(interaction.request, interaction.response, replaced=replaced)
@@ -116,14 +100,10 @@ def repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
     """
     opened = contents.read(data, source=source)
     if isinstance(opened, Unparsed):
-        complete = opened.layout.appendable()
+        complete = opened.appendable()
         if not gate.holds_secret(complete, scrubber.known):
             return complete
-    result = _encoded_anew(opened, scrubber)
+    items = [encode(scrub(opened.interaction(number), scrubber)) for number in range(len(opened))]
+    result = HEADER + b"".join(items) if items else b""
     gate.check(result, scrubber.known, where=f"{source}, as it is rewritten,")
     return result
-
-
-def _encoded_anew(opened: Contents, scrubber: Scrubber) -> bytes:
-    items = [encode(scrub(opened.interaction(number), scrubber)) for number in range(len(opened))]
-    return HEADER + b"".join(items) if items else b""
