@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 EPILOG: Final = terminal.examples(
     "toolkit verify notebooks/",
-    "toolkit verify notebooks/01-tour.ipynb --update",
+    "toolkit verify notebooks/01-my-accounts.ipynb --update",
     "toolkit verify notebooks/ --changed",
     "toolkit verify notebooks/ --since origin/main --format github --save-notebooks executed",
     "toolkit verify notebooks/ --jobs 2 --timeout 30 --save-json verdicts.json",

@@ -7,7 +7,6 @@ that an editor has laid out differently, or that stock vcrpy wrote, is parsed as
 
 from __future__ import annotations
 
-import bisect
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolkit.cassettes.format import fast_items
 from toolkit.cassettes.format.interactions import HEADER, MARKER, Interaction, is_uri
 from toolkit.core.errors import CassetteCorrupt
-from toolkit.core.ledger import parse_instant
 from toolkit.scrubbing.messages import RecordedRequest
 
 if TYPE_CHECKING:
@@ -27,10 +25,6 @@ if TYPE_CHECKING:
 _END: Final = b"\n  complete: true\n"
 _START: Final = b"- request:\n"
 _HEAD: Final = re.compile(rb"- request:\n    method: ([A-Za-z][!-~]*)\n    uri: ([A-Za-z][!-~]*)\n")
-_ENVIRONMENT: Final = re.compile(rb"\n  authorized_by:\n    kind: [^\n]+\n    environment: ([^\n]+)\n")
-_TOKEN_NUMBER: Final = re.compile(rb"\n    token: ([0-9]{1,9})\n")
-_TOKEN_OBTAINED: Final = re.compile(rb"\n  token_obtained:\n")
-_RECORDED_AT: Final = re.compile(rb"\n  recorded_at: '?([0-9T:.Z-]{1,40})'?\n")
 
 
 class Contents:
@@ -92,7 +86,8 @@ class Contents:
     @cached_property
     def recorded_at(self) -> datetime | None:
         """When the first interaction was recorded; None if there is none."""
-        return next((interaction.recorded_at for interaction in self.readable().values()), None)
+        found = (self.interaction_or_error(number) for number in range(len(self)))
+        return next((interaction.recorded_at for interaction in found if isinstance(interaction, Interaction)), None)
 
     @cached_property
     def environments(self) -> list[str]:
@@ -177,27 +172,6 @@ class Unparsed(Contents):
 
     def line(self, number: int) -> int | None:
         return self._items[number].line
-
-    @cached_property
-    def recorded_at(self) -> datetime | None:
-        match = _RECORDED_AT.search(self.data)
-        try:
-            return None if match is None else parse_instant(match[1].decode("ascii"))
-        except ValueError:
-            return None
-
-    @cached_property
-    def environments(self) -> list[str]:
-        return [name.decode("ascii", "replace") for name in dict.fromkeys(_ENVIRONMENT.findall(self.data))]
-
-    @cached_property
-    def last_token_number(self) -> int:
-        return max(map(int, _TOKEN_NUMBER.findall(self.data)), default=0)
-
-    @cached_property
-    def token_requests(self) -> list[int]:
-        starts = [item.start for item in self._items]
-        return [bisect.bisect(starts, match.start()) - 1 for match in _TOKEN_OBTAINED.finditer(self.data)]
 
 
 def is_ours(data: bytes) -> bool:

@@ -23,7 +23,6 @@ from toolkit.core.errors import CassetteBusy, CassetteError
 from toolkit.core.tracebacks import shell, warn
 from toolkit.local.files import read_file, remove_partials, replace_file, write_atomically
 from toolkit.local.private_files import LinkInTheWay, refuse_link
-from toolkit.scrubbing import gate
 from toolkit.scrubbing.compression import AFTER_THE_CALL
 from toolkit.scrubbing.scrubber import Scrubber
 
@@ -152,8 +151,7 @@ class Recorder:
             CassetteError: if the disk is full or the folder not writable; earlier recordings are intact.
         """
         item = encode(scrub(interaction, self._scrubber))
-        where = f"The recording of {interaction.request.method} in {self.path.name}"
-        gate.check(item, self._scrubber.known, where=where)
+        self._scrubber.known.check(item, where=f"The recording of {interaction.request.method} in {self.path.name}")
         while not self._wrote(item):
             pass  # another thread released the file in the meantime
         if self._anew and not self._is_abandoned:
