@@ -14,11 +14,8 @@ import httpx as stock_httpx
 import pytest
 import vcr
 from bodies import body_class
-from hypothesis import given
-from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.cassettes.bodies import EventStream
 from toolkit.core.errors import CassetteMiss
 
 URL = "https://h.example/events"
@@ -77,22 +74,6 @@ def test_stream_closed_early(path, compress, is_async):
     assert 'mode="all"' in caught.value.next_step
     with vcr.use_cassette(str(path), record_mode="none"), stock_httpx.Client() as client:
         assert client.get(URL).text.splitlines()[:8] == live
-
-
-def test_replay_comes_event_by_event(path):
-    """A complete recording of events comes one event at a time, too, whatever the chunks were."""
-    body = b"".join(TICKS)
-    transport = httpx.MockTransport(lambda request: httpx.Response(200, headers=EVENTS, content=body))
-    httpx.Client(transport=tk.Cassette(path).transport(transport)).get(URL)
-    assert read(tk.Cassette(path, "none").transport(), 6, is_async=False, reading="raw") == TICKS
-    assert httpx.Client(transport=tk.Cassette(path, "none").transport()).get(URL).content == body
-
-
-def test_stream_without_a_piece(path):
-    """A stream that is closed at once is recorded without a body; its status and headers replay."""
-    assert read(tk.Cassette(path).transport(served(TICKS)), 0, is_async=False) == []
-    with httpx.Client(transport=tk.Cassette(path, "none").transport()) as client, client.stream("GET", URL) as response:
-        assert (response.status_code, response.headers["content-type"]) == (200, EVENTS["Content-Type"])
 
 
 def test_half_a_line_is_left_out(path):
@@ -154,15 +135,3 @@ def test_timeout_of_the_caller(path):
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(call(tk.Cassette(path).transport(transport)))
     assert read(tk.Cassette(path, "none").transport(), 3, is_async=False) == ["event: tick", 'data: {"n": 0}', ""]
-
-
-@given(
-    st.lists(st.sampled_from([b"data: x", b"\n", b"\r", b"\r\n", b"\n\n", b":", b"\xc3\xa9"]), max_size=30),
-    st.sampled_from(["text/event-stream", "application/x-ndjson"]),
-)
-def test_pieces_join_to_the_body(parts, content_type):
-    """The pieces of any body are not empty, and make up the body."""
-    body = b"".join(parts)
-    pieces = list(EventStream(body, content_type, ended_early=False, call="GET /"))
-    assert b"".join(pieces) == body
-    assert all(pieces)

@@ -88,26 +88,6 @@ def test_left_out(arguments, words):
     assert words in reason(**arguments)
 
 
-def test_body_that_a_browser_did_not_store():
-    """A request whose body is missing could not be matched."""
-    fields = entry(method="POST")
-    fields["request"]["bodySize"] = 20
-    assert read(fields)[0].reason == "the body of its request is not stored"
-
-
-def test_decoded_bodies_lose_their_encoding():
-    """Content-Encoding and Transfer-Encoding are left out, since the file has the decoded body."""
-    received = {"Content-Encoding": "br", "transfer-encoding": "chunked", "X-A": "1"}
-    assert one(received=received).response.headers == (("X-A", "1"), ("Content-Length", "2"))
-    assert one(received={"content-length": "900"}).response.headers == (("Content-Length", "2"),)
-
-
-def test_head_keeps_its_length():
-    """The answer to HEAD has no body, and the length that GET would have."""
-    response = one(method="HEAD", received={"Content-Length": "900"}, content={"size": 0}).response
-    assert (response.headers, response.body) == ((("Content-Length", "900"),), b"")
-
-
 @pytest.mark.parametrize(
     ("post", "body"),
     [

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import toolkit as tk
 from toolkit.cassettes.catalog import frames
 from toolkit.cassettes.catalog.checking import check_files
-from toolkit.cassettes.catalog.rewriting import rescrubbed, todays_scrubber, without
+from toolkit.cassettes.catalog.rewriting import rescrubbed, todays_scrubber
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
 from toolkit.cassettes.recording.recorder import Recorder
@@ -86,20 +86,6 @@ def test_list(write, folder, own, interaction, authorization):
     assert "is empty" in table["problem"][3]
     with pytest.raises(ConfigurationError, match="does not exist"):
         frames.list_cassettes(folder / "missing", settings=own)
-
-
-def test_stale_from_the_day(write, own, interaction):
-    """A recording is stale from the age in the settings on, and never if there is none."""
-    file = write("a.yaml", interaction())
-    recorded = interaction().recorded_at
-    for days, is_stale in ((179, False), (180, True)):
-        clock = ManualClock(recorded)
-        clock.advance(days * 86_400)
-        assert frames.list_cassettes(settings=own, clock=clock)["stale"].tolist() == [is_stale]
-        kinds = frames.check_cassettes(file, settings=own, clock=clock)["kind"].tolist()
-        assert kinds == (["stale"] if is_stale else [])
-    never = Settings(project=own.project)
-    assert frames.check_cassettes(file, settings=never, clock=ManualClock(NOON)).empty
 
 
 def kinds_of(table):
@@ -183,17 +169,6 @@ def test_prune(write, own, interaction, authorization):
     assert frames.prune_cassette("a", uri="*nothing*", settings=own).empty
 
 
-@given(st.data())
-def test_pruned_bytes_are_a_part_of_the_old(interactions, data):
-    """Whatever is dropped, each interaction that is left has the bytes that it had."""
-    recorded = data.draw(st.lists(interactions(), min_size=2, max_size=5))
-    pieces = [encode(interaction) for interaction in recorded]
-    dropped = data.draw(st.sets(st.integers(0, len(pieces) - 1), min_size=1, max_size=len(pieces) - 1))
-    scrubber = Scrubber(KnownSecrets())
-    left = without(HEADER + b"".join(pieces), dropped, scrubber, source="x.yaml")
-    assert left == HEADER + b"".join(piece for number, piece in enumerate(pieces) if number not in dropped)
-
-
 def test_scrub_again(write, own, interaction, tmp_path):
     """A recording from before the rules becomes what it would be today; the rest of the file keeps its bytes."""
     bodies = [b'{"nickname": "Ann Example"}', b'{"id": 1}', b'{"note": "of Ann Example"}']
@@ -211,14 +186,6 @@ def test_scrub_again(write, own, interaction, tmp_path):
     assert frames.scrub_cassette("a", settings=ruled).empty
     assert frames.check_cassettes("a", settings=ruled).empty
     assert file.read_bytes() == data
-
-
-def test_scrub_without_interactions(folder, own):
-    """A recording of stock vcrpy that holds no interactions stays as it is."""
-    file = folder / "none.yaml"
-    file.write_text("interactions: []\nversion: 1\n")
-    assert frames.scrub_cassette("none", settings=own).empty
-    assert file.read_text() == "interactions: []\nversion: 1\n"
 
 
 def test_scrub_vcrpy(folder, own):
@@ -348,22 +315,6 @@ def test_stand_ins_are_not_replaced_again(folder, tmp_path, interaction):
     assert frames.check_cassettes("a", settings=more).empty
 
 
-def test_a_late_secret_leaves_stand_ins_alone(folder, interaction):
-    """When a secret that becomes known later is removed from what was recorded, stand-ins stay the same."""
-    token = secrets.token_urlsafe(30)
-    rules = tk.Rules(pseudonyms=["owner"])
-    recorder = Recorder(folder / "a.yaml", Scrubber(KnownSecrets(), rules=rules))
-    recorder.append(interaction(body=json.dumps({"owner": "Ann Example", "note": f"x {token}"}).encode()))
-    before = contents.read((folder / "a.yaml").read_bytes(), source="").interaction(0)
-    recorder.release()
-    again = Recorder(folder / "a.yaml", Scrubber(KnownSecrets([("TOKEN", tk.Secret(token))]), rules=rules))
-    again.append(interaction("/other"))
-    again.release()
-    after = contents.read((folder / "a.yaml").read_bytes(), source="").interaction(0)
-    assert token not in after.response.body.decode()
-    assert json.loads(after.response.body)["owner"] == json.loads(before.response.body)["owner"]
-
-
 def test_a_secret_that_a_later_interaction_shows(write, own, interaction):
     """What one interaction names a secret is removed from those before it, and is not shown in any."""
     token = secrets.token_urlsafe(30)
@@ -371,16 +322,6 @@ def test_a_secret_that_a_later_interaction_shows(write, own, interaction):
     file = write("a.yaml", *(interaction(f"/{n}", json.dumps(body).encode()) for n, body in enumerate(bodies)))
     assert frames.scrub_cassette("a", settings=own)["number"].tolist() == [1, 2]
     assert token.encode() not in file.read_bytes()
-
-
-def test_rules_without_effect_change_nothing(write, own, interaction, tmp_path):
-    """A rule of pseudonyms that names nothing in a recording does not make it unclean."""
-    file = write("a.yaml", interaction())
-    before = file.read_bytes()
-    ruled = Settings(project=tmp_path, scrubbing={"pseudonyms": ["owner"]})
-    assert frames.check_cassettes("a", settings=ruled).empty
-    assert frames.scrub_cassette("a", settings=ruled).empty
-    assert file.read_bytes() == before
 
 
 def write_clear_vcrpy(file, token):
@@ -407,14 +348,6 @@ def test_an_unscrubbed_recording_is_not_shown_in_clear(folder, own):
     assert token.encode() not in file.read_bytes()
     assert paths_left(file) == ["b"]
     assert other.exists()
-
-
-def test_what_is_left_of_an_unscrubbed_recording_is_scrubbed(folder, own):
-    """Credentials that are replaced in their places only are replaced too when a recording of vcrpy is pruned."""
-    file = write_clear_vcrpy(folder / "a.yaml", "a")
-    file.write_text(file.read_text().replace("api.example/a", "api.example/a?password=hunter2"))
-    frames.prune_cassette("a", 2, dry_run=False, settings=own)
-    assert paths_left(file) == ["a?password=%3CPASSWORD%3E"]
 
 
 def test_places_that_are_not_searched(tmp_path):

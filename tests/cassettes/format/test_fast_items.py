@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.cassettes.format import fast_items
-from toolkit.cassettes.format.interactions import decode, encode
+from toolkit.cassettes.format.decoding import decode
+from toolkit.cassettes.format.interactions import encode
 from toolkit.core.errors import CassetteCorrupt
 
 # Text that may change the meaning of a scalar that it is in or next to.
@@ -67,34 +67,3 @@ def test_usual_items_need_no_parser(interaction, authorization):
     token_request = interaction(token_obtained=authorization())
     for recorded in (usual, untimed, interaction(body=b""), token_request):
         assert fast_items.decode(encode(recorded)) == recorded
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("A:\n      - b\n", "A:\n      - b\n      A:\n      - c\n"),
-        ("method: GET", "method: Off"),
-        ("- b\n", "- yes\n"),
-        ("- b\n", "- b: c\n"),
-        ("- b\n", "- b:\n"),
-        ("- b\n", "- b #c\n"),
-        ("message: OK", "message: OK: so"),
-        ("message: OK", "message: OK #so"),
-        ("message: OK", "message: OK\n        so"),
-        ("elapsed: 0.012345", "elapsed: 99999999999999999999.0"),
-        ("2026-05-12T09:30:00.000000Z", "2026-05-32T09:30:00.000000Z"),
-        ("https://broker", "https://[broker"),
-        ("code: 200", "code: 099"),
-        ("  complete", "  # noted\n  complete"),
-        ("  complete: true\n", "  complete: true\n\n"),
-    ],
-    ids=[
-        *("duplicate key", "boolean method", "boolean value", "mapping", "empty mapping", "comment"),
-        *("mapping for text", "comment after text", "two lines", "seconds", "day", "uri", "code", "note", "end"),
-    ],
-)
-def test_left_to_the_parser(interaction, old, new):
-    """An item with a special meaning in YAML is left to the parser."""
-    text = encode(interaction(request={"headers": (("A", "b"),)})).decode()
-    assert old in text
-    assert fast_items.decode(text.replace(old, new, 1).encode()) is None

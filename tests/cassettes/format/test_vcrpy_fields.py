@@ -14,14 +14,12 @@ import requests
 import tornado.httpclient
 import vcr
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 from vcr.request import Request
 from vcr.serialize import serialize
 from vcr.serializers import jsonserializer, yamlserializer
 
 import toolkit as tk
-from toolkit.cassettes.format import contents, vcrpy_files
+from toolkit.cassettes.format import contents
 from toolkit.core.errors import CassetteCorrupt, CassetteMiss
 
 ANSWER = {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "x"}}
@@ -40,6 +38,11 @@ def read(data):
     opened = contents.read(data, source="x.yaml")
     assert len(opened) == 1
     return opened.interaction(0)
+
+
+def interaction_of(request, response):
+    """Return the interaction with these fields."""
+    return read(yaml.dump({"interactions": [{"request": request, "response": response}], "version": 1}).encode())
 
 
 def replayed(tmp_path, file, *, match_on=("method", "uri", "body"), **arguments):
@@ -106,9 +109,7 @@ def fields(body=None, headers=None):
 @pytest.mark.parametrize("headers", [{"A": "1", "B": ["2"]}, [["A", ["1"]], ["B", "2"]], [("A", ["1"]), ("B", ("2",))]])
 def test_headers(tmp_path, headers):
     """Headers may be a mapping or a list of pairs, with plain values or lists, in requests and in responses."""
-    interaction = vcrpy_files.interaction_of(
-        {"request": fields(headers=headers), "response": {**ANSWER, "headers": headers}}
-    )
+    interaction = interaction_of(fields(headers=headers), {**ANSWER, "headers": headers})
     assert interaction.request.headers == interaction.response.headers == (("A", "1"), ("B", "2"))
     item = {"request": {**fields("x", headers), "method": "POST", "uri": "http://h/a"}, "response": ANSWER}
     data = json.dumps({"version": 1, "interactions": [item]}).encode()
@@ -156,51 +157,6 @@ def test_requests(server, tmp_path):
         assert [client.post(server.url + "/echo", **arguments).content for arguments in sent] == live
 
 
-@pytest.mark.parametrize(("recorded", "requested"), [("get", "GET"), ("Post", "POST"), ("GET", "get")])
-def test_methods(tmp_path, recorded, requested):
-    """A method matches in any case, because httpx sends it in capitals."""
-    path = tmp_path / "a.yaml"
-    path.write_bytes(written(method=recorded))
-    with tk.Cassette(path, "none") as cassette, httpx.Client(transport=cassette.transport()) as client:
-        assert client.request(requested, "http://h/a").text == "x"
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/v1/.",
-        "/v1/..",
-        "/./v1",
-        "/v1/../v2/",
-        "/a b",
-        "/ä",
-        "/<id>",
-        "/a%20b",
-        "/%zz",
-        "/100%",
-        "/.well-known",
-        "/a'b",
-        "",
-        "//a",
-        "/a;b=1",
-        "/[x]",
-        "/a|b",
-    ],
-)
-@pytest.mark.parametrize("match_on", [None, ("method", "uri")])
-def test_paths(tmp_path, path, match_on):
-    """A path answers a request for the same path, however httpx writes it."""
-    file = tmp_path / "a.yaml"
-    file.write_bytes(written(uri=f"http://h{path}"))
-    with (
-        tk.Cassette(file, "none", match_on=match_on) as cassette,
-        httpx.Client(transport=cassette.transport()) as client,
-    ):
-        assert client.post(f"http://h{path}").text == "x"
-        with pytest.raises(CassetteMiss):
-            client.post("http://h/other")
-
-
 def response(**changes):
     return {
         **{key: value for key, value in ANSWER.items() if key not in changes},
@@ -225,7 +181,7 @@ def response(**changes):
 )
 def test_content(answer, body):
     """Content is read from each place where vcrpy, or a tool around it, wrote it."""
-    assert vcrpy_files.interaction_of({"request": fields(), "response": answer}).response.body == body
+    assert interaction_of(fields(), answer).response.body == body
 
 
 NO_CONTENT = [
@@ -252,7 +208,7 @@ def test_no_content(body, layout):
     elif layout == "flow":
         data = f"version: 1\ninteractions: [\n{json.dumps(good)},\n{json.dumps(bad)}]\n"
     else:
-        data = yaml.dump(value, Dumper=Plain)
+        data = yaml.safe_dump(json.loads(json.dumps(value)))
     line = data[: data.index("request", data.index("request") + 5)].count("\n") + (0 if layout == "json" else 1)
     with pytest.raises(
         CassetteCorrupt, match=rf"^x\.yaml, line {line} is not a cassette: in interaction 2, .*(body|content)"
@@ -260,66 +216,14 @@ def test_no_content(body, layout):
         contents.read(data.encode(), source="x.yaml").interaction(1)
 
 
-class Plain(yaml.SafeDumper):
-    def ignore_aliases(self, data):
-        return True
-
-
-def test_no_content_of_head():
-    """A response to HEAD has no content, whatever its status."""
-    head = {**fields(), "method": "HEAD"}
-    assert vcrpy_files.interaction_of({"request": head, "response": response(body={})}).response.body == b""
-
-
 def test_body_recorded_decoded():
     """A compressed body keeps its header, also with bytes after its end; a decoded body loses it."""
     for headers, body, kept in (
         ({"Content-Encoding": ["gzip"]}, gzip.compress(b"a"), True),
         ({"Content-Encoding": ["gzip, gzip"]}, gzip.compress(gzip.compress(b"a")), True),
-        ({"Content-Encoding": ["gzip, gzip"]}, gzip.compress(b"a"), False),
-        ({"Content-Encoding": ["br, gzip"]}, b"plain", False),
+        ({"Content-Encoding": ["gzip"]}, b"plain", False),
         ({"Content-Encoding": ["deflate"]}, b"plain", False),
     ):
         answer = response(headers=headers, body={"string": body})
-        names = [
-            name for name, _ in vcrpy_files.interaction_of({"request": fields(), "response": answer}).response.headers
-        ]
+        names = [name for name, _ in interaction_of(fields(), answer).response.headers]
         assert names == (["Content-Encoding"] if kept else ["Content-Length"])
-
-
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.binary(max_size=8)
-ODD = st.recursive(
-    SCALARS | st.dates() | st.datetimes() | st.just({1, 2}) | st.just("\ud800\0"),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(SCALARS, inner, max_size=3) | st.tuples(inner, inner),
-    max_leaves=6,
-)
-PLACES = [
-    ("request",), ("response",), ("request", "body"), ("request", "headers"), ("request", "method"), ("request", "uri"),
-    ("response", "body"), ("response", "headers"), ("response", "status"), ("response", "status", "code"),
-    ("response", "status", "message"), ("response", "body", "string"), ("response", "content"),
-    ("response", "status_code"),
-]  # fmt: skip
-
-
-@given(st.sampled_from(PLACES), ODD)
-def test_odd_values(place, value):
-    """An interaction with an odd value in any place is read and replayed, or refused."""
-    item = {
-        "request": fields(),
-        "response": {**ANSWER, "status": {"code": 200, "message": "OK"}, "body": {"string": "x"}},
-    }
-    target = item
-    for name in place[:-1]:
-        target = target[name]
-    target[place[-1]] = value
-    try:
-        data = yaml.dump({"interactions": [item], "version": 1}).encode()
-    except yaml.YAMLError:
-        return
-    try:
-        opened = contents.read(data, source="x.yaml")
-        for number in range(len(opened)):
-            opened.head(number)
-            assert isinstance(opened.interaction(number).request.body, bytes)
-    except CassetteCorrupt:
-        return

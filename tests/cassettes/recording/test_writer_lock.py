@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 
 import pytest
 from claimed_calls import get, recorded_paths
@@ -29,31 +28,6 @@ def test_two_that_record_anew(path):
     second.close()
     assert recorded_paths(path) == ["/a", "/b", "/c", "/d"]
     assert [file.name for file in path.parent.iterdir()] == ["tour.yaml"]
-
-
-def test_ended_claim_is_not_reused(path):
-    """A claim that has ended is not used again, even if a traceback still refers to it."""
-    recorders = [threading.Event(), threading.Event()]
-    first = writer_lock.acquire(path, recorders[0])
-    assert writer_lock.acquire(path, recorders[1]) is first
-    for recorder in recorders:
-        assert first.is_held
-        writer_lock.release(first, recorder)
-    assert not first.is_held
-    second = writer_lock.acquire(path, recorders[0])
-    assert second.is_held
-    assert second is not first
-
-
-def test_lock_files(path, caches):
-    """No lock file lies beside the cassette, and no lock file stays in the cache folder."""
-    cassette = tk.Cassette(path)
-    get(cassette, "/a")
-    locks = caches / "recording"
-    assert [file.name for file in path.parent.iterdir()] == ["tour.yaml"]
-    assert [(len(file.name), file.read_bytes()) for file in locks.iterdir()] == [(32, b"")]
-    cassette.close()
-    assert list(locks.iterdir()) == []
 
 
 class Knot:

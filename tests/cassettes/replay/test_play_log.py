@@ -75,14 +75,6 @@ with httpx.Client(transport=tk.Cassette({str(cassette)!r}, "none").transport()) 
     assert read_play_log(folder) == {cassette.resolve(): {0, 1}}
 
 
-def test_nothing_is_logged_unless_asked(cassette, folder, monkeypatch):
-    """Without the variable, or if it is empty, nothing is written."""
-    for value in ("", None):
-        monkeypatch.delenv(play_log.VARIABLE) if value is None else monkeypatch.setenv(play_log.VARIABLE, value)
-        get(cassette, "/a")
-    assert not folder.exists()
-
-
 def test_folders_that_cannot_be_used(cassette, folder):
     """A log that cannot be written or read is an error, which names the folder and the variable."""
     with pytest.raises(ConfigurationError, match=r"Cannot read .*run") as caught:

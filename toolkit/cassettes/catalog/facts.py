@@ -1,99 +1,57 @@
-"""The facts about one cassette, such as its size and environments, and the cassettes of a folder."""
+"""The cassettes of a folder, and the facts about one of them, such as its size and environments."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.opening import read_bytes
 from toolkit.cassettes.paths import find_cassette
-from toolkit.cassettes.recording.recorder import part_of
-from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError
+from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import EPOCH
 from toolkit.local.files import expanded, read_file
 from toolkit.local.private_files import UnfitFile
 from toolkit.local.settings import Settings, as_settings
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
-OURS, VCRPY = "toolkit", "vcrpy"
 _PART: Final = ".part"
 # In the cassettes of vcrpy and of most other programs.
 _SIGN: Final = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?(?:http_)?interactions:|["'](?:http_)?interactions["']""")
 
 
-@dataclass(frozen=True, slots=True)
-class CassetteFacts:
-    """The contents of a file in figures.
-
-    Attributes:
-        name: the name to open it by: for a file in the project's cassettes folder its name without suffix, else a path.
-        path: the file.
-        size: bytes of the file.
-        interactions: how many there are.
-        environments: names of the environments that were called.
-        recorded_at: when the first interaction was recorded; None if that is not known.
-        last_recorded_at: when the last interaction was recorded; None if that is not known.
-        written_by: "toolkit" or "vcrpy"; "" if it cannot be read as a cassette.
-        is_torn: whether it ends in an incomplete interaction.
-        part: an interrupted recording with mode `all` beside it, or None.
-        problem: why it cannot be read as a cassette; "" if it can.
-    """
+class CassetteFacts(NamedTuple):
+    """The contents of a file in figures; `list_cassettes` documents its fields."""
 
     name: str
-    path: Path
+    environments: str | None
+    interactions: int
+    recorded: datetime | None
+    last: datetime | None
     size: int
-    interactions: int = 0
-    environments: tuple[str, ...] = ()
-    recorded_at: datetime | None = None
-    last_recorded_at: datetime | None = None
-    written_by: str = ""
-    is_torn: bool = False
-    part: Path | None = None
-    problem: str = ""
+    written_by: str | None
+    problem: str | None
 
 
 def facts_of(path: Path, settings: Settings) -> CassetteFacts:
     """Return what is in a file. A file that cannot be read as a cassette has a `problem`."""
-    name = name_of(path, settings)
-    part = part_of(path)
-    beside = part if part.exists() else None
+    name, size = name_of(path, settings), path.stat().st_size if path.is_file() else 0
     try:
         data = read_bytes(path)
-        if not data.strip():
-            return CassetteFacts(name, path, len(data), part=beside, problem=f"{path} is empty.")
         opened = contents.read(data, source=str(path))
-        instants = [at for at in _instants(opened) if at not in (None, EPOCH)]
     except CassetteError as error:
-        size = path.stat().st_size if path.is_file() else 0
-        return CassetteFacts(name, path, size, part=beside, problem=error.what)
-    return CassetteFacts(
-        name,
-        path,
-        len(data),
-        len(opened),
-        tuple(opened.environments),
-        instants[0] if instants else None,
-        instants[-1] if instants else None,
-        VCRPY if opened.is_foreign else OURS,
-        opened.is_torn,
-        beside,
-    )
-
-
-def _instants(opened: contents.Contents) -> Iterator[datetime]:
-    """Yield when the first and the last interaction were recorded."""
-    if opened.recorded_at is not None:
-        yield opened.recorded_at
-    with suppress(CassetteCorrupt):
-        if len(opened) and (last := opened.interaction(len(opened) - 1).recorded_at) is not None:
-            yield last
+        return CassetteFacts(name, None, 0, None, None, size, None, error.what)
+    if not data.strip():
+        return CassetteFacts(name, None, 0, None, None, size, None, f"{path} is empty.")
+    last = opened.interaction_or_error(len(opened) - 1) if len(opened) else None
+    instants = [opened.recorded_at, getattr(last, "recorded_at", None)]
+    first_at, last_at = (None if at == EPOCH else at for at in instants)
+    environments = ", ".join(opened.environments) or None
+    written_by = "vcrpy" if opened.is_foreign else "toolkit"
+    return CassetteFacts(name, environments, len(opened), first_at, last_at, size, written_by, None)
 
 
 def name_of(path: Path, settings: Settings) -> str:

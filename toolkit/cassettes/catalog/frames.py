@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.cassettes.catalog import checking
+from toolkit.cassettes.catalog.checking import check_files
 from toolkit.cassettes.catalog.comparing import compare_recordings
 from toolkit.cassettes.catalog.facts import cassettes_at, cassettes_in, facts_of, name_of
 from toolkit.cassettes.catalog.reading import read_cassette, selected
-from toolkit.cassettes.catalog.rewriting import (
-    check_rewritable,
-    prune,
-    rescrub,
-    rescrubbed,
-    scrubber_to_show,
-    without,
-)
-from toolkit.cassettes.catalog.showing import row_of
-from toolkit.cassettes.format.contents import Contents
+from toolkit.cassettes.catalog.rewriting import check_rewritable, rescrubbed, rewrite, scrubber_to_show, without
+from toolkit.cassettes.catalog.showing import table_of
+from toolkit.cassettes.format import contents
 from toolkit.cassettes.opening import is_stale, todays_scrubber
 from toolkit.cassettes.replay.player import read_play_log
 from toolkit.core.arguments import as_clock, as_flag, as_text, wrong_type
@@ -28,12 +20,17 @@ from toolkit.core.clock import Clock, SystemClock
 from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.rules.model import Rules, as_rules
-from toolkit.scrubbing.scrubber import Scrubber
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_INSTANT: Final = "datetime64[us, UTC]"
+# Types of the columns that are not text.
+_TYPES: Final = {
+    **dict.fromkeys(("interactions", "size", "number", "count"), "int64"),
+    **dict.fromkeys(("recorded", "last"), "datetime64[us, UTC]"),
+    **dict.fromkeys(("stale", "fails"), "bool"),
+    **dict.fromkeys(("line", "interaction", "old", "new"), "Int64"),
+}
 
 
 def list_cassettes(
@@ -65,19 +62,11 @@ def list_cassettes(
     now = (as_clock(clock) or SystemClock()).now()
     files = cassettes_in(settings.cassettes_folder if folder is None else expanded(folder, about="folder"))
     facts = [facts_of(path, settings) for path in files]
-    stale_after = settings.stale_after_days
-    columns: dict[str, tuple[list[Any], str]] = {
-        "name": ([entry.name for entry in facts], "str"),
-        "environments": ([", ".join(entry.environments) or None for entry in facts], "str"),
-        "interactions": ([entry.interactions for entry in facts], "int64"),
-        "recorded": ([entry.recorded_at for entry in facts], _INSTANT),
-        "last": ([entry.last_recorded_at for entry in facts], _INSTANT),
-        "stale": ([is_stale(entry.recorded_at, stale_after, now) for entry in facts], "bool"),
-        "size": ([entry.size for entry in facts], "int64"),
-        "written_by": ([entry.written_by or None for entry in facts], "str"),
-        "problem": ([entry.problem or None for entry in facts], "str"),
-    }
-    return _frame(columns)
+    names = "name environments interactions recorded last stale size written_by problem"
+    return _frame(
+        names,
+        [(*fact[:5], is_stale(fact.recorded, settings.stale_after_days, now), *fact[5:]) for fact in facts],
+    )
 
 
 def check_cassettes(
@@ -119,17 +108,12 @@ def check_cassettes(
     several = [cassettes] if cassettes is None or isinstance(cassettes, str | Path) else list(cassettes)
     paths = list(dict.fromkeys(path for place in several for path in cassettes_at(place, settings)))
     played = None if play_log is None else read_play_log(play_log)
-    problems = checking.check_files(paths, settings, (as_clock(clock) or SystemClock()).now(), played=played)
-    columns: dict[str, tuple[list[Any], str]] = {
-        "name": ([name_of(problem.path, settings) for problem in problems], "str"),
-        "kind": ([problem.kind for problem in problems], "str"),
-        "line": ([problem.line for problem in problems], "Int64"),
-        "interaction": ([problem.number for problem in problems], "Int64"),
-        "what": ([problem.what for problem in problems], "str"),
-        "next": ([problem.next_step for problem in problems], "str"),
-        "fails": ([problem.fails for problem in problems], "bool"),
-    }
-    return _frame(columns)
+    problems = check_files(paths, settings, (as_clock(clock) or SystemClock()).now(), played=played)
+    rows = [
+        (name_of(each.path, settings), each.kind, each.line, each.interaction, each.what, each.next, each.fails)
+        for each in problems
+    ]
+    return _frame("name kind line interaction what next fails", rows)
 
 
 def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | None = None) -> pd.DataFrame:
@@ -158,10 +142,7 @@ def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | 
     settings = as_settings(settings)
     left, right = (read_cassette(cassette, settings).contents for cassette in (old, new))
     changes = compare_recordings(left, right, scrubber_to_show(settings, left, right))
-    dtypes = dict.fromkeys(("kind", "method", "uri", "place", "before", "after"), "str")
-    dtypes |= {"old": "Int64", "new": "Int64"}
-    rows: list[dict[str, Any]] = [{**change._asdict(), "place": change.place or None} for change in changes]
-    return _frame({name: ([row[name] for row in rows], dtype) for name, dtype in dtypes.items()})
+    return _frame("kind method uri place before after old new", changes)
 
 
 def prune_cassette(
@@ -211,10 +192,11 @@ def prune_cassette(
     uri = None if uri is None else as_text(uri, about="uri", example='"*/orders*"')
     as_flag(dry_run, about="dry_run")
     dropped = selected(opened.contents, several, method=method, uri=uri, played=played)
-    without(opened.data, dropped, scrubber, source=str(opened.path))
+    source = str(opened.path)
+    without(opened.data, dropped, scrubber, source=source)
     if not dry_run and dropped:
-        prune(opened.path, dropped, scrubber)
-    return _table(opened.contents, dropped, scrubber)
+        rewrite(opened.path, scrubber, lambda data: without(data, dropped, scrubber, source=source))
+    return table_of(opened.contents, sorted(dropped), scrubber)
 
 
 def scrub_cassette(
@@ -241,30 +223,30 @@ def scrub_cassette(
         CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it cannot be read.
     """
     settings = as_settings(settings)
-    opened = read_cassette(cassette, settings)
-    check_rewritable(opened.path)
+    path, data, _ = read_cassette(cassette, settings)
+    check_rewritable(path)
     scrubber = todays_scrubber(settings, as_rules(rules))
+    rows: list[tuple[Any, ...]] = []
+
+    def scrubbed(data: bytes) -> bytes:
+        result = rescrubbed(data, contents.read(data, source=str(path)), scrubber, source=path)
+        rows[:] = [
+            (at + 1, kind, count) for at, counts in result.replacements for kind, count in sorted(counts.items())
+        ]
+        return result.data
+
     if as_flag(dry_run, about="dry_run"):
-        result = rescrubbed(opened.data, opened.contents, scrubber, source=opened.path)
+        scrubbed(data)
     else:
-        result = rescrub(opened.path, scrubber)
-    rows = [
-        (replacement.number + 1, kind, count)
-        for replacement in result.replacements
-        for kind, count in sorted(replacement.counts.items())
-    ]
-    names = {"number": "int64", "kind": "str", "count": "int64"}
-    return _frame({name: ([row[at] for row in rows], dtype) for at, (name, dtype) in enumerate(names.items())})
+        rewrite(path, scrubber, scrubbed)
+    return _frame("number kind count", rows)
 
 
-def _table(opened: Contents, numbers: Iterable[int], scrubber: Scrubber) -> pd.DataFrame:
-    rows = [asdict(row_of(opened, number, scrubber)) for number in sorted(numbers)]
-    dtypes = {"number": "int64", "recorded": _INSTANT, "method": "str", "uri": "str", "status": "int64"}
-    dtypes |= {"elapsed": "float64", "size": "int64", "profile": "str"}
-    return _frame({name: ([row[name] for row in rows], dtype) for name, dtype in dtypes.items()})
-
-
-def _frame(columns: dict[str, tuple[list[Any], str]]) -> pd.DataFrame:
+def _frame(names: str, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.DataFrame({name: pd.Series(values, dtype=dtype) for name, (values, dtype) in columns.items()})
+    columns = {
+        name: pd.Series([row[at] for row in rows], dtype=_TYPES.get(name, "str"))
+        for at, name in enumerate(names.split())
+    }
+    return pd.DataFrame(columns)

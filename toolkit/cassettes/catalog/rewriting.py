@@ -24,7 +24,7 @@ from toolkit.core.text import count_text
 from toolkit.local.files import write_atomically
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.compression import decompress_body
-from toolkit.scrubbing.messages import HeaderList, header_bytes
+from toolkit.scrubbing.messages import header_bytes
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.scrubbing.strength import is_dummy
 
@@ -79,6 +79,7 @@ def rewrite(path: Path, scrubber: Scrubber, change: Callable[[bytes], bytes]) ->
 
 
 ADDRESS, PERSONAL, OTHER = "address", "personal data", "other"
+SHOWN_IN_SHARED_FILES: Final = frozenset({ADDRESS, PERSONAL, OTHER})  # kinds that are no secrets to replace elsewhere
 # A placeholder as it is, and as URLs and JSON write it.
 _PLACEHOLDER: Final = re.compile(rb"(?:<|%3[Cc]|\\u003c)([A-Z][A-Z0-9_]{0,60})(?:-[0-9]{1,9})?(?:>|%3[Ee]|\\u003e)")
 # What tools and services write where there is nothing to hide, as a whole value.
@@ -86,33 +87,16 @@ _STAND_IN: Final = re.compile(r"(?i)<[\w -]+>|\[[\w -]+\]|suppress|test_set_cook
 _SYMBOLIC: Final = SYMBOLIC_ENDING.encode()
 
 
-class Replacement(NamedTuple):
-    """The secrets and values of one interaction that scrubbing again replaces.
-
-    Attributes:
-        number: number of the interaction, from 0.
-        counts: how often each kind is replaced, such as ACCESS_TOKEN, ADDRESS or PERSONAL.
-    """
-
-    number: int
-    counts: dict[str, int]
-
-
 class Rescrubbed(NamedTuple):
     """A recording under today's rules.
 
     Attributes:
         data: the bytes of the file. Interactions in which nothing is replaced keep theirs.
-        replacements: what is replaced, by interaction.
+        replacements: number of an interaction, from 0, and how often each kind is replaced in it, such as ACCESS_TOKEN.
     """
 
     data: bytes
-    replacements: list[Replacement]
-
-    @property
-    def counts(self) -> Counter[str]:
-        """How often each kind is replaced in the whole file."""
-        return sum((Counter(replacement.counts) for replacement in self.replacements), Counter())
+    replacements: list[tuple[int, dict[str, int]]]
 
 
 def scrubber_to_show(settings: Settings, *recordings: Contents) -> Scrubber:
@@ -159,29 +143,8 @@ def rescrubbed(
         telling = {number for number in changed if not _are_dummies(recorded[number], safe[number])}
     result = _written(data, opened, safe, changed)
     scrubber.known.check(result, where=f"{source}, scrubbed again,")
-    replacements = [
-        Replacement(number, replacement_counts(recorded[number], safe[number], scrubber)) for number in sorted(telling)
-    ]
-    return Rescrubbed(result, replacements)
-
-
-def rescrub(path: Path, scrubber: Scrubber) -> Rescrubbed:
-    """Scrub a file again, in one step.
-
-    Raises:
-        ConfigurationError: if it is JSON.
-        CassetteBusy: if somebody is recording to it.
-        SecretLeak: if it holds a secret that cannot be removed; nothing was changed.
-        CassetteError: if it cannot be read or written.
-    """
-    results: list[Rescrubbed] = []
-
-    def change(data: bytes) -> bytes:
-        results.append(rescrubbed(data, contents.read(data, source=str(path)), scrubber, source=path))
-        return results[-1].data
-
-    rewrite(path, scrubber, change)
-    return results[-1]
+    counts = [(each, replacement_counts(recorded[each], safe[each], scrubber)) for each in sorted(telling)]
+    return Rescrubbed(result, counts)
 
 
 def safe_to_show(interaction: Interaction, scrubber: Scrubber) -> Interaction:
@@ -197,16 +160,11 @@ def _written(data: bytes, opened: Contents, safe: Mapping[int, Interaction], cha
     is_ours = not opened.is_foreign or not safe
     if not changed and not opened.is_torn and is_ours and len(safe) == len(opened):
         return data
-    pieces = [encode(safe[number]) if number in changed else _piece(opened, number, safe[number]) for number in safe]
+    pieces = [
+        opened.item(number) if isinstance(opened, Unparsed) and number not in changed else encode(safe[number])
+        for number in safe
+    ]
     return b"".join((HEADER, *pieces)) if pieces else b""
-
-
-def _piece(opened: Contents, number: int, interaction: Interaction) -> bytes:
-    """Return an interaction as it stands in a file of ours, or else in its recorded form."""
-    if not isinstance(opened, Unparsed):
-        return encode(interaction)
-    piece = opened.layout.item(number)
-    return piece if piece.endswith(b"\n") else piece + b"\n"
 
 
 def _differ(before: Interaction, after: Interaction) -> bool:
@@ -216,7 +174,7 @@ def _differ(before: Interaction, after: Interaction) -> bool:
 
 def _are_dummies(before: Interaction, after: Interaction) -> bool:
     """Check whether only stand-ins such as `REDACTED` were replaced, about which there is nothing to say."""
-    for old, new in zip(_parts(_without_lengths(before)), _parts(_without_lengths(after)), strict=False):
+    for old, new in zip(_parts(before), _parts(after), strict=False):
         if old != new:
             around = _PLACEHOLDER.split(new)[::2]
             match = re.fullmatch(b"(.{0,200}?)".join(map(re.escape, around)), old, re.DOTALL)
@@ -224,19 +182,6 @@ def _are_dummies(before: Interaction, after: Interaction) -> bool:
             if not values or not all(is_dummy(value) or _STAND_IN.fullmatch(value) for value in values):
                 return False
     return True
-
-
-def _without_lengths(interaction: Interaction) -> Interaction:
-    """Return an interaction without the headers that change with a body."""
-    request, response = interaction.request, interaction.response
-    return interaction._replace(
-        request=request._replace(headers=_without_length(request.headers)),
-        response=response._replace(headers=_without_length(response.headers)),
-    )
-
-
-def _without_length(headers: HeaderList) -> HeaderList:
-    return tuple((name, value) for name, value in headers if name.lower() != "content-length")
 
 
 def replacement_counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict[str, int]:
@@ -264,7 +209,7 @@ def _parts(interaction: Interaction) -> Iterator[bytes]:
     request, response = interaction.request, interaction.response
     yield request.uri.encode("utf-8", "surrogatepass")
     for message in (request, response):
-        yield from (header_bytes(value) for _, value in message.headers)
+        yield from (header_bytes(value) for name, value in message.headers if name.lower() != "content-length")
         try:
             yield decompress_body(message.headers, message.body)
         except SecretLeak:
@@ -274,20 +219,10 @@ def _parts(interaction: Interaction) -> Iterator[bytes]:
         yield interaction.failure.message.encode("utf-8", "surrogatepass")
 
 
-def prune(path: Path, dropped: Collection[int], scrubber: Scrubber) -> None:
-    """Drop interactions, by their numbers from 0. The others keep their bytes; a recording of vcrpy becomes ours.
-
-    Raises:
-        ConfigurationError: if nothing would be left, or the file is JSON.
-        CassetteBusy: if somebody is recording to the file.
-        SecretLeak: if what is left holds a secret that cannot be removed; nothing was changed.
-        CassetteError: if the file cannot be written.
-    """
-    rewrite(path, scrubber, lambda data: without(data, dropped, scrubber, source=str(path)))
-
-
 def without(data: bytes, dropped: Collection[int], scrubber: Scrubber, *, source: str) -> bytes:
-    """Return the bytes of a cassette without some interactions, checked as if they were recorded now.
+    """Return the bytes of a cassette without some interactions, by their numbers from 0.
+
+    The others keep their bytes, and are checked as if they were recorded now; a recording of vcrpy becomes ours.
 
     Raises:
         ConfigurationError: if nothing would be left.
@@ -307,6 +242,4 @@ def without(data: bytes, dropped: Collection[int], scrubber: Scrubber, *, source
         left = {number: opened.interaction(number) for number in kept}
         return rescrubbed(data, opened, scrubber, source=source, recorded=left).data
     scrubber.recall(data)
-    pieces = [opened.layout.item(number) for number in kept]
-    pieces = [piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces]
-    return repaired(b"".join((HEADER, *pieces)), scrubber, source=source)
+    return repaired(b"".join((HEADER, *map(opened.item, kept))), scrubber, source=source)

@@ -110,7 +110,7 @@ def decode_all(data: bytes, *, source: str, is_ours: bool) -> list[Interaction |
         items = document.get("interactions") if isinstance(document, Mapping) else None
         if isinstance(items, list):
             return _each(items, data, source, _own_interaction if is_ours else _foreign_interaction, program)
-        why = "it does not have a list of interactions"
+        why = "it does not have the fields of a cassette"
     except yaml_text.NotYaml as error:
         why, line = str(error), 1 + error.line
     raise corrupt(source, program or why, None if program else line) from None
@@ -122,7 +122,9 @@ def _load_foreign(data: bytes) -> Any:
             return json.loads(data.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:
             line = getattr(error, "lineno", 1) - 1
-            raise yaml_text.NotYaml(f"it is not valid JSON ({getattr(error, 'msg', 'nested or encoded')})", line) from None
+            raise yaml_text.NotYaml(
+                f"it is not valid JSON ({getattr(error, 'msg', 'nested or encoded')})", line
+            ) from None
     from vcr.serializers import yamlserializer
 
     return yaml_text.load(data, yamlserializer.deserialize)
