@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 import toolkit as tk
 from toolkit.cassettes.catalog import frames
-from toolkit.cassettes.catalog.checking import check_files
 from toolkit.cassettes.catalog.rewriting import rescrubbed, todays_scrubber
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
@@ -258,10 +257,10 @@ def test_missing_and_unreadable(folder, own):
 def test_one_unreadable_interaction(write, folder, own, interaction):
     """What is damaged in a file of ours is named; its other interactions and other files are checked and listed."""
     files = [write(name, *map(interaction, ("/a", "/b", "/c"))) for name in ("a.yaml", "b.yaml")]
-    files[0].write_bytes(re.sub(rb"body:\n +string: .*", b"body: {}", files[0].read_bytes(), count=2))
-    problems = check_files(files, own, datetime(2026, 6, 1, tzinfo=UTC))
-    assert {(problem.path, problem.kind) for problem in problems} == {(files[0], "corrupt")}
-    assert all("'string' is missing" in problem.what for problem in problems)
+    files[0].write_bytes(re.sub(rb"body:\n +string: .*", b"body: 7", files[0].read_bytes(), count=2))
+    problems = tk.check_cassettes(files, settings=own)
+    assert set(zip(problems["name"], problems["kind"], strict=True)) == {("a", "corrupt")}
+    assert problems["what"].str.contains("must hold it under 'string'").all()
     assert len(tk.list_cassettes(folder, settings=own)) == 2
 
 

@@ -54,7 +54,7 @@ def test_appending_rewrites_nothing(path, scrubber, interaction, monkeypatch):
     Recorder(path, scrubber).append(interaction("/0"))
     inode = path.stat().st_ino
     monkeypatch.setattr("os.truncate", None)
-    monkeypatch.setattr("toolkit.cassettes.recording.appending.write_atomically", None)
+    monkeypatch.setattr("toolkit.cassettes.recording.recorder.write_atomically", None)
     recorder = Recorder(path, scrubber)
     recorder.append(interaction("/1"))
     recorder.append(interaction("/2"))
@@ -189,7 +189,7 @@ def test_deleted_file(path, scrubber, interaction):
     recorder = Recorder(path, scrubber)
     recorder.append(interaction("/0"))
     path.unlink()
-    with pytest.warns(UserWarning, match="starts again without the interaction that was in it"):
+    with pytest.warns(UserWarning, match="starts again without what was in it"):
         recorder.append(interaction("/1"))
     assert paths_in(path) == ["1"]
     assert recorder.count == 1

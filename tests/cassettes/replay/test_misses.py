@@ -56,8 +56,7 @@ def test_unreadable(tmp_path, monkeypatch):
         (Path(), "Give a file in that folder"),
         (tmp_path, "Give a file in that folder"),
         (Path("x" * 300), "Fix the cause"),
-        (Path("afile/x.yaml"), f"{tmp_path / 'afile'} is a file"),
-        (Path("afile/b/x.yaml"), f"{tmp_path / 'afile'} is a file"),
+        (Path("afile/x.yaml"), "Fix the cause"),
     ):
         error = refusal(path)
         assert error.what.startswith(f"Cannot read {path.absolute()}: ")

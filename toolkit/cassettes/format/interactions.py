@@ -58,7 +58,7 @@ class RecordedFailure:
 
 
 class TooLarge(ValueError):
-    """A body would fill the memory when it is decompressed; the text says what was counted."""
+    """A body would fill the memory when it is decompressed; the text completes a sentence about it."""
 
 
 class Interaction(NamedTuple):
@@ -214,7 +214,7 @@ def has_its_encoding(headers: HeaderList, body: bytes) -> bool:
         return True
     names = [name for name in map(str.strip, values.lower().split(",")) if name in DECOMPRESSORS]
     if len(names) > _MOST_ENCODINGS:
-        raise TooLarge(f"{len(names)} content encodings in a row; at most {_MOST_ENCODINGS} are decompressed")
+        raise TooLarge(f"has {len(names)} content encodings in a row; at most {_MOST_ENCODINGS} are decompressed")
     left = MOST_BYTES
     for place, name in reversed(list(enumerate(names))):
         kept = []
@@ -222,12 +222,12 @@ def has_its_encoding(headers: HeaderList, body: bytes) -> bool:
             for chunk in DECOMPRESSORS[name](body):
                 left -= len(chunk)
                 if left < 0:
-                    raise TooLarge(f"more than {MOST_BYTES >> 20} MiB when decompressed")
+                    raise TooLarge(f"has more than {MOST_BYTES >> 20} MiB when decompressed")
                 if place:
                     kept.append(chunk)
         except (Broken, zlib.error):
             if len(names) > 1:  # nothing is known of what httpx would make of it
-                raise TooLarge("not the content encodings that its headers name") from None
+                raise TooLarge("does not have the content encodings that its headers name") from None
             return False
         body = b"".join(kept)
     return True

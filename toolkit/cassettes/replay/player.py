@@ -157,7 +157,7 @@ class Player:
             line = self._contents.line(number)
             where = f"interaction {number + 1}" + (f" (line {line})" if line else "")
             raise CassetteCorrupt(
-                f"In {self._file_name}, the body of the response in {where} has {error}.",
+                f"In {self._file_name}, the body of the response in {where} {error}.",
                 "It is not replayed, because it could fill the memory. The file was left as it was.",
                 about="cassette",
             ) from None
