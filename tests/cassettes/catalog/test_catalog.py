@@ -258,7 +258,7 @@ def test_one_unreadable_interaction(write, folder, own, interaction):
     """What is damaged in a file of ours is named; its other interactions and other files are checked and listed."""
     files = [write(name, *map(interaction, ("/a", "/b", "/c"))) for name in ("a.yaml", "b.yaml")]
     files[0].write_bytes(re.sub(rb"body:\n +string: .*", b"body: 7", files[0].read_bytes(), count=2))
-    problems = tk.check_cassettes(files, settings=own)
+    problems = tk.check_cassettes(files, settings=own).query("kind != 'stale'")
     assert set(zip(problems["name"], problems["kind"], strict=True)) == {("a", "corrupt")}
     assert problems["what"].str.contains("must hold it under 'string'").all()
     assert len(tk.list_cassettes(folder, settings=own)) == 2
