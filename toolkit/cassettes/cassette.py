@@ -18,8 +18,7 @@ from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.recorder import Recorder, part_of
 from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.matching import ANYONE, Identity
-from toolkit.cassettes.replay.player import Player, play_log_of
-from toolkit.cassettes.replay.recorded_values import RecordedValues
+from toolkit.cassettes.replay.player import Player, RecordedValues, play_log_of
 from toolkit.core.arguments import as_flag, as_instance, as_texts
 from toolkit.core.clock import SystemClock
 from toolkit.core.errors import CassetteError, ConfigurationError

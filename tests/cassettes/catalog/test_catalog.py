@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.cassettes.catalog import frames
 from toolkit.cassettes.catalog.rewriting import rescrubbed, todays_scrubber
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
@@ -73,7 +72,7 @@ def test_list(write, folder, own, interaction, authorization):
     (folder / "broken.yaml").write_text("interactions: [")
     (folder / "notes.yaml").write_text("a: interactions")
     (folder / "a.part.yaml").write_bytes(HEADER)
-    table = frames.list_cassettes(settings=own, clock=ManualClock(NOON))
+    table = tk.list_cassettes(settings=own, clock=ManualClock(NOON))
     names = [name.rpartition("cassettes/")[2] for name in table["name"]]
     assert names == ["a", "broken", "c.yml", "empty", "sub/b.yaml"]
     first = table.iloc[0]
@@ -84,7 +83,7 @@ def test_list(write, folder, own, interaction, authorization):
     assert "broken.yaml" in table["problem"][1]
     assert "is empty" in table["problem"][3]
     with pytest.raises(ConfigurationError, match="does not exist"):
-        frames.list_cassettes(folder / "missing", settings=own)
+        tk.list_cassettes(folder / "missing", settings=own)
 
 
 def kinds_of(table):
@@ -104,7 +103,7 @@ def test_check_finds_what_is_wrong(write, folder, own, interaction, authorizatio
     (folder / "empty.yaml").touch()
     write_vcrpy(folder / "leak.yaml", headers={"Authorization": [f"Bearer {token}"]})
     before = {file: file.read_bytes() for file in folder.iterdir()}
-    table = frames.check_cassettes(settings=own, clock=clock)
+    table = tk.check_cassettes(settings=own, clock=clock)
     by_file = dict(iter(table.groupby("name")))
     assert "clean" not in by_file
     assert kinds_of(by_file["torn"]) == ["incomplete"] * 3
@@ -131,10 +130,10 @@ def test_check_of_what_nothing_plays(write, own, interaction, authorization, tmp
     with httpx.Client(transport=tk.Cassette(file, "none").transport()) as client:
         client.get("https://broker.svc.invalid/a")
     clock = ManualClock(datetime(2026, 5, 13, tzinfo=UTC))
-    table = frames.check_cassettes(["a"], play_log=tmp_path / "log", settings=own, clock=clock)
+    table = tk.check_cassettes(["a"], play_log=tmp_path / "log", settings=own, clock=clock)
     assert table[["kind", "interaction", "fails"]].to_numpy().tolist() == [["unplayed", 3, True]]
     assert "GET https://broker.svc.invalid/b" in table["what"][0]
-    other = frames.prune_cassette("a", play_log=tmp_path / "log", dry_run=True, settings=own)
+    other = tk.prune_cassette("a", play_log=tmp_path / "log", dry_run=True, settings=own)
     assert other["number"].tolist() == [3]
 
 
@@ -155,17 +154,17 @@ def test_prune(write, own, interaction, authorization):
         interaction("/c", authorized_by=two, request={"method": "POST"}),
     )
     before = file.read_bytes()
-    shown = frames.prune_cassette("a", "5", settings=own)
+    shown = tk.prune_cassette("a", "5", settings=own)
     assert shown[["number", "method"]].to_numpy().tolist() == [[4, "GET"], [5, "POST"]]
     assert file.read_bytes() == before
-    assert frames.prune_cassette("a", method="post", dry_run=False, settings=own)["number"].tolist() == [4, 5]
+    assert tk.prune_cassette("a", method="post", dry_run=False, settings=own)["number"].tolist() == [4, 5]
     assert paths_left(file) == ["token1", "a", "b"]
     assert before.startswith(file.read_bytes())
-    frames.prune_cassette("a", uri="/b", dry_run=False, settings=own)
+    tk.prune_cassette("a", uri="/b", dry_run=False, settings=own)
     assert paths_left(file) == ["token1", "a"]
     with pytest.raises(ConfigurationError, match="drop all 2 interactions"):
-        frames.prune_cassette("a", [2], dry_run=False, settings=own)
-    assert frames.prune_cassette("a", uri="*nothing*", settings=own).empty
+        tk.prune_cassette("a", [2], dry_run=False, settings=own)
+    assert tk.prune_cassette("a", uri="*nothing*", settings=own).empty
 
 
 def test_scrub_again(write, own, interaction, tmp_path):
@@ -174,16 +173,16 @@ def test_scrub_again(write, own, interaction, tmp_path):
     recorded = [interaction(f"/{number}", body) for number, body in enumerate(bodies)]
     file = write("a.yaml", *recorded)
     ruled = Settings(project=tmp_path, scrubbing={"names": ["nickname"]})
-    assert frames.check_cassettes("a", settings=ruled)["kind"].tolist() == ["rules", "rules"]
-    shown = frames.scrub_cassette("a", dry_run=True, settings=ruled)
+    assert tk.check_cassettes("a", settings=ruled)["kind"].tolist() == ["rules", "rules"]
+    shown = tk.scrub_cassette("a", dry_run=True, settings=ruled)
     assert shown.to_numpy().tolist() == [[1, "NICKNAME", 1], [3, "NICKNAME", 1]]
     assert b"Ann Example" in file.read_bytes()
-    assert frames.scrub_cassette("a", settings=ruled).equals(shown)
+    assert tk.scrub_cassette("a", settings=ruled).equals(shown)
     data = file.read_bytes()
     assert b"Ann Example" not in data
     assert encode(recorded[1]) in data
-    assert frames.scrub_cassette("a", settings=ruled).empty
-    assert frames.check_cassettes("a", settings=ruled).empty
+    assert tk.scrub_cassette("a", settings=ruled).empty
+    assert tk.check_cassettes("a", settings=ruled).empty
     assert file.read_bytes() == data
 
 
@@ -193,14 +192,14 @@ def test_scrub_vcrpy(folder, own):
     file = write_vcrpy(
         folder / "a.yaml", uri=f"https://api.example/a?api_key={token}", headers={"Authorization": [f"Bearer {token}"]}
     )
-    table = frames.scrub_cassette("a", settings=own)
+    table = tk.scrub_cassette("a", settings=own)
     assert table["count"].sum() == 2
     assert token.encode() not in file.read_bytes()
     assert file.read_bytes().startswith(HEADER)
-    assert frames.check_cassettes("a", settings=own).empty
+    assert tk.check_cassettes("a", settings=own).empty
     (folder / "b.json").write_text('{"version": 1, "interactions": []}')
     with pytest.raises(ConfigurationError, match="JSON"):
-        frames.scrub_cassette(folder / "b.json", settings=own)
+        tk.scrub_cassette(folder / "b.json", settings=own)
 
 
 @given(st.data())
@@ -225,8 +224,8 @@ def test_nothing_is_rewritten_while_somebody_records(write, own, interaction, py
     recorder = Recorder(file, Scrubber(KnownSecrets()))
     recorder.append(interaction("/c"))
     for change in (
-        lambda: frames.prune_cassette("a", 1, dry_run=False, settings=own),
-        lambda: frames.scrub_cassette(file),
+        lambda: tk.prune_cassette("a", 1, dry_run=False, settings=own),
+        lambda: tk.scrub_cassette(file),
     ):
         with pytest.raises(CassetteBusy, match="This process is recording"):
             change()
@@ -240,17 +239,17 @@ except tk.CassetteBusy as error:
     assert "Another process is recording" in python("-c", script)
     recorder.release()
     assert file.read_bytes() == before + encode(interaction("/c"))
-    frames.prune_cassette("a", [1], dry_run=False, settings=own)
+    tk.prune_cassette("a", [1], dry_run=False, settings=own)
     assert paths_left(file) == ["b", "c"]
 
 
 def test_missing_and_unreadable(folder, own):
     """A cassette that is missing, empty or no cassette is an error, and left as it is."""
     with pytest.raises(CassetteMiss, match="does not exist"):
-        frames.scrub_cassette("missing", settings=own)
+        tk.scrub_cassette("missing", settings=own)
     (folder / "x.yaml").write_text("nothing")
     with pytest.raises(CassetteCorrupt):
-        frames.prune_cassette("x", 1, dry_run=False, settings=own)
+        tk.prune_cassette("x", 1, dry_run=False, settings=own)
     assert (folder / "x.yaml").read_text() == "nothing"
 
 
@@ -268,7 +267,7 @@ def test_compare(write, own, interaction):
     """Changes come as a table, with missing values where there is nothing."""
     write("old.yaml", interaction("/a"), interaction("/gone"))
     write("new.yaml", interaction("/a", response={"status": 404}))
-    table = frames.compare_cassettes("old", "new", settings=own)
+    table = tk.compare_cassettes("old", "new", settings=own)
     assert table["kind"].tolist() == ["status", "removed"]
     assert table["new"].dtype == "Int64"
     assert table.isna().sum().to_dict() == {
@@ -281,7 +280,7 @@ def test_compare(write, own, interaction):
         "old": 0,
         "new": 1,
     }
-    assert frames.compare_cassettes("old", "old", settings=own).empty
+    assert tk.compare_cassettes("old", "old", settings=own).empty
 
 
 def test_stand_ins_are_not_replaced_again(folder, tmp_path, interaction):
@@ -299,19 +298,19 @@ def test_stand_ins_are_not_replaced_again(folder, tmp_path, interaction):
     data = (folder / "a.yaml").read_bytes()
     table = {"names": ["nickname"], "pseudonyms": ["owner", "$.account.number"]}
     ruled = Settings(project=tmp_path, scrubbing=table)
-    assert frames.check_cassettes("a", settings=ruled).empty
-    assert frames.scrub_cassette("a", settings=ruled).empty
+    assert tk.check_cassettes("a", settings=ruled).empty
+    assert tk.scrub_cassette("a", settings=ruled).empty
     assert (folder / "a.yaml").read_bytes() == data
     more = Settings(project=tmp_path, scrubbing={**table, "pseudonyms": [*table["pseudonyms"], "email"]})
-    assert frames.check_cassettes("a", settings=more)["kind"].tolist() == ["rules"]
-    assert frames.scrub_cassette("a", settings=more).to_numpy().tolist() == [[1, "personal data", 1]]
+    assert tk.check_cassettes("a", settings=more)["kind"].tolist() == ["rules"]
+    assert tk.scrub_cassette("a", settings=more).to_numpy().tolist() == [[1, "personal data", 1]]
     before, after = (contents.read(each, source="").interaction(0) for each in (data, (folder / "a.yaml").read_bytes()))
     values = [json.loads(each.response.body) for each in (before, after)]
     assert values[0]["email"] != values[1].pop("email")
     assert values[1].items() <= values[0].items()
     assert after.request == before.request
     assert after.pseudonyms == ("owner", "$.account.number", "email")
-    assert frames.check_cassettes("a", settings=more).empty
+    assert tk.check_cassettes("a", settings=more).empty
 
 
 def test_a_secret_that_a_later_interaction_shows(write, own, interaction):
@@ -319,7 +318,7 @@ def test_a_secret_that_a_later_interaction_shows(write, own, interaction):
     token = secrets.token_urlsafe(30)
     bodies = ({"note": f"x {token}"}, {"access_token": token})
     file = write("a.yaml", *(interaction(f"/{n}", json.dumps(body).encode()) for n, body in enumerate(bodies)))
-    assert frames.scrub_cassette("a", settings=own)["number"].tolist() == [1, 2]
+    assert tk.scrub_cassette("a", settings=own)["number"].tolist() == [1, 2]
     assert token.encode() not in file.read_bytes()
 
 
@@ -340,10 +339,10 @@ def test_an_unscrubbed_recording_is_not_shown_in_clear(folder, own):
     token = secrets.token_urlsafe(30)
     file = write_clear_vcrpy(folder / "a.yaml", token)
     other = write_vcrpy(folder / "b.yaml")
-    assert token not in frames.compare_cassettes("a", "b", settings=own).to_csv()
+    assert token not in tk.compare_cassettes("a", "b", settings=own).to_csv()
     forget_everything()
-    assert token not in frames.prune_cassette("a", 1, dry_run=True, settings=own).to_csv()
-    frames.prune_cassette("a", 1, dry_run=False, settings=own)
+    assert token not in tk.prune_cassette("a", 1, dry_run=True, settings=own).to_csv()
+    tk.prune_cassette("a", 1, dry_run=False, settings=own)
     assert token.encode() not in file.read_bytes()
     assert paths_left(file) == ["b"]
     assert other.exists()

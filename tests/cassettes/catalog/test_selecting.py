@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes.catalog.reading import parse_numbers, selected
+from toolkit.cassettes.catalog.facts import parse_numbers, selected
 from toolkit.cassettes.format.contents import Contents
 from toolkit.core.errors import ConfigurationError
 

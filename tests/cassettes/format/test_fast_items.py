@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes.format import fast_items
+from toolkit.cassettes.format.contents import decode_usual
 from toolkit.cassettes.format.decoding import decode
 from toolkit.cassettes.format.interactions import encode
 from toolkit.core.errors import CassetteCorrupt
@@ -34,12 +34,12 @@ def test_ours_as_the_parser(interactions, data):
     """Any item of ours, and any with text inserted or removed, is read as the parser reads it."""
     item = encode(data.draw(interactions()))
     text = item.decode("ascii")
-    assert fast_items.decode(item) in (None, decode(item, source=""))
+    assert decode_usual(item) in (None, decode(item, source=""))
     for _ in range(3):
         start = data.draw(st.integers(0, len(text)))
         end = data.draw(st.integers(start, min(len(text), start + 5)))
         changed = (text[:start] + data.draw(PIECES) + text[end:]).encode()
-        assert fast_items.decode(changed) in (None, as_parsed(changed))
+        assert decode_usual(changed) in (None, as_parsed(changed))
 
 
 @given(st.lists(st.tuples(PIECES, PIECES), min_size=5, max_size=5), st.data())
@@ -50,7 +50,7 @@ def test_scalars_as_the_parser(interaction, pieces, data):
         at = data.draw(st.integers(0, len(lines) - 1))
         head = re.match(r" *(?:- )?(?:[A-Za-z_-]+:)? ?", lines[at])[0]
         changed = "".join([*lines[:at], head + first + second + "\n", *lines[at + 1 :]]).encode()
-        assert fast_items.decode(changed) in (None, as_parsed(changed))
+        assert decode_usual(changed) in (None, as_parsed(changed))
 
 
 def test_usual_items_need_no_parser(interaction, authorization):
@@ -66,4 +66,4 @@ def test_usual_items_need_no_parser(interaction, authorization):
     untimed = usual._replace(elapsed=None, recorded_at=None, authorized_by=None)
     token_request = interaction(token_obtained=authorization())
     for recorded in (usual, untimed, interaction(body=b""), token_request):
-        assert fast_items.decode(encode(recorded)) == recorded
+        assert decode_usual(encode(recorded)) == recorded

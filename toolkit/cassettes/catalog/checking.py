@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from toolkit.cassettes.catalog.facts import cassettes_at, name_of
+from toolkit.cassettes.catalog.showing import frame_of
+from toolkit.cassettes.replay.player import read_play_log
+from toolkit.core.arguments import as_clock, wrong_type
+from toolkit.core.clock import Clock, SystemClock
+from toolkit.local.settings import as_settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 import os
 from collections.abc import Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -144,3 +157,50 @@ def _unplayed(path: Path, opened: Contents, played: Container[int] | None) -> It
             what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
             next_step = "Drop what nothing plays: toolkit cassettes prune, with the same notebooks or log."
             yield Problem(path, "unplayed", what, next_step, opened.line(number), number + 1)
+
+
+def check_cassettes(
+    cassettes: str | Path | Iterable[str | Path] | None = None,
+    *,
+    play_log: str | Path | None = None,
+    settings: Settings | None = None,
+    clock: Clock | None = None,
+) -> pd.DataFrame:
+    """Return what is wrong with recordings; no rows if all are clean, complete, readable and not stale.
+
+    Clean means that `tk.scan` finds nothing, and that recording the same calls today, under today's rules, would
+    replace nothing more. Nothing is changed.
+
+    Args:
+        cassettes: names, files and folders; by default the cassettes folder of the project.
+        play_log: the folder that TOOLKIT_PLAY_LOG named while notebooks or tests ran, or that `verify` was given: then
+            interactions that they did not play are listed.
+        settings: by default those of the project.
+        clock: by default the machine's; it decides what is stale.
+
+    Returns:
+        One row per problem, file by file:
+            name (str): what to open the file by.
+            kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale",
+                "unplayed", or "token" (a note: a token of an earlier session).
+            line (Int64): its line, from 1, if it is known.
+            interaction (Int64): number of the interaction, from 1, if it is about one.
+            what, next (str): what is wrong, and what to do.
+            fails (bool): whether `toolkit cassettes check` fails because of it.
+
+    Raises:
+        ConfigurationError: if the folder does not exist, or the log cannot be read.
+    """
+    settings = as_settings(settings)
+    value: object = cassettes
+    if value is not None and (isinstance(value, bytes) or not isinstance(value, str | Path | Iterable)):
+        raise wrong_type("cassettes", "a name, a path or a list of them", value, 'For example cassettes="tour".')
+    several = [cassettes] if cassettes is None or isinstance(cassettes, str | Path) else list(cassettes)
+    paths = list(dict.fromkeys(path for place in several for path in cassettes_at(place, settings)))
+    played = None if play_log is None else read_play_log(play_log)
+    problems = check_files(paths, settings, (as_clock(clock) or SystemClock()).now(), played=played)
+    rows = [
+        (name_of(each.path, settings), each.kind, each.line, each.interaction, each.what, each.next, each.fails)
+        for each in problems
+    ]
+    return frame_of("name kind line interaction what next fails", rows)

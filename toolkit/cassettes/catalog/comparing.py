@@ -6,13 +6,22 @@ all rows of an array together; other bodies by their media type.
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolkit.cassettes.catalog.facts import read_cassette
+from toolkit.cassettes.catalog.showing import frame_of, safe_to_show, scrubber_to_show
+from toolkit.local.settings import Settings, as_settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 import json
 from collections import deque
 from collections.abc import Hashable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from toolkit.cassettes.catalog.rewriting import safe_to_show
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.differences import path_step
@@ -219,3 +228,32 @@ def _described(response: RecordedResponse, shape: Shape | None) -> str:
 
 def _media_type(response: RecordedResponse) -> str:
     return header_value(response.headers, "content-type").split(";", 1)[0].strip().lower()
+
+
+def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | None = None) -> pd.DataFrame:
+    """Return what changed from one recording of a story to another.
+
+    Calls are paired by environment, profile, method, URI and body, and repeated calls by their order. Values in the
+    answers are not compared: they differ on any day.
+
+    Args:
+        old, new: names or paths of the cassettes.
+        settings: by default those of the project.
+
+    Returns:
+        One row per change, in the order of the old recording:
+            kind (str): "added" or "removed" for a call, a member of JSON or a header; "type" for a member of another
+                type or a body of another media type; "status"; "timing" for an answer that took at least twice as
+                long, or half as long, by at least 0.1 s.
+            method, uri (str): the call.
+            place (str): where in the answer, such as `$.accounts[].cash`; missing for the whole call.
+            before, after (str): what was there and what is there; missing if there was or is nothing.
+            old, new (Int64): number of the call in each recording, from 1; missing if it is only in the other.
+
+    Raises:
+        CassetteMiss, CassetteCorrupt: if one of them does not exist or is not a cassette.
+    """
+    settings = as_settings(settings)
+    left, right = (read_cassette(cassette, settings).contents for cassette in (old, new))
+    changes = compare_recordings(left, right, scrubber_to_show(settings, left, right))
+    return frame_of("kind method uri place before after old new", changes)

@@ -5,10 +5,22 @@ A file is rewritten in one step, while nobody records to it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from toolkit.cassettes.catalog.facts import read_cassette, selected
+from toolkit.cassettes.catalog.showing import frame_of, scrubber_to_show, table_of
+from toolkit.cassettes.replay.player import read_play_log
+from toolkit.core.arguments import as_flag, as_text, wrong_type
+from toolkit.local.settings import as_settings
+from toolkit.scrubbing.rules.model import Rules, as_rules
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -16,8 +28,7 @@ from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, Unparsed
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.cassettes.opening import read_bytes, todays_scrubber
-from toolkit.cassettes.recording.appending import repaired, scrub
-from toolkit.cassettes.recording.recorder import Recorder
+from toolkit.cassettes.recording.recorder import Recorder, repaired, scrub
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteBusy, CassetteError, ConfigurationError, SecretLeak
 from toolkit.core.text import count_text
@@ -99,15 +110,6 @@ class Rescrubbed(NamedTuple):
     replacements: list[tuple[int, dict[str, int]]]
 
 
-def scrubber_to_show(settings: Settings, *recordings: Contents) -> Scrubber:
-    """Return a scrubber that knows the secrets in recordings that nobody scrubbed, so that none of them is shown."""
-    scrubber = todays_scrubber(settings)
-    for interaction in (each for opened in recordings if opened.is_foreign for each in opened.readable().values()):
-        with suppress(SecretLeak):
-            scrub(interaction, scrubber)
-    return scrubber
-
-
 def rescrubbed(
     data: bytes,
     opened: Contents,
@@ -145,15 +147,6 @@ def rescrubbed(
     scrubber.known.check(result, where=f"{source}, scrubbed again,")
     counts = [(each, replacement_counts(recorded[each], safe[each], scrubber)) for each in sorted(telling)]
     return Rescrubbed(result, counts)
-
-
-def safe_to_show(interaction: Interaction, scrubber: Scrubber) -> Interaction:
-    """Return an interaction as it would be recorded today. A body that cannot be checked is left out."""
-    try:
-        return scrub(interaction, scrubber)
-    except SecretLeak:
-        request, response = interaction.request._replace(body=b""), interaction.response._replace(body=b"")
-        return scrub(interaction._replace(request=request, response=response), scrubber)
 
 
 def _written(data: bytes, opened: Contents, safe: Mapping[int, Interaction], changed: Collection[int]) -> bytes:
@@ -243,3 +236,100 @@ def without(data: bytes, dropped: Collection[int], scrubber: Scrubber, *, source
         return rescrubbed(data, opened, scrubber, source=source, recorded=left).data
     scrubber.recall(data)
     return repaired(b"".join((HEADER, *map(opened.item, kept))), scrubber, source=source)
+
+
+def prune_cassette(
+    cassette: str | Path,
+    numbers: int | str | Iterable[int | str] = (),
+    *,
+    method: str | None = None,
+    uri: str | None = None,
+    play_log: str | Path | None = None,
+    dry_run: bool = True,
+    settings: Settings | None = None,
+) -> pd.DataFrame:
+    """Show which interactions would be dropped from a recording, or with `dry_run=False` drop them.
+
+    The others keep their bytes; a file of stock vcrpy is rewritten as ours. Their numbers change, so a cell that drops
+    by number must not run twice: by default nothing is written.
+
+    Dropped are the interactions with these numbers, and the calls that fit all other conditions. A token request goes
+    with the last of its calls.
+
+    Args:
+        cassette: name or path.
+        numbers: numbers from 1, and ranges such as "5-7".
+        method: drop calls of this method,
+        uri: whose URI, or path with or without its query, fits this pattern (`*` stands for any text),
+        play_log: and that are not played according to this log (see `check_cassettes`).
+        dry_run: False to write the file; by default nothing is changed.
+        settings: by default those of the project.
+
+    Returns:
+        The interactions that are dropped, one row each: `number` (int64, from 1) and the columns of `Cassette.table()`.
+
+    Raises:
+        ConfigurationError: if an interaction does not exist, nothing would be left, or the file is JSON.
+        CassetteBusy: if somebody is recording to the file.
+        CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it cannot be read.
+    """
+    settings = as_settings(settings)
+    opened = read_cassette(cassette, settings)
+    check_rewritable(opened.path)
+    scrubber = scrubber_to_show(settings, opened.contents)
+    played = None if play_log is None else read_play_log(play_log).get(opened.path.resolve(), set())
+    if not isinstance(numbers, Iterable | int):
+        raise wrong_type("numbers", "a number, a range or a list of them", numbers, 'For example numbers=[3, "5-7"].')
+    several = [numbers] if isinstance(numbers, int | str) else numbers
+    method = None if method is None else as_text(method, about="method", example='"POST"')
+    uri = None if uri is None else as_text(uri, about="uri", example='"*/orders*"')
+    as_flag(dry_run, about="dry_run")
+    dropped = selected(opened.contents, several, method=method, uri=uri, played=played)
+    source = str(opened.path)
+    without(opened.data, dropped, scrubber, source=source)
+    if not dry_run and dropped:
+        rewrite(opened.path, scrubber, lambda data: without(data, dropped, scrubber, source=source))
+    return table_of(opened.contents, sorted(dropped), scrubber)
+
+
+def scrub_cassette(
+    cassette: str | Path, *, rules: Rules | None = None, dry_run: bool = False, settings: Settings | None = None
+) -> pd.DataFrame:
+    """Scrub a recording again, as if it were recorded today.
+
+    Interactions in which nothing is replaced keep their bytes; a file of stock vcrpy is rewritten as ours.
+
+    Args:
+        cassette: name or path.
+        rules: rules besides those of the project.
+        dry_run: change nothing.
+        settings: by default those of the project.
+
+    Returns:
+        What is replaced, one row for each interaction and kind: `number` (int64, from 1), `kind` (str; a placeholder
+        such as ACCESS_TOKEN, "address", "personal data" or "other") and `count` (int64).
+
+    Raises:
+        ConfigurationError: if the file is JSON.
+        CassetteBusy: if somebody is recording to the file.
+        SecretLeak: if it holds a secret that cannot be removed; nothing was changed.
+        CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it cannot be read.
+    """
+    settings = as_settings(settings)
+    path, data, _ = read_cassette(cassette, settings)
+    check_rewritable(path)
+    scrubber = todays_scrubber(settings, as_rules(rules))
+    rows: list[tuple[Any, ...]] = []
+
+    def scrubbed(data: bytes) -> bytes:
+        result = rescrubbed(data, contents.read(data, source=str(path)), scrubber, source=path)
+        rows[:] = [
+            (at + 1, kind, count) for at, counts in result.replacements for kind, count in sorted(counts.items())
+        ]
+        return result.data
+
+    if as_flag(dry_run, about="dry_run"):
+        scrubbed(data)
+    else:
+        rewrite(path, scrubber, scrubbed)
+    return frame_of("number kind count", rows)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.cassettes.catalog.rewriting import safe_to_show
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
+from toolkit.cassettes.opening import todays_scrubber
+from toolkit.cassettes.recording.recorder import scrub
 from toolkit.core.errors import CassetteCorrupt, SecretLeak
 from toolkit.core.ledger import EPOCH
 from toolkit.core.text import excerpt, masked, printable
+from toolkit.local.settings import Settings
 from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, header_value
 from toolkit.scrubbing.scrubber import Scrubber
@@ -24,6 +27,15 @@ if TYPE_CHECKING:
 EXCERPT: Final = 2_000  # characters of a body
 _LONGEST_URI, _LONGEST_VALUE, _LONGEST_METHOD = 2_000, 500, 40  # characters
 _LARGEST_JSON: Final = 1 << 20  # bytes of a body that is laid out for reading
+
+# Types of the columns that are not text.
+_TYPES: Final = {
+    **dict.fromkeys(("interactions", "size", "number", "status", "count"), "int64"),
+    **dict.fromkeys(("recorded", "last"), "datetime64[us, UTC]"),
+    "elapsed": "float64",
+    **dict.fromkeys(("stale", "fails"), "bool"),
+    **dict.fromkeys(("line", "interaction", "old", "new"), "Int64"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +125,40 @@ def row_of(opened: Contents, number: int, scrubber: Scrubber) -> InteractionRow:
     )
 
 
-def table_of(opened: Contents, numbers: Iterable[int], scrubber: Scrubber) -> pd.DataFrame:
-    """Return interactions, by their numbers from 0, as rows with `number` and the columns of `Cassette.table()`."""
+def frame_of(names: str, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    """Return rows as a table with these columns, separated by spaces, each of its type in all tables of the catalog."""
     import pandas as pd
 
-    rows = [asdict(row_of(opened, number, scrubber)) for number in numbers]
-    dtypes = {"number": "int64", "recorded": "datetime64[us, UTC]", "method": "str", "uri": "str", "status": "int64"}
-    dtypes |= {"elapsed": "float64", "size": "int64", "profile": "str"}
-    columns: dict[str, Any] = {
-        name: pd.Series([None if row[name] == "" else row[name] for row in rows], dtype=dtype)
-        for name, dtype in dtypes.items()
+    columns = {
+        name: pd.Series([row[at] for row in rows], dtype=_TYPES.get(name, "str"))
+        for at, name in enumerate(names.split())
     }
     return pd.DataFrame(columns)
+
+
+def table_of(opened: Contents, numbers: Iterable[int], scrubber: Scrubber) -> pd.DataFrame:
+    """Return interactions, by their numbers from 0, as rows with `number` and the columns of `Cassette.table()`."""
+    rows = [asdict(row_of(opened, number, scrubber)) for number in numbers]
+    names = "number recorded method uri status elapsed size profile"
+    return frame_of(names, [[None if row[name] == "" else row[name] for name in names.split()] for row in rows])
+
+
+def scrubber_to_show(settings: Settings, *recordings: Contents) -> Scrubber:
+    """Return a scrubber that knows the secrets in recordings that nobody scrubbed, so that none of them is shown."""
+    scrubber = todays_scrubber(settings)
+    for interaction in (each for opened in recordings if opened.is_foreign for each in opened.readable().values()):
+        with suppress(SecretLeak):
+            scrub(interaction, scrubber)
+    return scrubber
+
+
+def safe_to_show(interaction: Interaction, scrubber: Scrubber) -> Interaction:
+    """Return an interaction as it would be recorded today. A body that cannot be checked is left out."""
+    try:
+        return scrub(interaction, scrubber)
+    except SecretLeak:
+        request, response = interaction.request._replace(body=b""), interaction.response._replace(body=b"")
+        return scrub(interaction._replace(request=request, response=response), scrubber)
 
 
 def messages_of(interaction: Interaction, scrubber: Scrubber, characters: int = EXCERPT) -> tuple[Message, Message]:
