@@ -316,7 +316,7 @@ class Cassette:
         if self._recorder is not None and (self.mode == "all" or self._recorder.count):
             file = self._recorder.file
             opened = contents.read(read_bytes(file) if self._recorder.count else b"", source=str(file))
-        return table_of(opened, opened.readable(), self.scrubber).drop(columns="number")
+        return table_of(opened, opened.readable(), self.scrubber if opened.is_foreign else None).drop(columns="number")
 
     def finish(self) -> None:
         """Finish the recording for now: with mode `all`, replace the old file with the new one.

@@ -71,7 +71,7 @@ def check_files(
             did not run.
     """
     findings = scan_files([path for path in paths if path.is_file()], settings=settings)
-    problems = []
+    problems: list[Problem] = []
     for path in paths:
         problems += _incomplete(path)
         data, opened = b"", Contents()
@@ -85,9 +85,9 @@ def check_files(
                 what = "It is empty." if path.exists() else "It is a link to a file that does not exist."
                 problems.append(Problem(path, "corrupt", what, "Delete it, or record it again."))
         for number in range(len(opened)):
-            if isinstance(error := opened.interaction_or_error(number), CassetteCorrupt):
+            if isinstance(unread := opened.interaction_or_error(number), CassetteCorrupt):
                 line = opened.line(number)
-                problems.append(Problem(path, "corrupt", error.what, error.next_step, line, number + 1))
+                problems.append(Problem(path, "corrupt", unread.what, unread.next_step, line, number + 1))
         for finding in (each for each in findings if each.path == path):
             what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
             problems.append(Problem(path, "secret", what, _TO_SCRUB, finding.line or None))

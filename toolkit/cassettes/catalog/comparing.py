@@ -20,7 +20,7 @@ import json
 from collections import deque
 from collections.abc import Hashable, Iterator
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
@@ -85,7 +85,7 @@ def compare_recordings(old: Contents, new: Contents, scrubber: Scrubber) -> list
     changes = []
     for left, right in _pairs(old, new):
         before, after = (None if at is None else opened.interaction(at) for at, opened in ((left, old), (right, new)))
-        call = safe_to_show(before or after, scrubber).request  # type: ignore[arg-type] - one of them is there
+        call = safe_to_show(cast("Interaction", before or after), scrubber).request
         head = excerpt(call.method, 20), excerpt(call.uri, 500)
         numbers = (None if number is None else number + 1 for number in (left, right))
         if before and after:

@@ -94,23 +94,25 @@ class Message:
     is_cut: bool
 
 
-def row_of(opened: Contents, number: int, scrubber: Scrubber) -> InteractionRow:
-    """Return the row of an interaction, by its number from 0."""
+def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> InteractionRow:
+    """Return the row of an interaction, by its number from 0: as it would be recorded today, or without a scrubber."""
     interaction = opened.interaction_or_error(number)
     line = opened.line(number)
     if isinstance(interaction, CassetteCorrupt):
         try:
-            head = scrubber.lookup_request(opened.head(number)._replace(headers=(), body=b""))
+            head = opened.head(number)._replace(headers=(), body=b"")
+            head = scrubber.lookup_request(head) if scrubber else head
         except CassetteCorrupt:
             head = RecordedRequest("", "")
         method, uri = excerpt(head.method, _LONGEST_METHOD), excerpt(head.uri, _LONGEST_URI)
         return InteractionRow(number + 1, None, method, uri, line=line, problem=interaction.what)
     caller = interaction.authorized_by or interaction.token_obtained
+    uri = safe_to_show(interaction, scrubber).request.uri if scrubber else interaction.request.uri
     return InteractionRow(
         number + 1,
         None if interaction.recorded_at == EPOCH else interaction.recorded_at,
         excerpt(interaction.request.method, _LONGEST_METHOD),
-        excerpt(safe_to_show(interaction, scrubber).request.uri, _LONGEST_URI),
+        excerpt(uri, _LONGEST_URI),
         interaction.response.status,
         interaction.failure.type if interaction.failure else "",
         None if interaction.elapsed is None else interaction.elapsed.total_seconds(),
@@ -136,9 +138,10 @@ def frame_of(names: str, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def table_of(opened: Contents, numbers: Iterable[int], scrubber: Scrubber) -> pd.DataFrame:
+def table_of(opened: Contents, numbers: Iterable[int], scrubber: Scrubber | None) -> pd.DataFrame:
     """Return interactions, by their numbers from 0, as rows with `number` and the columns of `Cassette.table()`."""
     rows = [asdict(row_of(opened, number, scrubber)) for number in numbers]
+    rows = [{**row, "profile": "" if row["is_token_request"] else row["profile"]} for row in rows]
     names = "number recorded method uri status elapsed size profile"
     return frame_of(names, [[None if row[name] == "" else row[name] for name in names.split()] for row in rows])
 

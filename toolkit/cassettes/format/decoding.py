@@ -145,8 +145,8 @@ def _each(
     lines = yaml_text.lines_of_items(data) if failed else []
     for number, why in failed.items():
         line = lines[number] if number < len(lines) else None
-        error = corrupt(source, program if is_program else why, line)
-        recorded[number] = Unreadable(error, line, _head(items[number]))
+        unread = corrupt(source, program if is_program else why, line)
+        recorded[number] = Unreadable(unread, line, _head(items[number]))
     return recorded
 
 
