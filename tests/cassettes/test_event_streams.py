@@ -97,14 +97,6 @@ def test_secret_in_an_early_part(path):
     assert read(tk.Cassette(path, "none").transport(), 3, is_async=False)[2] == "data: <SECRET>"
 
 
-@pytest.mark.parametrize("error", [httpx.ReadError("gone"), httpx.ReadTimeout("silent")])
-def test_stream_that_breaks_off(path, error):
-    """A stream that the network breaks off is not recorded."""
-    with pytest.warns(UserWarning, match="so it is not recorded"), pytest.raises(type(error)):
-        read(tk.Cassette(path).transport(served(TICKS[:1], error=error)), 100, is_async=False)
-    assert not path.exists()
-
-
 def test_stream_that_cannot_be_checked(path):
     """A stream whose encoding nobody knows is not recorded, and the warning says so; the caller's data is theirs."""
     chunks = [b"\x00\x01\n" * 5]
@@ -112,26 +104,3 @@ def test_stream_that_cannot_be_checked(path):
     with pytest.warns(UserWarning, match="could not be recorded: A stream in an unknown content encoding"):
         assert read(transport, 1, is_async=False, reading="raw") == chunks
     assert not path.exists()
-
-
-def test_timeout_of_the_caller(path):
-    """A task that is cancelled while it waits for an event has closed the stream early, and is recorded."""
-
-    class Silent(body_class(httpx)):
-        async def __aiter__(self):
-            yield TICKS[0]
-            await asyncio.Event().wait()
-
-    transport = httpx.MockTransport(lambda request: httpx.Response(200, headers=EVENTS, stream=Silent([])))
-
-    async def call(transport):
-        async with httpx.AsyncClient(transport=transport) as client, client.stream("GET", URL) as response:
-            lines = []
-            async for line in response.aiter_lines():
-                lines.append(line)
-                if len(lines) == 3:
-                    asyncio.get_running_loop().call_soon(asyncio.current_task().cancel)
-
-    with pytest.raises(asyncio.CancelledError):
-        asyncio.run(call(tk.Cassette(path).transport(transport)))
-    assert read(tk.Cassette(path, "none").transport(), 3, is_async=False) == ["event: tick", 'data: {"n": 0}', ""]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from contextlib import suppress
 
 import canaries
 import httpx
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 
 import toolkit as tk
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError
-from toolkit.local.settings import Settings
 
 VCRPY = """\
 interactions:
@@ -182,15 +180,6 @@ def test_secret_of_an_entry_that_is_left_out(imported):
     canaries.assert_absent(report.path, secrets)
 
 
-def test_only(imported):
-    """Patterns choose hosts and paths."""
-    text = har(*(entry(f"https://{host}/v1/{name}") for host in ("a.example.com", "cdn.net") for name in "xy"))
-    assert imported(text, only="a.example.com").imported == 2
-    report = imported(text, only=["*.example.com/v1/x*", "cdn.net/v1/y"], replace=True)
-    assert (report.imported, report.not_chosen, report.left_out) == (2, 2, ())
-    assert imported(text, "none", only="b.example.com").path is None
-
-
 def test_addresses_become_symbolic(imported, tmp_path):
     """Calls to addresses of the settings replay in a session without arguments."""
     settings = bare_settings(tmp_path, broker_sandbox="https://b.example.com", auth_sandbox="https://auth.example.com")
@@ -215,23 +204,6 @@ def test_addresses_become_symbolic(imported, tmp_path):
     with tk.Session(cassette="new", mode="none", settings=settings) as session:
         assert list(session.accounts()["id"]) == ["a1"]
         assert len(session.calls()) == 1
-
-
-def test_rules_and_further_secrets(imported, tmp_path):
-    """Rules of the project and of the call, and secrets that the user names, apply to what is imported."""
-    text = json.dumps({"account_number": "A-778899", "nickname": "Ada", "note": "plain-words-here"})
-    settings = Settings({}, project=tmp_path, scrubbing={"names": ["nickname"]})
-    report = imported(
-        har(entry(content={"text": text})),
-        settings=settings,
-        rules=tk.Rules(pseudonyms=["account_number"]),
-        secrets="plain-words-here",
-    )
-    (response,) = responses(report.path, ("GET", "https://api.example.com/v1/a"))
-    assert report.replaced["SECRET"] == 1
-    assert b"Ada" not in response.content
-    assert b"A-778899" not in response.content
-    assert response.json()["account_number"]
 
 
 def test_refused(imported, tmp_path):
@@ -270,27 +242,3 @@ def test_cassette_of_vcrpy(tmp_path, is_json):
     assert cassette.recorded_at.isoformat() == "2026-05-12T09:30:00+00:00"
     with vcr.use_cassette(str(report.path), record_mode="none", match_on=["method", "uri"]):
         assert httpx.post("https://h/a").json() == response.json()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"log": {"entries": ' + "[" * 100_000,
-        '{"log": {"entries": [' + "[" * 90_000 + "]" * 90_000 + "]}}",
-        "http_interactions:\n" + "- " * 5_000 + "a",
-        "http_interactions: &a [1, 2]\nb: &b [*a, *a, *a]\n" + "".join(f"c{i}: &c{i} [*b, *b, *b]\n" for i in range(9)),
-        '{"interactions": 3}',
-        "[]",
-        '{"a": 1}',
-        "\x00\x01",
-        "",
-        '{"log": {"entries": []}, "n": ' + "9" * 5_000 + "}",
-    ],
-    ids=lambda text: text[:20],
-)
-def test_hostile_or_unknown_files(tmp_path, text):
-    """Files that are too deep, or of no known layout, are refused or give nothing, without any other error."""
-    source = tmp_path / "a.har"
-    source.write_text(text)
-    with suppress(CassetteCorrupt):
-        assert tk.import_cassette(source, "ours", settings=bare_settings(tmp_path)).path is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import gzip
 import json
 import secrets
@@ -94,26 +93,6 @@ def test_over_a_socket(server, path, path_of_url):
     assert shown(replay(path, server.url + path_of_url)) == shown(live)
 
 
-RAW = [(b"Date", b"x"), (b"X-A", b"1"), (b"set-cookie", b"a=1"), (b"X-A", b"\xff\xc3\xa9"), (b"Set-Cookie", b"b=2")]
-
-
-@pytest.mark.parametrize(
-    "extensions",
-    [
-        {"reason_phrase": b"Quite OK", "http_version": b"HTTP/1.1"},
-        {"reason_phrase": b"", "http_version": b"HTTP/1.1"},
-        {"reason_phrase": b"caf\xe9", "http_version": b"HTTP/1.0"},
-        {"http_version": b"HTTP/2"},
-        {},
-    ],
-)
-def test_order_and_bytes_of_headers(path, extensions):
-    """Headers keep their order, case, repeats and bytes; reason and version are as httpx shows them."""
-    live = record(path, lambda: reply(gzip.compress(b"x"), [*RAW, (b"Content-Encoding", b"gzip")], 201, **extensions))
-    assert shown(replay(path)) == shown(live)
-    assert without_cookies(replay(path).headers.raw[:5]) == without_cookies(RAW)
-
-
 @given(st.data())
 def test_any_response(bodies, data):
     """Any body and any header bytes come back as they were."""
@@ -168,47 +147,7 @@ def test_replayed_redirect_to_another_origin(path):
     assert seen == ["https://i.example/c"]
 
 
-def test_what_is_noted(path):
-    """A recording notes when a call was sent and how long it took to the end of its body."""
-    clock = ManualClock()
-
-    class Slow(Chunks):
-        def __iter__(self):
-            clock.advance(2)
-            yield b"x"
-
-    cassette = tk.Cassette(path)
-
-    def answer(request):
-        clock.advance(0.5)
-        return reply(Slow([]))
-
-    with httpx.Client(transport=CassetteTransport(cassette, httpx.MockTransport(answer), clock=clock)) as client:
-        sent_at = clock.now()
-        client.get(URL)
-    noted = contents.read(path.read_bytes(), source="").interaction(0)
-    assert (noted.recorded_at, noted.elapsed.total_seconds(), noted.authorized_by) == (sent_at, 2.5, None)
-
-
 # Requests
-
-
-def test_streamed_request(path):
-    """A request body that can be read only once is recorded, sent, and matched by its content."""
-    sent = []
-    transport = httpx.MockTransport(lambda request: (sent.append(request.content), reply())[1])
-
-    def pieces():
-        yield b"one "
-        yield b"two"
-
-    with httpx.Client(transport=tk.Cassette(path).transport(transport)) as client:
-        client.post(URL, content=pieces())
-    assert sent == [b"one two"]
-    assert contents.read(path.read_bytes(), source="").interaction(0).request.body == b"one two"
-    assert replay(path, method="POST", content=pieces()).content == b"body"
-    with pytest.raises(CassetteMiss, match="body: recorded one two, requested three"):
-        replay(path, method="POST", content=b"three")
 
 
 # Streams
@@ -228,32 +167,6 @@ def test_chunks_pass_as_they_come(path):
         assert len(cassette) == 1
     assert body.closed
     assert replay(path).content == b"onetwothree"
-
-
-@pytest.mark.parametrize(("pieces_read", "is_async"), [(0, False), (1, True), (3, False), (3, True)])
-def test_abandoned_stream(path, pieces_read, is_async):
-    """A stream that is closed before its end is not recorded, with one warning; its connection is closed."""
-    body = Chunks([b"one", b"two", b"three"])
-    cassette = tk.Cassette(path)
-    transport = cassette.transport(served(lambda: reply(body)))
-
-    def read():
-        with httpx.Client(transport=transport) as client, client.stream("GET", URL + "?key=1") as response:
-            pieces = response.iter_raw()
-            for _ in range(pieces_read):
-                next(pieces)
-
-    async def read_async():
-        async with httpx.AsyncClient(transport=transport) as client, client.stream("GET", URL + "?key=1") as response:
-            pieces = response.aiter_raw()
-            for _ in range(pieces_read):
-                await anext(pieces)
-
-    with pytest.warns(UserWarning, match=r"The response to GET /a was closed before its end") as caught:
-        asyncio.run(read_async()) if is_async else read()
-    assert len(caught) == 1
-    assert body.closed
-    assert (path.exists(), len(cassette)) == (False, 0)
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -288,36 +201,6 @@ def test_error_that_nobody_reads(path, is_async):
         replay(path)
 
 
-def test_broken_stream(path):
-    """A body that breaks off raises the error that broke it, and is not recorded."""
-    with (
-        pytest.warns(UserWarning, match="closed before its end"),
-        pytest.raises(httpx.ReadError, match="gone"),
-    ):
-        record(path, lambda: reply(Chunks([b"one"], httpx.ReadError("gone"))))
-    assert not path.exists()
-
-
-@pytest.mark.usefixtures("only_new_garbage")
-@pytest.mark.parametrize("pieces_read", [0, 1])
-def test_dropped_stream(path, pieces_read):
-    """A stream that is never closed is not recorded; a warning says so when it is collected."""
-    transport = tk.Cassette(path).transport(served(lambda: reply(Chunks([b"one", b"two"]))))
-    client = httpx.Client(transport=transport)
-
-    def drop():
-        response = client.send(client.build_request("GET", URL), stream=True)
-        pieces = response.iter_raw()
-        for _ in range(pieces_read):
-            next(pieces)
-        del response, pieces
-        gc.collect()
-
-    with pytest.warns(UserWarning, match=r"GET /a was closed before its end, so it is not recorded"):
-        drop()
-    assert not path.exists()
-
-
 # Failures
 
 
@@ -349,24 +232,6 @@ def test_failure_below(path, name, is_async):
     assert (type(replayed), str(replayed), replayed.request.url) == (type(error), str(error), URL)
 
 
-def test_failure_then_answer(path):
-    """A call that failed and then succeeded replays both, in that order."""
-    answers = [httpx.ReadTimeout("too slow"), None]
-
-    def answer(request):
-        error = answers.pop(0)
-        if error is not None:
-            raise error
-        return reply(b"there")
-
-    for mode in ("once", "none"):
-        transport = tk.Cassette(path, mode).transport(httpx.MockTransport(answer))
-        with httpx.Client(transport=transport) as client:
-            with pytest.raises(httpx.ReadTimeout, match="too slow"):
-                client.get(URL)
-            assert client.get(URL).content == b"there"
-
-
 def test_failure_holds_no_secret(path):
     """The message of a failure is scrubbed; stock vcrpy loads the file and answers with status 599."""
     secret = secrets.token_urlsafe(20)
@@ -377,22 +242,6 @@ def test_failure_holds_no_secret(path):
     with vcr.use_cassette(str(path), record_mode="none"), stock_httpx.Client() as client:
         response = client.get(URL)
     assert (response.status_code, response.reason_phrase, response.content) == (599, "No Answer", b"")
-
-
-def test_failure_is_noted(path):
-    """A recording notes when a request was sent and how long it took to fail."""
-    clock = ManualClock()
-
-    def fail(request):
-        clock.advance(30)
-        raise httpx.ConnectTimeout("timed out")
-
-    transport = CassetteTransport(tk.Cassette(path), httpx.MockTransport(fail), clock=clock)
-    sent_at = clock.now()
-    with pytest.raises(httpx.ConnectTimeout), httpx.Client(transport=transport) as client:
-        client.get(URL)
-    noted = contents.read(path.read_bytes(), source="").interaction(0)
-    assert (noted.recorded_at, noted.elapsed.total_seconds()) == (sent_at, 30)
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -453,56 +302,6 @@ def test_replay_makes_no_transport(path, monkeypatch):
         transport.handle_request(httpx.Request("GET", URL + "/b"))
     transport.close()
     asyncio.run(transport.aclose())
-
-
-def test_close(path):
-    """Closing closes the inner transport, sync or async."""
-    closed = []
-
-    class Below(httpx.BaseTransport):
-        def close(self):
-            closed.append("sync")
-
-    class BelowAsync(httpx.AsyncBaseTransport):
-        async def aclose(self):
-            closed.append("async")
-
-    for below in (Below(), BelowAsync()):
-        transport = tk.Cassette(path).transport(below)
-        transport.close()
-        asyncio.run(transport.aclose())
-    assert closed == ["sync", "async"]
-
-
-def test_threads(path):
-    """Calls of several threads are all recorded; in replay each recording plays once, then the last one repeats."""
-    count = iter(range(1000))
-    lock = threading.Lock()
-
-    def answer(request):
-        with lock:
-            return reply(str(next(count)).encode())
-
-    def calls(cassette, got):
-        with httpx.Client(transport=cassette.transport(httpx.MockTransport(answer))) as client:
-            got.extend(client.get(URL).content for _ in range(10))
-
-    def all_calls(cassette):
-        got = []
-        threads = [threading.Thread(target=calls, args=(cassette, got)) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return got
-
-    live = all_calls(tk.Cassette(path))
-    cassette = tk.Cassette(path, "none")
-    assert sorted(all_calls(cassette)) == sorted(live) == sorted(str(number).encode() for number in range(60))
-    assert cassette.unplayed == []
-    last = contents.read(path.read_bytes(), source="").interaction(59).response.body
-    assert set(all_calls(cassette)) == {last}
-    assert cassette.play_count == 120
 
 
 # Nothing secret
@@ -566,3 +365,82 @@ def test_large_bodies_do_not_hold_up_an_event_loop(tmp_path, monkeypatch, size, 
     asyncio.run(post())
     assert (threading.get_ident() in threads) is (size < 1 << 16)
     assert len(cassette) == 1
+
+
+def test_what_is_noted(path):
+    """A recording notes when a call was sent and how long it took to the end of its body."""
+    clock = ManualClock()
+
+    class Slow(Chunks):
+        def __iter__(self):
+            clock.advance(2)
+            yield b"x"
+
+    cassette = tk.Cassette(path)
+
+    def answer(request):
+        clock.advance(0.5)
+        return reply(Slow([]))
+
+    with httpx.Client(transport=CassetteTransport(cassette, httpx.MockTransport(answer), clock=clock)) as client:
+        sent_at = clock.now()
+        client.get(URL)
+    noted = contents.read(path.read_bytes(), source="").interaction(0)
+    assert (noted.recorded_at, noted.elapsed.total_seconds(), noted.authorized_by) == (sent_at, 2.5, None)
+
+
+@pytest.mark.parametrize(("pieces_read", "is_async"), [(0, False), (1, True), (3, False), (3, True)])
+def test_abandoned_stream(path, pieces_read, is_async):
+    """A stream that is closed before its end is not recorded, with one warning; its connection is closed."""
+    body = Chunks([b"one", b"two", b"three"])
+    cassette = tk.Cassette(path)
+    transport = cassette.transport(served(lambda: reply(body)))
+
+    def read():
+        with httpx.Client(transport=transport) as client, client.stream("GET", URL + "?key=1") as response:
+            pieces = response.iter_raw()
+            for _ in range(pieces_read):
+                next(pieces)
+
+    async def read_async():
+        async with httpx.AsyncClient(transport=transport) as client, client.stream("GET", URL + "?key=1") as response:
+            pieces = response.aiter_raw()
+            for _ in range(pieces_read):
+                await anext(pieces)
+
+    with pytest.warns(UserWarning, match=r"The response to GET /a was closed before its end") as caught:
+        asyncio.run(read_async()) if is_async else read()
+    assert len(caught) == 1
+    assert body.closed
+    assert (path.exists(), len(cassette)) == (False, 0)
+
+
+def test_threads(path):
+    """Calls of several threads are all recorded; in replay each recording plays once, then the last one repeats."""
+    count = iter(range(1000))
+    lock = threading.Lock()
+
+    def answer(request):
+        with lock:
+            return reply(str(next(count)).encode())
+
+    def calls(cassette, got):
+        with httpx.Client(transport=cassette.transport(httpx.MockTransport(answer))) as client:
+            got.extend(client.get(URL).content for _ in range(10))
+
+    def all_calls(cassette):
+        got = []
+        threads = [threading.Thread(target=calls, args=(cassette, got)) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return got
+
+    live = all_calls(tk.Cassette(path))
+    cassette = tk.Cassette(path, "none")
+    assert sorted(all_calls(cassette)) == sorted(live) == sorted(str(number).encode() for number in range(60))
+    assert cassette.unplayed == []
+    last = contents.read(path.read_bytes(), source="").interaction(59).response.body
+    assert set(all_calls(cassette)) == {last}
+    assert cassette.play_count == 120

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import secrets
 from datetime import UTC, datetime
@@ -21,7 +19,7 @@ from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.core.clock import ManualClock
-from toolkit.core.errors import CassetteBusy, CassetteCorrupt, CassetteMiss, ConfigurationError
+from toolkit.core.errors import CassetteBusy, ConfigurationError
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
@@ -186,22 +184,6 @@ def test_scrub_again(write, own, interaction, tmp_path):
     assert file.read_bytes() == data
 
 
-def test_scrub_vcrpy(folder, own):
-    """A recording of stock vcrpy becomes one of ours, without its secrets; JSON is left alone."""
-    token = secrets.token_urlsafe(30)
-    file = write_vcrpy(
-        folder / "a.yaml", uri=f"https://api.example/a?api_key={token}", headers={"Authorization": [f"Bearer {token}"]}
-    )
-    table = tk.scrub_cassette("a", settings=own)
-    assert table["count"].sum() == 2
-    assert token.encode() not in file.read_bytes()
-    assert file.read_bytes().startswith(HEADER)
-    assert tk.check_cassettes("a", settings=own).empty
-    (folder / "b.json").write_text('{"version": 1, "interactions": []}')
-    with pytest.raises(ConfigurationError, match="JSON"):
-        tk.scrub_cassette(folder / "b.json", settings=own)
-
-
 @given(st.data())
 def test_what_was_scrubbed_stays_as_it_is(interactions, data):
     """Scrubbing again what was scrubbed changes no byte."""
@@ -243,16 +225,6 @@ except tk.CassetteBusy as error:
     assert paths_left(file) == ["b", "c"]
 
 
-def test_missing_and_unreadable(folder, own):
-    """A cassette that is missing, empty or no cassette is an error, and left as it is."""
-    with pytest.raises(CassetteMiss, match="does not exist"):
-        tk.scrub_cassette("missing", settings=own)
-    (folder / "x.yaml").write_text("nothing")
-    with pytest.raises(CassetteCorrupt):
-        tk.prune_cassette("x", 1, dry_run=False, settings=own)
-    assert (folder / "x.yaml").read_text() == "nothing"
-
-
 def test_one_unreadable_interaction(write, folder, own, interaction):
     """What is damaged in a file of ours is named; its other interactions and other files are checked and listed."""
     files = [write(name, *map(interaction, ("/a", "/b", "/c"))) for name in ("a.yaml", "b.yaml")]
@@ -261,65 +233,6 @@ def test_one_unreadable_interaction(write, folder, own, interaction):
     assert set(zip(problems["name"], problems["kind"], strict=True)) == {("a", "corrupt")}
     assert problems["what"].str.contains("must hold it under 'string'").all()
     assert len(tk.list_cassettes(folder, settings=own)) == 2
-
-
-def test_compare(write, own, interaction):
-    """Changes come as a table, with missing values where there is nothing."""
-    write("old.yaml", interaction("/a"), interaction("/gone"))
-    write("new.yaml", interaction("/a", response={"status": 404}))
-    table = tk.compare_cassettes("old", "new", settings=own)
-    assert table["kind"].tolist() == ["status", "removed"]
-    assert table["new"].dtype == "Int64"
-    assert table.isna().sum().to_dict() == {
-        "kind": 0,
-        "method": 0,
-        "uri": 0,
-        "place": 1,
-        "before": 0,
-        "after": 1,
-        "old": 0,
-        "new": 1,
-    }
-    assert tk.compare_cassettes("old", "old", settings=own).empty
-
-
-def test_stand_ins_are_not_replaced_again(folder, tmp_path, interaction):
-    """A recording made under rules of pseudonyms is clean under them; a rule that is new is applied, and only that."""
-    rules = tk.Rules(names=["nickname"], pseudonyms=["owner", "$.account.number"])
-    body = {
-        "owner": "Ann Example",
-        "account": {"number": "AB123456"},
-        "email": "ann@example.com",
-        "nickname": "Annie B.",
-    }
-    recorder = Recorder(folder / "a.yaml", Scrubber(KnownSecrets(), rules=rules))
-    recorder.append(interaction("/of/Ann%20Example", json.dumps(body).encode()))
-    recorder.release()
-    data = (folder / "a.yaml").read_bytes()
-    table = {"names": ["nickname"], "pseudonyms": ["owner", "$.account.number"]}
-    ruled = Settings(project=tmp_path, scrubbing=table)
-    assert tk.check_cassettes("a", settings=ruled).empty
-    assert tk.scrub_cassette("a", settings=ruled).empty
-    assert (folder / "a.yaml").read_bytes() == data
-    more = Settings(project=tmp_path, scrubbing={**table, "pseudonyms": [*table["pseudonyms"], "email"]})
-    assert tk.check_cassettes("a", settings=more)["kind"].tolist() == ["rules"]
-    assert tk.scrub_cassette("a", settings=more).to_numpy().tolist() == [[1, "personal data", 1]]
-    before, after = (contents.read(each, source="").interaction(0) for each in (data, (folder / "a.yaml").read_bytes()))
-    values = [json.loads(each.response.body) for each in (before, after)]
-    assert values[0]["email"] != values[1].pop("email")
-    assert values[1].items() <= values[0].items()
-    assert after.request == before.request
-    assert after.pseudonyms == ("owner", "$.account.number", "email")
-    assert tk.check_cassettes("a", settings=more).empty
-
-
-def test_a_secret_that_a_later_interaction_shows(write, own, interaction):
-    """What one interaction names a secret is removed from those before it, and is not shown in any."""
-    token = secrets.token_urlsafe(30)
-    bodies = ({"note": f"x {token}"}, {"access_token": token})
-    file = write("a.yaml", *(interaction(f"/{n}", json.dumps(body).encode()) for n, body in enumerate(bodies)))
-    assert tk.scrub_cassette("a", settings=own)["number"].tolist() == [1, 2]
-    assert token.encode() not in file.read_bytes()
 
 
 def write_clear_vcrpy(file, token):
@@ -346,12 +259,3 @@ def test_an_unscrubbed_recording_is_not_shown_in_clear(folder, own):
     assert token.encode() not in file.read_bytes()
     assert paths_left(file) == ["b"]
     assert other.exists()
-
-
-def test_places_that_are_not_searched(tmp_path):
-    """A whole disk is refused, and a pipe is not read, which would wait for somebody who writes."""
-    with pytest.raises(ConfigurationError, match="whole disk"):
-        tk.list_cassettes(tmp_path.anchor)
-    if hasattr(os, "mkfifo"):
-        os.mkfifo(tmp_path / "pipe.yaml")
-        assert tk.list_cassettes(tmp_path).empty

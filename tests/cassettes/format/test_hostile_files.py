@@ -131,22 +131,6 @@ def test_hostile_files_are_read_soon(text):
     read_all(MARKER + text.encode())
 
 
-def test_hostile_items_are_read_soon(interaction):
-    """Hostile values in an item of ours take little time."""
-    ours = (HEADER + encode(interaction())).decode()
-    for value in (
-        "[" * LEVELS,
-        "1" + ":59" * LEVELS,
-        "a: " * LEVELS,
-        "'" + "''" * LEVELS,
-        "a " * LEVELS,
-        "&a" * LEVELS,
-    ):
-        read_all(ours.replace("string: '{\"id\": 1}'", "string: " + value).encode())
-        read_all(ours.replace("message: OK", "message: " + value).encode())
-    read_all(ours.replace("complete: true", "token_obtained:\n    token: " + "9" * LEVELS).encode())
-
-
 def test_tags_run_nothing(tmp_path):
     """A tag in a file of either kind runs nothing."""
     made = tmp_path / "made"
@@ -215,12 +199,6 @@ def encoded(names, body):
     for name in names:
         body = ENCODERS[name](body)
     return [("Content-Encoding", ", ".join(names))], body
-
-
-@given(st.lists(st.sampled_from([*ENCODERS]), max_size=4), st.binary(max_size=99))
-def test_honest_bodies(names, body):
-    """Whatever httpx decodes passes."""
-    assert has_its_encoding(*encoded(names, body))
 
 
 @pytest.mark.parametrize(

@@ -72,16 +72,6 @@ def test_time():
     assert load(item())[0].recorded_at == EPOCH
 
 
-def test_layouts_of_older_versions():
-    """Header values without a list, and the flat layout that vcrpy used to write for httpx, are read."""
-    old = item()
-    old["response"] = {"status_code": 201, "http_version": "HTTP/1.1", "headers": {"A": ["1", "2"]}, "content": "añ"}
-    assert (load(old)[0].response.status, load(old)[0].response.body) == (201, "añ".encode())
-    assert load(item(headers={"A": "1"}))[0].response.headers == (("A", "1"),)
-    assert load(item(body={"string": None}))[0].response.body == b""
-    assert load(item(), metadata={"by": "hand"})[0].request.uri == "http://h/a"
-
-
 def test_tags_that_vcrpy_loads():
     """The harmless tags in old cassettes load as in vcrpy."""
     text = """

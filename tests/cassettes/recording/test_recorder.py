@@ -6,14 +6,13 @@ import errno
 import json
 import os
 import stat
-import threading
 
 import pytest
 from recordings import paths_in
 
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.recording.recorder import Recorder
-from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
+from toolkit.core.errors import CassetteError, SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import ScrubbedExchange, Scrubber
@@ -94,19 +93,6 @@ def test_foreign_file_is_rewritten_once(path, interaction):
     assert os.listdir(path.parent) == ["tour.yaml"]  # noqa: PTH208 - names are enough
 
 
-@pytest.mark.parametrize("data", [b"<html>", b"- a\n- b\n", b"\x00\xff", HEADER + b"x: ["])
-def test_other_files_are_left_alone(path, scrubber, interaction, data):
-    """A file that is not a cassette, or was replaced by something else, keeps its bytes."""
-    recorder = Recorder(path, scrubber)
-    path.parent.mkdir(parents=True)
-    path.write_bytes(data)
-    for _ in range(2):
-        with pytest.raises(CassetteCorrupt):
-            recorder.append(interaction())
-    assert path.read_bytes() == data
-    assert recorder.count == 0
-
-
 class LeakyScrubber(Scrubber):
     """A scrubber that changes nothing."""
 
@@ -125,23 +111,6 @@ def test_leak_is_refused(path, interaction):
     with pytest.raises(SecretLeak):
         Recorder(path, LeakyScrubber(known)).append(with_token(interaction))
     assert path.read_bytes() == before
-
-
-def test_threads(path, scrubber, interaction):
-    """Interactions that end at the same time are all recorded completely, by one recorder or several."""
-    recorders = [Recorder(path, scrubber) for _ in range(2)]
-
-    def record(thread):
-        for number in range(10):
-            recorders[thread % 2].append(interaction(f"/{thread}-{number}", body=b"x" * 5000))
-
-    threads = [threading.Thread(target=record, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [recorder.count for recorder in recorders] == [20, 20]
-    assert sorted(paths_in(path)) == sorted(f"{thread}-{number}" for thread in range(4) for number in range(10))
 
 
 @pytest.mark.parametrize(
@@ -163,36 +132,6 @@ def test_disk_full(path, scrubber, interaction, writes_that_stop, error, recorde
     assert recorder.count == recorded
     recorder.append(interaction("/more"))
     assert paths_in(path) == [*map(str, range(recorded)), "more"]
-
-
-def refuse(*_, **__):
-    raise PermissionError(errno.EACCES, "Permission denied")
-
-
-@pytest.mark.parametrize("what", ["pathlib.Path.mkdir", "os.open"])
-def test_no_permission(path, scrubber, interaction, monkeypatch, what):
-    """A folder or file without permission is reported, and keeps its content."""
-    path.parent.mkdir(parents=True)
-    whole = HEADER + encode(interaction("/0"))
-    path.write_bytes(whole + b"- req")
-    with monkeypatch.context() as patch:
-        patch.setattr(what, refuse)
-        with pytest.raises(CassetteError, match="Permission denied"):
-            Recorder(path, scrubber).append(interaction("/1"))
-    assert path.read_bytes().startswith(whole)
-    Recorder(path, scrubber).append(interaction("/2"))
-    assert paths_in(path) == ["0", "2"]
-
-
-def test_deleted_file(path, scrubber, interaction):
-    """A file that is deleted during a recording is started again as a complete cassette, with a warning."""
-    recorder = Recorder(path, scrubber)
-    recorder.append(interaction("/0"))
-    path.unlink()
-    with pytest.warns(UserWarning, match="starts again without what was in it"):
-        recorder.append(interaction("/1"))
-    assert paths_in(path) == ["1"]
-    assert recorder.count == 1
 
 
 def test_file_changed_during_a_recording(path, scrubber, interaction):

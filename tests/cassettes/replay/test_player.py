@@ -11,14 +11,12 @@ import yaml
 
 from toolkit.cassettes.format import contents, interactions
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
-from toolkit.cassettes.replay.matching import ANYONE, Identity
+from toolkit.cassettes.replay.matching import ANYONE
 from toolkit.cassettes.replay.player import Player
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
-
-CALLER = Identity("broker-sandbox", "default")
 
 
 @pytest.fixture

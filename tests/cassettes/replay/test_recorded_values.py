@@ -81,20 +81,6 @@ def test_pseudonyms_of_rules_that_are_not_here(path, note):
             assert client.get(f"https://api.example.com/x/{value}").status_code == 200
 
 
-def test_cookie_of_the_recording(tmp_path):
-    """A cookie that a replay has set is not sent to the live service; the error says how to forget it."""
-    path = tmp_path / "recorded.yaml"
-    set_cookie = httpx.MockTransport(lambda _: httpx.Response(200, headers={"Set-Cookie": f"visit={TOKEN}"}))
-    with tk.Cassette(path) as cassette, httpx.Client(transport=cassette.transport(set_cookie)) as client:
-        client.get("https://api.example.com/first")
-    client = add_to(path, answer)
-    client.get("/first")
-    with pytest.raises(tk.AccessError, match=r"header Cookie holds the placeholder <COOKIE>[^$]*cookies\.clear\(\)"):
-        client.get("/second")
-    client.cookies.clear()
-    assert client.get("/second").status_code == 200
-
-
 def test_other_values_are_sent(path):
     """The real account number, unknown placeholders, and short values pass."""
     client = add_to(path, answer)
