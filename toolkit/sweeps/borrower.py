@@ -100,7 +100,7 @@ def session_for(terms: Terms) -> Session | AsyncSession:
 
 
 class Published(NamedTuple):
-    """What a lender publishes, as plain data, so that Dask's scheduler can keep it. Only a duration: no clock counts."""
+    """What a lender publishes, as plain data that Dask's scheduler can keep. A duration, so no clock counts."""
 
     edition: int  # number of the publication, from 1
     number: int = 0  # of the token in the loan, from 1; 0 without a token

@@ -123,7 +123,7 @@ class LenderBoard:
 
 
 class WorkerBoard:
-    """The place where a borrower reads, in a task on a worker. Made in the task's own thread, then used by any thread."""
+    """The place where a borrower reads. Made in a task's own thread on a worker, then used by any thread."""
 
     def __init__(self, loan: str) -> None:
         self._loan = loan
