@@ -25,9 +25,6 @@ from toolkit.practice_service.service import PracticeService
 FOLDER = Path(__file__).resolve().parent
 SYMBOLS = {"symbols": "ALFA,BRVO"}
 CALLS_AT = (0, 6, 12, 14, 18, 24, 29, 32, 36, 40)  # minutes after the first call
-# The key of a tutorial with made-up data. In real recordings leave the key out: the toolkit creates a secret one.
-EXAMPLE_KEY = "the key of an example"
-RULES = tk.Rules(names=("city",), pseudonyms=("id", "account_number"), key=tk.Secret(EXAMPLE_KEY))
 DEPOSITS = {1: "2500.00", 4: "-18000.00", 6: "0.75"}  # row of an account to amount
 
 BUSY_ACCOUNT = 56  # row of an account that cannot be read for an hour
@@ -87,12 +84,11 @@ def recording_session(
     accounts: int = 12,
     delays: tuple[float, float] = (0.0, 0.0),
     transport: httpx.BaseTransport | None = None,
-    rules: tk.Rules | None = None,
 ) -> Iterator[tk.Session]:
     """Open a session that records its calls to a practice service; delays of answers and of tokens are in seconds."""
     with (
         tk.practice(accounts=accounts, clock=clock, delay=delays[0], token_delay=delays[1]) as service,
-        tk.Cassette(path, settings=service.settings, rules=rules) as cassette,
+        tk.Cassette(path, settings=service.settings) as cassette,
         open_session(service, profile, cassette, clock, transport) as session,
     ):
         yield session
@@ -145,13 +141,11 @@ def record_first_recording(path: Path) -> None:
 
 
 def record_accounts_monday(path: Path) -> None:
-    """Record accounts on a Monday, and quotes every few minutes; answers take a moment."""
-    clock = clock_at(2, 10)
-    with recording_session(path, clock=clock, delays=(0.02, 0.09)) as session:
+    """Record accounts on a Monday, and the daily prices of three symbols."""
+    with recording_session(path, clock=clock_at(2, 10)) as session:
         session.accounts()
-        for symbol in ("ALFA", "BRVO", "CHRL", "DLTA"):
-            clock.leap(6)
-            session.market_data.get(bundled.QUOTES_PATH, params={"symbols": symbol}).raise_for_status()
+        bars = {"symbols": "FXTR,GOLF,HOTL", "days": "20"}
+        session.market_data.get("/v2/practice/bars", params=bars).raise_for_status()
 
 
 def record_accounts_friday(path: Path) -> None:
@@ -169,10 +163,14 @@ def record_forty_minutes(path: Path) -> None:
             session.market_data.get(bundled.QUOTES_PATH, params=SYMBOLS).raise_for_status()
 
 
-def record_sharing(path: Path) -> None:
-    """Record accounts under scrubbing rules: two fields get stand-ins, one is removed."""
-    with recording_session(path, clock=clock_at(12, 11), rules=RULES) as session:
-        session.accounts(limit=4)
+def record_reports(path: Path) -> None:
+    """Record the account and the orders of two clients."""
+    with recording_session(path, clock=clock_at(12, 11)) as session:
+        for client in session.accounts()["id"][[1, 3]]:
+            account = f"/v1/practice/accounts/{client}"
+            session.broker.get(account).raise_for_status()
+            for _ in tk.pages(session.broker, f"{account}/orders"):
+                pass
 
 
 def record_many_calls(path: Path) -> None:
@@ -215,7 +213,7 @@ RECORDINGS: dict[str, Callable[[Path], None]] = {
     "accounts-monday": record_accounts_monday,
     "accounts-friday": record_accounts_friday,
     "forty-minutes": record_forty_minutes,
-    "sharing": record_sharing,
+    "reports": record_reports,
     "many-calls": record_many_calls,
 }
 

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TOUR_CASSETTE: Final = "tour"
-TOUR_NOTEBOOK: Final = "01-tour.ipynb"
+TOUR_NOTEBOOK: Final = "01-my-accounts.ipynb"
 QUOTES_PATH: Final = "/v2/practice/quotes"  # a path of the practice service; the document shows no market data path
 # Listed one by one, because a reader who runs the notebooks in a checkout records cassettes beside these. The pages
 # beside the notebooks (Markdown) are copied whatever they are called.
 FILES: Final = {
     "notebooks": (
-        "01-tour.ipynb",
-        "02-authentication.ipynb",
-        "03-record-your-own.ipynb",
-        "04-tables-and-charts.ipynb",
-        "05-token-lifetimes.ipynb",
-        "06-sharing-without-secrets.ipynb",
-        "07-many-calls.ipynb",
+        "01-my-accounts.ipynb",
+        "02-what-changed.ipynb",
+        "03-money-and-prices.ipynb",
+        "04-record-and-replay.ipynb",
+        "05-all-accounts.ipynb",
+        "06-a-report-for-each-client.ipynb",
+        "07-signing-in.ipynb",
         "tour.png",
     ),
     "cassettes": (
@@ -42,7 +42,7 @@ FILES: Final = {
         "first-recording.yaml",
         "forty-minutes.yaml",
         "many-calls.yaml",
-        "sharing.yaml",
+        "reports.yaml",
         "tour.yaml",
     ),
 }

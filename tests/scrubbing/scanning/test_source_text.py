@@ -135,14 +135,6 @@ def test_formats_of_providers(start, more, length, alphabet):
     assert kinds(f"see {start}{more}{'x' * length} there") == []
 
 
-def test_keys_with_a_sign_inside():
-    """A key with a literal text in the middle is found at its start."""
-    key = fake(76) + "+" + "ASt" + fake(6) + "=="
-    assert list(secrets_in(f"the account has {key} as its first")) == [(1, "key in the format of Azure Storage", key)]
-    entra = fake(3) + "8" + "Q" + "~" + fake(34)
-    assert kinds(f"see {entra} there") == ["key in the format of Microsoft Entra"]
-
-
 def test_samples_of_documentation():
     """The samples of RFCs and of emulators are no secrets."""
     sample = "2YotnFZFEjr1zCsicMWpAA"
