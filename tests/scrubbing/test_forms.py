@@ -48,7 +48,6 @@ def texts(alphabet):
 PRINTABLE = texts(" " + string.ascii_letters + string.digits + string.punctuation).filter(
     lambda text: text == text.strip()
 )
-ALPHANUMERIC = texts(string.ascii_letters + string.digits)
 
 
 def percent_encoded(text):
@@ -81,12 +80,6 @@ LAYERS = {
     "YAML in single quotes": lambda text: "'" + text.replace("'", "''") + "'",
     "YAML": lambda text: yaml.safe_dump([text], width=1 << 20),
     "Python": repr,
-}
-BINARY_LAYERS = {
-    "base64": base64.b64encode,
-    "base64 for URLs": lambda data: base64.urlsafe_b64encode(data).rstrip(b"="),
-    "hex": lambda data: data.hex().encode(),
-    "capital hex": lambda data: data.hex().upper().encode(),
 }
 
 
@@ -130,76 +123,6 @@ def test_text_layers(secret):
         assert replaced.endswith(b"after")
 
 
-@given(
-    PRINTABLE,
-    st.sampled_from(["as it is", "JSON", "percent-encoded", "a form field"]),
-    st.binary(max_size=5),
-    st.binary(max_size=5),
-)
-def test_binary_layers(secret, inner, before, after):
-    """A secret is found and replaced in base64 at any offset and in hex, also escaped within them."""
-    forms = Forms(secret)
-    for write in BINARY_LAYERS.values():
-        written = write(before + LAYERS[inner](secret).encode() + after)
-        assert forms.found_in(b"k=" + written), written
-        replaced = forms.replace_in(b"k=" + written + b" z")
-        assert forms.found_in(replaced) is None, written
-        assert replaced.startswith(b"k=")
-        assert replaced.endswith(b" z")
-
-
-@pytest.mark.parametrize("write", [percent_encoded, lambda text: json.dumps(text).replace("/", "\\/"), html.escape])
-@given(PRINTABLE, st.binary(max_size=5))
-def test_base64_in_text_layers(write, secret, before):
-    """A secret is found and replaced in base64 within URLs, JSON or HTML, which escape some of its characters."""
-    encoded = base64.b64encode(before + secret.encode()).decode()
-    written = write(encoded).encode()
-    forms = Forms(secret)
-    assert forms.found_in(written), written
-    assert forms.found_in(forms.replace_in(written)) is None
-
-
-@given(ALPHANUMERIC, st.binary(max_size=60))
-def test_nothing_else_is_replaced(secret, data):
-    """Bytes without the secret come back unchanged."""
-    assume(secret[:4].encode() not in data)
-    assert Forms(secret).replace_in(data) == data
-
-
-@given(st.text(min_size=8, max_size=20))
-def test_any_text(secret):
-    """Secrets beyond ASCII are found as UTF-8, in JSON with and without escapes, in URLs and in base64."""
-    forms = Forms(secret)
-    for data in (
-        secret.encode(),
-        json.dumps(secret).encode(),
-        json.dumps(secret, ensure_ascii=False).encode(),
-        quote(secret, safe="").encode(),
-        base64.b64encode(b"x" + secret.encode()),
-        yaml.safe_dump([secret], width=1 << 20).encode(),
-        yaml.safe_dump(secret, default_style='"', width=1 << 20).encode(),
-    ):
-        if secret.isprintable():
-            assert forms.found_in(data), data
-            assert forms.found_in(forms.replace_in(data)) is None
-
-
-@pytest.mark.parametrize("secret", ["-----BEGIN KEY-----\nMIIE/+==\n-----END KEY-----\n", "a\tb\r\nc\x0cd\x08e"])
-def test_text_of_several_lines(secret):
-    """A key of several lines is found where JSON and URLs escape its line ends."""
-    forms = Forms(secret)
-    for data in (json.dumps(secret), json.dumps(json.dumps(secret)), quote(secret)):
-        assert forms.found_in(data.encode())
-
-
-def test_names_of_forms():
-    """A hit is described by its form, never by its text."""
-    forms = Forms("abc/defgh+1")
-    found = [b"abc/defgh+1", b"6162632f64656667682b31", base64.b64encode(b"abc/defgh+1"), b"abc%2Fdefgh%2B1"]
-    assert [forms.found_in(data) for data in found] == ["as it is", "in hex", "in base64", "percent-encoded or escaped"]
-    assert forms.found_in(b"abc%2Gdefgh") is None
-
-
 @given(PRINTABLE, st.sampled_from(["JSON", "JSON as PHP writes it", "JSON safe in HTML"]), st.booleans())
 @example('"starts with a quote', "JSON", True)
 @example("ends with a backslash\\", "JSON", True)
@@ -238,21 +161,3 @@ def test_neighbours_in_a_url_stay():
     encoded = base64.urlsafe_b64encode(secret.encode()).decode().rstrip("=")
     for url in (f"https://h.example/v1/{encoded}/items?a=1", f"https://h.example/v1?sig={encoded}&b=2"):
         assert Forms(secret).replace_in(url.encode()).decode() == url.replace(encoded, "<SECRET>")
-
-
-@pytest.mark.parametrize("secret", ["\\" * 12, "'" * 12, '"' * 12, "\\\"'" * 6, "a" * 12, "%" * 12])
-@pytest.mark.parametrize(
-    "data", [b"\\" * 1000, b"'" * 2000, b'\\"' * 1000, b"%25" * 1000, b"a" * 2000, b"&amp;" * 1000]
-)
-def test_no_text_takes_long(secret, data):
-    """Long runs of backslashes and the like do not make the search backtrack again and again."""
-    forms = Forms(secret)
-    forms.found_in(data + b"!'%")
-    forms.found_in(b"\\" + data + b"!'%")
-
-
-def test_large_base64_is_searched_once():
-    """A large text in the alphabet of base64 does not make the search quadratic."""
-    secret = "hunter-2-and-more"
-    data = b"A" * 2_000_000 + b" " + base64.b64encode(secret.encode())
-    assert Forms(secret).replace_in(data) == b"A" * 2_000_000 + b" <SECRET>"

@@ -7,8 +7,6 @@ import random
 import string
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolkit.scrubbing.strength import Strength, grade
 
@@ -92,24 +90,6 @@ def test_written_texts(text):
     assert grade(text) is Strength.WEAK
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
-        "3F2504E0-4F89-41D3-9A0C-0305E82C3301",
-        "5d41402abc4b2a76b9719d911017c592",
-        "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-        'W/"9f86d081884c7d659a2f"',
-        "0xdAC17F958D2ee523a2206206994597C13D831ec7",
-        "507f1f77bcf86cd799439011",
-        "t=1492774577,v1=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    ],
-)
-def test_lookalikes(text):
-    """UUIDs, digests, ETags and addresses of blockchains look like secrets."""
-    assert grade(text) is Strength.LOOKALIKE
-
-
 def fake(alphabet, length):
     return random_texts(alphabet, length, 1)[0]
 
@@ -134,18 +114,3 @@ def fake(alphabet, length):
 def test_formats(text):
     """Formats of providers, keys, connection strings, values after a scheme and random texts are strong."""
     assert grade(text) is Strength.STRONG
-
-
-@given(st.text(max_size=300))
-def test_any_text(text):
-    """Any text has a grade, and the same each time."""
-    assert grade(text) is grade(text)
-
-
-@pytest.mark.parametrize("start", ["fake-", "test_", "my-test-", "example.", "your_"])
-def test_words_before_a_random_value(start):
-    """A word of samples in front does not make a random value weak; a sample after it stays one."""
-    value = "Zx8Kq1Vw5Nt3Bs7Hd2Lm9QwR"
-    assert grade(start + value) is Strength.STRONG
-    assert grade(f"{start}token-for-the-docs") is Strength.WEAK
-    assert grade("AKIA" + "IOSFODNN7" + "EXAMPLE") is Strength.WEAK

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from toolkit.scrubbing import names, vocabulary
 from toolkit.scrubbing.vocabulary import (
     Place,
     credential_kind,
     is_core_name,
     is_placeholder,
     needs_strong_value,
-    normal_name,
 )
 
 HEADER, QUERY, FORM, JSON, COOKIE = Place
@@ -106,31 +102,6 @@ def test_ordinary_names(place, name):
     assert not is_core_name(name, place)
 
 
-def test_exceptions_are_needed(monkeypatch):
-    """Each exception is a name that would mean a credential otherwise, at least in some spelling and place."""
-    monkeypatch.setattr(vocabulary, "_ORDINARY", frozenset())
-    decide = vocabulary.credential_kind.__wrapped__  # not remembered
-    for name in names.ORDINARY:
-        spellings = (name, f"a.{name}", name.replace("_", "-"), normal_name(name), normal_name(name).upper())
-        assert any(decide(spelling, place) for spelling in spellings for place in (HEADER, QUERY, JSON)), name
-
-
-@given(
-    st.sampled_from(
-        [["api", "key"], ["access", "token"], ["client", "secret"], ["new", "password"], ["session", "id"]]
-    ),
-    st.sampled_from(["", "acme", "x_acme"]),
-    st.sampled_from(list(Place)),
-)
-def test_one_name_in_many_forms(words, prefix, place):
-    """Casing, separators and a vendor's prefix do not change the kind of a name."""
-    words = [*filter(None, prefix.split("_")), *words]
-    camel = words[0] + "".join(word.title() for word in words[1:])
-    forms = ["_".join(words), "-".join(words).title(), "_".join(words).upper(), camel, ".".join(words), f"a[{camel}]"]
-    assert len({credential_kind(form, place) for form in forms}) == 1
-    assert credential_kind(forms[0], place)
-
-
 @pytest.mark.parametrize(
     ("name", "place", "is_core", "needs_strong"),
     [
@@ -157,11 +128,3 @@ def test_degrees(name, place, is_core, needs_strong):
     """Under exact names digests count too; under doubtful names only strong values count."""
     assert is_core_name(name, place) is is_core
     assert needs_strong_value(name, place) is needs_strong
-
-
-@given(st.text(max_size=300), st.sampled_from(list(Place)))
-def test_any_name(name, place):
-    """No name is an error."""
-    credential_kind(name, place)
-    is_core_name(name, place)
-    needs_strong_value(name, place)

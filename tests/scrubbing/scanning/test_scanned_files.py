@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import string
 import sys
 
 import pytest
 
-from toolkit.core.errors import ConfigurationError
 from toolkit.scrubbing.scanning import scan_files
 
 
@@ -53,20 +51,3 @@ def test_links(tmp_path):
     report = scan_files(tmp_path)
     assert [finding.path.relative_to(tmp_path).as_posix() for finding in report] == ["a/b.txt", "link.txt"]
     assert [path.name for path in report.skipped] == ["up"]
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes of this kind there")
-def test_pipes(tmp_path):
-    """A pipe, which has no end, is not read."""
-    os.mkfifo(tmp_path / "pipe")
-    assert scan_files(tmp_path).files == 0
-    with pytest.raises(ConfigurationError, match="neither a file nor a folder"):
-        scan_files(tmp_path / "pipe")
-
-
-def test_a_file_named_twice(tmp_path, monkeypatch):
-    """A file that several paths lead to is read once."""
-    (tmp_path / "a.txt").write_text(leak(), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    report = scan_files([".", "a.txt", tmp_path / "a.txt"])
-    assert (report.files, len(report)) == (1, 1)
