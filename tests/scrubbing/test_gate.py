@@ -160,14 +160,6 @@ def test_other_data(codes, kind, seed):
     assert "would hold a secret" not in refused(data, known_with(*others))
 
 
-def test_forms_are_named():
-    """The message says in which form the secret is, innermost last."""
-    known = known_with("fake-Canary4f9aQ7xKd8")
-    plain = b"x fake-Canary4f9aQ7xKd8 y"
-    assert "as it is" in refused(plain, known)
-    assert "in gzip in base64" in refused(base64.b64encode(gzip.compress(plain)), known)
-
-
 def test_words_in_prose():
     """A secret that consists of words is not found in prose, however it is written."""
     known = known_with("development-key", "change me please")
@@ -177,17 +169,6 @@ def test_words_in_prose():
     assert refused(b'{"key": "development-key"}', known)
     assert refused(b"a=change+me+please", known)
     assert refused(base64.b64encode(b"say change me please"), known)
-
-
-def test_other_spellings():
-    """Case and separators of a UUID or hex secret, and the alphabet of a base64 secret, make no difference."""
-    rng = random.Random(3)  # noqa: S311
-    number = uuid.UUID(int=rng.getrandbits(128))
-    key = base64.b64encode(b"\xff\xfe\xfb" * 3 + rng.randbytes(12)).decode()
-    known = known_with(str(number), key)
-    for form in (number.hex, number.hex.upper(), f"{{{str(number).upper()}}}", number.urn, ":".join(str(number))):
-        assert refused(form.encode(), known)
-    assert refused(key.replace("+", "-").replace("/", "_").rstrip("=").encode(), known)
 
 
 def test_private_keys():
@@ -210,18 +191,3 @@ def test_private_keys():
         lines = pem.splitlines()
         for form in (pem, json.dumps(pem), json.dumps(lines), "".join(lines[1:-1]), lines[len(lines) // 2 - 1]):
             assert refused(form.encode(), known)
-
-
-def test_large_data():
-    """A secret is found in large data, also where pieces of the work meet."""
-    secret = f"fake-Canary{'4f9aQ7xKd8'}"
-    known = known_with(secret)
-    rng = random.Random(7)  # noqa: S311
-    filler = base64.b64encode(rng.randbytes(1 << 18)) + b" " + prose(rng, 5000)
-    piece = 1 << 18
-    for code in ("base64", "hex with colons", "gzip"):
-        written = CODES[code](b"xyz" + secret.encode() + b"zyx")
-        for at in (piece - len(written) // 2, 2 * piece - 5, piece + 1):
-            data = (filler * 3)[:at] + b" " + written + b" " + filler
-            assert refused(data, known), (code, at)
-    assert not refused(filler * 3, known)

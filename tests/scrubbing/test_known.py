@@ -6,7 +6,6 @@ import json
 import secrets
 import sys
 import threading
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -100,18 +99,6 @@ def test_personal_data_stays_in_its_recording():
     REGISTER.add("PASSWORD", Secret("of-another-session"))
     first.add_stand_ins([(Secret("of-another-session"), "a-name")])
     assert first.scrub_text("of-another-session") == "<PASSWORD>"
-
-
-def test_a_short_secret_is_warned_about_once():
-    """A warning tells who adds a short secret, and nobody else."""
-    first = known()
-    with pytest.warns(UserWarning, match="fewer than 8") as warned:
-        first.add("SECRET", Secret("short"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        first.add("SECRET", Secret("short"))
-        assert known().scrub_text("short") == "short"
-    assert len(warned) == 1
 
 
 @pytest.mark.parametrize(("kind", "layout"), [("RSA", "PKCS8"), ("EC", "PKCS8"), ("EC", "TraditionalOpenSSL")])

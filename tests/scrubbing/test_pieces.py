@@ -116,17 +116,6 @@ def test_any_piece_at_any_place(secret, before, after, data):
     assert pieces.replace_in(f"{before}{piece}{after}") == f"{before}{MARK}{after}"
 
 
-@given(st.lists(RANDOM, min_size=1, max_size=3), st.text())
-def test_other_text_stays(known_texts, text):
-    """A text without twelve characters in common with a secret comes back as the same object."""
-    pieces = Pieces()
-    for known in known_texts:
-        pieces.add(known, MARK)
-    runs = {known[at : at + SHORTEST_PIECE] for known in known_texts for at in range(len(known) - SHORTEST_PIECE + 1)}
-    assume(not any(run in text for run in runs))
-    assert pieces.replace_in(text) is text
-
-
 @pytest.mark.parametrize("kind", ["EC", "RSA"])
 def test_the_public_half_of_a_key_is_shown(kind):
     """A public key is shown; the lines of the private key are masked one by one."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gzip
-from urllib.parse import quote
+import secrets
+from urllib.parse import quote, unquote_to_bytes
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from recordings import as_recorded
 
+import toolkit as tk
 from toolkit.core.document import symbolic_address
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
@@ -132,16 +135,6 @@ def test_domains_of_cookies(interaction, domain):
     ]
 
 
-def test_host(interaction):
-    """The Host header follows the URI, also where several addresses share a host."""
-    for path, name in (("/v1", "broker"), ("/sandbox/v1", "broker_sandbox")):
-        request = {"uri": f"https://api.example.com{path}", "headers": (("Host", "api.example.com"),)}
-        scrubbed = as_recorded(scrubber(), interaction(request=request)).request
-        assert scrubbed.headers == (("Host", symbolic_address(name).removeprefix("https://")),)
-    other = {"uri": "https://other.example.com/", "headers": (("Host", "other.example.com"),)}
-    assert as_recorded(scrubber(), interaction(request=other)).request.headers == other["headers"]
-
-
 def test_header_prefix(interaction):
     """Header names get the prefix of the service document, whatever the real prefix is."""
     request = {
@@ -161,13 +154,35 @@ def test_header_prefix(interaction):
     )
 
 
-def test_addresses_of_a_later_session(interaction):
-    """A scrubber takes the addresses of a session that starts to use its cassette."""
-    late = Scrubber(KnownSecrets())
-    text = b"https://api.example.com/v1"
-    assert as_recorded(late, interaction(body=text)).response.body == text
-    late.use_addresses(ADDRESSES, "ACME")
-    assert as_recorded(late, interaction(body=text)).response.body == f"{BROKER}/v1".encode()
+def test_a_replay_searches_only_what_is_written_otherwise(tmp_path, monkeypatch):
+    """A request that is written as it is recorded is not searched for secrets in a replay; another one is."""
+    path, searched = tmp_path / "a.yaml", []
+    service = httpx.MockTransport(lambda request: httpx.Response(200, text=request.url.path))
+
+    def texts(mode):
+        with httpx.Client(transport=tk.Cassette(path, mode).transport(service), base_url="https://h.example") as client:
+            return [client.get(url).text for url in ("/a?page=2", "/b?api_key=obviously-fake-1")]
+
+    def noted(one, request):
+        searched.append(request.uri)
+        return lookup(one, request)
+
+    lookup = Scrubber.lookup_request
+    monkeypatch.setattr(Scrubber, "lookup_request", noted)
+    assert texts("all") == texts("none") == ["/a", "/b"]
+    assert searched == ["https://h.example/b?api_key=obviously-fake-1"]
+
+
+def test_placeholders_of_headers_count_in_a_replay(tmp_path):
+    """A credential in a header has its number in a replay too, so that the next one of its kind is found."""
+    first, second = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+    service = httpx.MockTransport(lambda request: httpx.Response(200, text=request.url.path))
+    for mode in ("all", "none"):
+        cassette = tk.Cassette(tmp_path / "a.yaml", mode, scrubber=Scrubber(KnownSecrets()))
+        with httpx.Client(transport=cassette.transport(service), base_url="https://h.example") as client:
+            assert client.get("/a", headers={"X-Api-Key": first}).text == "/a"
+            assert client.get(f"/b?api_key={second}").text == "/b"
+    assert b"<API_KEY-2>" in unquote_to_bytes((tmp_path / "a.yaml").read_bytes())
 
 
 @given(st.data())

@@ -11,7 +11,6 @@ import pytest
 
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.recording.recorder import Recorder
-from toolkit.scrubbing.finding.shapes import credentials_in
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.scrubber import Scrubber
@@ -82,34 +81,3 @@ def test_not_recorded(tmp_path, name, way):
     assert placeholder in text or quote(placeholder) in text
     assert value not in text
     assert scan(path, secrets=[value]) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Send the bearer token of the environment.",
-        "bearer token-of-the-environment",
-        "Bearer authentication.",
-        "Bearer authenticationscheme!",
-        "bearer docs/authentication/overview.html",
-        "Bearer AuthenticationFailedException",
-        "Bearer YOUR_ACCESS_TOKEN_HERE",
-        "Bearer <ACCESS_TOKEN>",
-        "Bearer ********************",
-        "Bearer ....................",
-        "Bearer 0123456789abcde",
-        'Bearer realm="https://h.example/0123456789abcdef", error="invalid_token"',
-        "Bearer authorization_uri=https://h.example/0123456789",
-        "forbearer 0123456789abcdef0123",
-        "-----BEGIN PRIVATE KEY-----\n<PRIVATE_KEY>\n-----END PRIVATE KEY-----",
-        "-----BEGIN PRIVATE KEY----- and so on until -----END PRIVATE KEY-----",
-        "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOC\n-----END PUBLIC KEY-----",
-        "-----BEGIN CERTIFICATE-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOC\n-----END CERTIFICATE-----",
-        "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0",
-        "eyJhbGciOiJub25lIn0",
-        "a.b.c",
-    ],
-)
-def test_prose_and_code(text):
-    """Words, names, placeholders, challenges and public keys are not credentials."""
-    assert list(credentials_in(text)) == []

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import secrets
 import string
-from pathlib import Path
 
 import pytest
-import test_floors
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
@@ -15,8 +13,6 @@ from toolkit.scrubbing.scanning import scan_files
 from toolkit.scrubbing.scanning.allow import AllowList
 from toolkit.scrubbing.scanning.findings import entries_for
 from toolkit.sharing.saved_secrets import scan
-
-ROOT = Path(test_floors.__file__).parents[1]
 
 
 def fake():
@@ -98,13 +94,6 @@ def test_settings_of_the_project(project, monkeypatch):
     (project / "c.txt").rename(project / "vendored" / "c.txt")
     for paths in (".", "vendored", "vendored/c.txt"):  # only the project's own list counts
         assert [finding.path.name for finding in scan(paths)] == ["c.txt"]
-
-
-def test_this_repository():
-    """The files of this repository's tests that hold made-up secrets say so, each for a reason."""
-    folder = ROOT / "tests" / "compatibility"
-    report = scan_files(folder, settings=Settings.load(folder / "toolkit.toml", environ={}))
-    assert (list(report), report.unused_allowances, report.allowed) == ([], (), 4)
 
 
 @pytest.mark.parametrize(

@@ -126,16 +126,6 @@ def test_what_is_broken(tmp_path, holder):
     assert len(findings) == (holder in {"gzip", "xz"})
 
 
-def test_encrypted_members(tmp_path):
-    """An encrypted member of an archive is named as not read, and the others are scanned."""
-    data = bytearray(zipped(a=b"closed", b=leak()))
-    for magic, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        data[data.find(magic) + offset] |= 1
-    findings, unreadable = found_in(tmp_path, bytes(data))
-    assert [part for _, part, _ in findings] == ["b"]
-    assert unreadable == ["a member of it is encrypted"]
-
-
 def test_a_bomb(tmp_path, monkeypatch):
     """A small file that unpacks to an endless one is given up, by the bytes and not by the clock."""
     monkeypatch.setattr("toolkit.scrubbing.scanning.contents._ALLOWANCE", 1 << 20)
@@ -145,22 +135,3 @@ def test_a_bomb(tmp_path, monkeypatch):
     findings, unreadable = found_in(tmp_path, zipped(a=leak(), b=zipped(c=bomb)))
     assert ("a", 2) in {(part, line) for line, part, _ in findings}
     assert len(unreadable) == 1
-
-
-ORDINARY = {
-    "random": lambda: base64.b64encode(os.urandom(5_000)).decode(),
-    "digest": lambda: f"integrity: sha512-{base64.b64encode(os.urandom(64)).decode()}",
-    "digests": lambda: "\n".join(secrets.token_hex(32) for _ in range(40)),
-    "picture": lambda: (
-        f"data:image/png;base64,{base64.b64encode(png(tEXt=b'Software' + bytes(1) + b'matplotlib')).decode()}"
-    ),
-    "body": lambda: f"string: !!binary |\n  {base64.b64encode(os.urandom(300)).decode()}",
-    "text": lambda: f"see {base64.b64encode(b'nothing of interest is written in this text').decode()}",
-    "names": lambda: f"x{'/path' * 40}/{'name_' * 30}",
-}
-
-
-@pytest.mark.parametrize("text", ORDINARY)
-def test_no_alarm_in_base64(tmp_path, text):
-    """Digests, keys of other kinds, pictures and texts in base64 are no findings."""
-    assert found_in(tmp_path, ORDINARY[text]().encode()) == ([], [])

@@ -80,34 +80,6 @@ def test_text():
     assert [entry["path"] for entry in entries] == ["a b.ipynb", "call.sh", "old.zip"]
 
 
-def test_json():
-    """JSON has everything that the report has, and the steps of each finding."""
-    content = json.loads(written(REPORT, "json"))
-    assert {key: value for key, value in content["findings"][0].items() if key != "advice"} == {
-        "path": "/checkout/a b.ipynb",
-        "line": 12,
-        "cell": 3,
-        "part": "output text/html",
-        "kind": "bearer token",
-        "fingerprint": "aa11bb",
-    }
-    assert content["findings"][1]["advice"] == list(SCRIPT.advice)
-    assert content["unreadable"] == [{"path": "/checkout/locked.db", "reason": "Permission denied"}]
-    assert (content["version"], content["files"], content["allowed"], len(content["skipped"])) == (1, 9, 4, 3)
-    assert content["unused_allowances"] == list(REPORT.unused_allowances)
-
-
-def test_github():
-    """Each finding is an error at its line; a line within an archive is in the message, since it is not in the file."""
-    lines = written(REPORT, "github").splitlines()
-    assert lines[0].startswith("::error file=a b.ipynb,line=12,title=Secret%3A bearer token::Bearer token in cell 3, ")
-    assert lines[2].startswith("::error file=old.zip,title=Secret%3A secret field::Secret field in keys.json, line 7.")
-    assert [line.partition(" ")[0] for line in lines] == ["::error"] * 3 + ["::warning"] * 2 + ["::error"]
-    assert "locked.db: Permission denied" in lines[3]
-    assert "entry 1" in lines[4]
-    assert written(CLEAN, "github") == "::notice title=toolkit scan::No findings (2 files read).\n"
-
-
 def test_sarif():
     """SARIF has the fields that the standard requires, and places relative to the checkout."""
     run = checked_sarif(REPORT)

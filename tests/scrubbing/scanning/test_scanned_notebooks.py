@@ -80,14 +80,3 @@ def test_password_fields(tmp_path, typed, count):
     document = notebook(**widget(_model_name="PasswordModel", description="x", value=typed))
     (tmp_path / "a.ipynb").write_text(json.dumps(document), encoding="utf-8")
     assert [each.part for each in scan_files(tmp_path)] == ["widget state"] * count
-
-
-@pytest.mark.parametrize("depth", [*range(150, 1000, 50), 100_000])
-def test_what_is_read_as_text(tmp_path, depth):
-    """A file that only looks like a notebook, is cut short or is nested too deeply is read as text."""
-    deep = f'{{"cells": [], "a": {"[" * depth}{"]" * depth}, "password": "{fake()}"}}'
-    for number, text in enumerate(
-        (deep, f'{{"cells": [\n "password": "{fake()}"', f'{{"cells": 3, "pwd": "{fake()}"}}')
-    ):
-        (tmp_path / f"{number}.ipynb").write_text(text, encoding="utf-8")
-    assert [each.cell for each in scan_files(tmp_path)] == [None] * 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import random
 import string
@@ -116,13 +115,6 @@ def test_words_in_the_place_of_secrets(word):
         assert kinds(template.format(*[word] * template.count("{}"))) == [], template
 
 
-def test_samples_of_documentation():
-    """The samples of RFCs and of emulators are no secrets."""
-    sample = "2YotnFZFEjr1zCsicMWpAA"
-    assert kinds(json.dumps({"access_token": sample, "token_type": "example"})) == []
-    assert kinds(f"Authorization: Basic {base64.b64encode(b'Aladdin:open sesame').decode()}") == []
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -160,29 +152,6 @@ def test_passwords_that_people_make():
     lines = (Path(__file__).parents[1] / "data" / "made_by_people.txt").read_text("utf-8").splitlines()
     missed = [line for line in lines if kinds(line.replace("\\n", "\n") + "\n") != ["secret field"]]
     assert len(missed) <= len(lines) / 12, missed
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'password = "test1234"',
-        'password="my-password-1"',
-        "password = user123",
-        "password: str = field1",
-        'token = "USDC-2026"',
-        'client_secret = "client-secret-of-app"',
-        'api_key = "${API_KEY_2}"',
-        'password = f"{user}2026"',
-        'password: "changeme123"',
-        "password=os.environ['PW2']",
-        'secret_key="dev-secret-key-1"',
-        'password_hint = "Rex!Hund2019"',
-        'passphrase = "abc123xyz"',
-    ],
-)
-def test_words_in_code(text):
-    """Variables, samples and templates under such names are no findings."""
-    assert kinds(text + "\n") == []
 
 
 def test_lines():
