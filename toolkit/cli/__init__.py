@@ -9,7 +9,7 @@ statuses of their own). Commands are thin: they call the rooms below and print.
 - `credentials_command`: list, test, allow and remove credentials. `credentials_add` saves them, `values` asks for
   secrets, `credentials_destinations` says where they are sent, and `probe` tests them.
 - `cassettes_command`: lists recordings, and puts the `cassettes_*` together.
-- `terminal`: tables and messages, with text from outside escaped. `verify_report` prints verdicts.
+- `terminal`: tables and messages, with text from outside escaped.
 - `bundled`: the notebooks and cassettes that come with the package, and the tour that the demo replays.
 """
 
