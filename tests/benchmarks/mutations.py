@@ -47,9 +47,9 @@ def edits_of(node: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int], 
         yield start_of(node), start_of(node.operand), ""
     elif isinstance(node, ast.Constant) and type(node.value) in (bool, int):
         yield start_of(node), end_of(node), str(not node.value if node.value in (True, False) else node.value + 1)
-    elif isinstance(node, ast.Raise | ast.AugAssign):
-        yield start_of(node), end_of(node), "pass"
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+    elif isinstance(node, ast.Raise | ast.AugAssign) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    ):
         yield start_of(node), end_of(node), "pass"
 
 
