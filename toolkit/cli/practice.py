@@ -14,15 +14,13 @@ import typer
 from toolkit.auth.profiles.fields import REQUIRED, decompose
 from toolkit.auth.profiles.variables import DEFAULT, variable
 from toolkit.cli import terminal
-from toolkit.cli.programs import pasteable
-from toolkit.core.errors import ConfigurationError
 from toolkit.core.shells import Form, assignment, comment, usual_form
-from toolkit.local.variables import is_offline, variable_name
+from toolkit.local.variables import variable_name
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials
 
-EPILOG: Final = terminal.examples(
+EXAMPLES: Final = terminal.examples(
     "toolkit practice",
     "toolkit practice --format powershell --client-keys",
     "toolkit practice --accounts 100 --port 8800",
@@ -61,15 +59,13 @@ def practice(
         bool, typer.Option("--client-keys", help="Print the client keys of broker partners in place of their secrets.")
     ] = False,
 ) -> None:
-    """Run the practice service on this machine until Ctrl+C, and print how to call it."""
+    """Run a local service to practise with.
+
+    It runs on this machine until Ctrl+C. The command prints its addresses and credentials, ready to paste.
+    """
     from toolkit.practice_service import practice as start_practice  # its server is an extra
 
-    if is_offline():
-        raise ConfigurationError(
-            "TOOLKIT_OFFLINE is set, so the practice service does not start.",
-            "Unset it and run this again.",
-            about="TOOLKIT_OFFLINE",
-        )
+    terminal.check_online("the practice service does not start")
     form = form or usual_form(os.name, os.environ)
     with start_practice(
         accounts=accounts, token_validity=token_validity, delay=delay, rate_limit=rate_limit, port=port
@@ -86,7 +82,7 @@ def practice(
 def how_to_call(form: Form, addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Iterator[str]:
     """Yield the lines that name the practice service's addresses and credentials. Nothing else prints credentials."""
     yield comment(form, "A practice service, for this machine only. Its credentials stop working when it stops.")
-    yield comment(form, pasteable(_HEADS[form])) + "\n"
+    yield comment(form, terminal.pasteable(_HEADS[form])) + "\n"
     if form is Form.TOML:
         yield from _toml(addresses, credentials)
     elif form is Form.ENV:
