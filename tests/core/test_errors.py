@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import pickle
 import re
@@ -59,13 +58,6 @@ def test_tree_drawing():
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-def test_one_root(kind):
-    """Every error is a ToolkitError and has a docstring."""
-    assert issubclass(kind, ToolkitError)
-    assert kind.__doc__
-
-
-@pytest.mark.parametrize("kind", CLASSES)
 def test_words(kind):
     """An error reads as what happened and, on a second line, what to do."""
     error = example(kind)
@@ -87,13 +79,6 @@ def test_pickle(kind):
         assert back.__notes__ == ["while recording"]
 
 
-@pytest.mark.parametrize("kind", [TokenRefused, ServiceError, CassetteMiss])
-def test_copy(kind):
-    """A copy of an error keeps the attributes of its class."""
-    assert vars(copy.copy(example(kind))) == vars(example(kind)) != {}
-    assert {name: getattr(copy.copy(example(kind)), name) for name in DATA[kind]} == DATA[kind]
-
-
 def test_leak_without_response():
     """A SecretLeak holds the live response, but a pickle of it does not."""
     response = object()
@@ -103,19 +88,6 @@ def test_leak_without_response():
     assert back.response is None
     assert back.what == error.what
     assert error.response is response
-
-
-def test_interface_not_allowed_as_attribute():
-    """`hasattr` returns True if an environment has an interface."""
-
-    class Session:
-        @property
-        def broker(self):
-            raise InterfaceNotAllowed("A live account does not have this interface.")
-
-    assert not hasattr(Session(), "broker")
-    with pytest.raises(ToolkitError, match="does not have"):
-        _ = Session().broker
 
 
 def test_interface_not_allowed_leaves_its_object_behind():
@@ -147,29 +119,6 @@ def test_foreign_text(kind, what, next_step):
     assert is_safe(str(error))
     assert all(is_safe(line) for line in error._render_traceback_())
     assert all(is_safe(text) for text in error.args)
-
-
-@given(st.text(), st.lists(st.text()))
-def test_foreign_attributes(code, nearest):
-    """Foreign text in the attributes of an error is safe to print."""
-    assert is_safe(TokenRefused("Refused.", error=code).error)
-    assert "\n" not in TokenRefused("Refused.", error=code).error
-    assert all(is_safe(text) for text in CassetteMiss("Nothing recorded.", nearest=nearest).nearest)
-
-
-def test_attribute_defaults():
-    """Attributes that are not given are None, zero or empty."""
-    refused = TokenRefused("Refused.")
-    assert (refused.about, refused.status, refused.error, refused.clock_offset) == ("", 0, None, None)
-    assert CassetteMiss("Nothing recorded.").nearest == ()
-    assert SecretLeak("A secret.").response is None
-
-
-def test_render_traceback_lines():
-    """In a notebook an error is two lines: its class with what happened, and what to do."""
-    error = ToolkitError("The address auth is not set.", "Set it.")
-    assert error._render_traceback_() == ["ToolkitError: The address auth is not set.", "Set it."]
-    assert ToolkitError("It broke.")._render_traceback_() == ["ToolkitError: It broke."]
 
 
 def test_display():

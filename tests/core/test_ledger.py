@@ -1,16 +1,18 @@
-# ruff: noqa: DTZ001, DTZ901 - naive instants are refused, and hypothesis takes its limits as naive instants
+# ruff: noqa: DTZ901 - naive instants are refused, and hypothesis takes its limits as naive instants
 
 from __future__ import annotations
 
+import pickle
 import threading
 from datetime import UTC, date, datetime, timedelta
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.ledger import Authorization, Call, Ledger, instant_text, parse_instant
+from toolkit.core.ledger import Authorization, Call, Ledger, call_of, instant_text, parse_instant, source_of, words_of
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 # A day inside the limits of datetime, so that every zone can express the instant.
@@ -45,13 +47,6 @@ def test_instants_round_trip(instant):
     assert back.tzinfo is UTC
 
 
-@given(INSTANTS, INSTANTS)
-def test_instant_texts_sort(first, second):
-    """Texts of instants have the same width and sort like the instants."""
-    assert len(instant_text(first)) == len("2026-05-12T09:30:00.000000Z")
-    assert (instant_text(first) < instant_text(second)) == (in_utc(first) < in_utc(second))
-
-
 def test_instant_text():
     """An instant is written in UTC, always with microseconds."""
     assert instant_text(datetime.fromisoformat("2026-05-12T11:30:00+02:00")) == "2026-05-12T09:30:00.000000Z"
@@ -74,22 +69,10 @@ def test_parse_instant_refuses(text):
         parse_instant(text)
 
 
-def test_instant_text_refuses_naive():
-    """An instant without an offset is refused rather than taken as local time."""
-    with pytest.raises(ValueError, match="aware"):
-        instant_text(datetime(2026, 5, 12))
-
-
 @given(AUTHORIZATIONS)
 def test_authorization_round_trip(authorization):
     """An authorization comes back from its fields."""
     assert Authorization.from_fields(authorization.to_fields()) == authorization
-
-
-@given(AUTHORIZATIONS)
-def test_authorization_fields_are_plain(authorization):
-    """The fields of an authorization are text and whole numbers only."""
-    assert {type(value) for value in authorization.to_fields().values()} <= {str, int}
 
 
 def test_authorization_fields():
@@ -138,18 +121,6 @@ def test_authorization_refuses(fields):
         Authorization.from_fields(fields)
 
 
-def test_authorization_ignores_unknown_fields():
-    """Unknown fields, such as those of a later version, are ignored."""
-    assert Authorization.from_fields({**GOOD, "note": "x"}) == Authorization.from_fields(GOOD)
-
-
-def test_call_ends():
-    """A call ends when its body does; an unfinished call counts as ended when it was sent."""
-    assert call(5, elapsed=timedelta(seconds=2)).ended_at == START + timedelta(seconds=7)
-    assert call(5).ended_at == START + timedelta(seconds=5)
-    assert call(5, elapsed=timedelta(0)).ended_at == START + timedelta(seconds=5)
-
-
 @given(st.lists(st.tuples(st.integers(0, 50), st.none() | st.integers(0, 100))))
 def test_ledger(entries):
     """A ledger returns its calls in the order of sending, and when the last call ended."""
@@ -165,23 +136,6 @@ def test_ledger(entries):
     )
     expected = max((START + timedelta(seconds=sent + (took or 0)) for sent, took in entries), default=None)
     assert ledger.last_ended_at() == expected
-
-
-def test_ledger_follows_its_calls():
-    """A call that is updated after it was added is up to date in the ledger."""
-    ledger, sent = Ledger(), call(0)
-    ledger.add(sent)
-    sent.status, sent.elapsed = 200, timedelta(seconds=3)
-    assert ledger.calls()[0].status == 200
-    assert ledger.last_ended_at() == START + timedelta(seconds=3)
-
-
-def test_ledger_returns_copies_of_its_list():
-    """Changing the returned list does not change the ledger."""
-    ledger = Ledger()
-    ledger.add(call(0))
-    ledger.calls().clear()
-    assert len(ledger.calls()) == 1
 
 
 def test_ledger_is_shared_among_threads():
@@ -200,3 +154,21 @@ def test_ledger_is_shared_among_threads():
     for thread in threads:
         thread.join()
     assert len(ledger.calls()) == 1600
+
+
+def test_words_of_the_moment():
+    """The words are those of the moment when they are asked for, and a pickle has none."""
+    words = ["live calls, no call yet"]
+    response = httpx.Response(200)
+    source_of(response).describe = lambda: words[-1]
+    assert words_of(response) == "live calls, no call yet"
+    words.append("live calls, as of noon")
+    assert words_of(response) == "live calls, as of noon"
+    assert words_of(pickle.loads(pickle.dumps(response))) is None  # noqa: S301 - our own
+
+
+def test_nothing_to_say():
+    """A response without a note, and anything else, has nothing to tell."""
+    for bare in (httpx.Response(200), None, [], b"[]", object()):
+        source = source_of(bare)
+        assert (words_of(bare), call_of(bare), source.replayed_from, source.recorded_in) == (None, "", "", "")

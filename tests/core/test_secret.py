@@ -7,6 +7,7 @@ import logging
 import pickle
 import pprint
 import string
+import threading
 import traceback
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from IPython.lib.pretty import pretty
 
-from toolkit.core.secret import MASK, Secret
+from toolkit.core.secret import Register, Secret
 
 # Text that does not occur in a message, name or mask by chance.
 CANARIES = st.text("QXZ0123456789", min_size=12)
@@ -60,13 +61,6 @@ def test_masked(way, text):
     assert "***" in shown
 
 
-@given(CANARIES, CANARIES)
-def test_mask_hides_the_length(first, second):
-    """All secrets look the same, whatever their length."""
-    assert repr(Secret(first)) == repr(Secret(second)) == f"Secret('{MASK}')"
-    assert str(Secret(first)) == str(Secret(second)) == MASK
-
-
 REFUSALS = {
     "json": json.dumps,
     "json in a list": lambda secret: json.dumps([secret]),
@@ -109,13 +103,6 @@ def test_traceback_with_variables(text):
     assert text not in shown
 
 
-def test_format_refuses_what_text_refuses():
-    """A number format fails as it does for text, without showing the secret."""
-    with pytest.raises(ValueError) as caught:
-        format(Secret("QXZ012345678"), "d")
-    assert "QXZ012345678" not in str(caught.value)
-
-
 @given(st.text())
 def test_reveal(text):
     """reveal() returns the text, also of a secret made from a secret."""
@@ -131,23 +118,6 @@ def test_equality(first, second):
     assert len({Secret(first), Secret(second)}) == len({first, second})
 
 
-def test_equality_with_plain_text():
-    """A secret never equals plain text."""
-    assert Secret("QXZ012345678") != "QXZ012345678"
-    assert Secret("QXZ") not in ["QXZ", "ABC"]
-
-
-def test_lone_surrogates():
-    """Text that UTF-8 cannot encode can be compared too."""
-    assert Secret("\ud800") == Secret("\ud800") != Secret("\udfff")
-
-
-def test_truth():
-    """A secret is true unless it is empty."""
-    assert Secret("x")
-    assert not Secret("")
-
-
 @pytest.mark.parametrize("value", [None, 12345678, b"QXZ012345678", ["QXZ012345678"]])
 def test_only_text(value):
     """Only text can be a secret; the error names the type and not the value."""
@@ -160,3 +130,49 @@ def test_copies_are_the_secret_itself():
     secret = Secret("QXZ012345678")
     assert copy.copy(secret) is secret
     assert copy.deepcopy({"key": secret})["key"] is secret
+
+
+def fake(number):
+    return Secret(f"fake-secret-{number}")
+
+
+def test_each_secret_once_in_order():
+    """A secret keeps its first kind and its place; an empty one is ignored."""
+    register = Register()
+    register.add_all([("API_KEY", fake(1)), ("SECRET", Secret("")), ("PASSWORD", fake(2)), ("SECRET", fake(1))])
+    register.add("TOKEN", fake(3))
+    assert register.since(0) == [("API_KEY", fake(1)), ("PASSWORD", fake(2)), ("TOKEN", fake(3))]
+    assert register.since(2) == [("TOKEN", fake(3))]
+    assert register.since(3) == []
+    assert [register.kind_of(fake(number)) for number in (1, 2, 4)] == ["API_KEY", "PASSWORD", None]
+    assert len(register) == 3
+    assert fake(3) in register
+    assert fake(4) not in register
+    assert repr(register) == "<Register: 3 secrets>"
+
+
+@pytest.mark.parametrize("has_one", [False, True])
+def test_something_to_do_with_the_first_secret(has_one):
+    """A function is called with the first secret, at once if there is one, and not again."""
+    register, calls = Register(), []
+    if has_one:
+        register.add("SECRET", fake(1))
+    register.with_first(lambda: calls.append(len(register)))
+    assert calls == [1] * has_one
+    register.add("SECRET", fake(2))
+    register.add("SECRET", fake(3))
+    assert calls == [1]
+
+
+def test_threads_add_at_once():
+    """What several threads add is there once."""
+    register = Register()
+    threads = [
+        threading.Thread(target=register.add_all, args=([("SECRET", fake(number)) for number in range(500)],))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert register.since(0) == [("SECRET", fake(number)) for number in range(500)]

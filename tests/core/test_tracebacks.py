@@ -8,7 +8,10 @@ import socket
 import sys
 import threading
 import traceback
+import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -16,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import ConfigurationError, ToolkitError
-from toolkit.core.tracebacks import attempt, frameless, without_frames
+from toolkit.core.secret import REGISTER, Secret
+from toolkit.core.tracebacks import attempt, frameless, shell, warn, without_frames
 
 _LINGER_NONE = b"\x01\0\0\0\0\0\0\0"  # closing resets the connection
 
@@ -265,18 +269,6 @@ def test_cycle_and_groups():
     assert (group.__notes__, inner.__cause__, cause.__context__) == (["a note"], cause, inner)
 
 
-def test_frozen_dataclass():
-    """An error that is a frozen dataclass is cleaned too."""
-
-    @dataclass(frozen=True)
-    class Frozen(Exception):
-        what: str
-
-    error = raised(Frozen("x"))
-    without_frames(error)
-    assert error.__traceback__ is None
-
-
 def failing_call():
     """Clean an error like the driver of a flow, and return it."""
     try:
@@ -326,22 +318,6 @@ def test_request_of_an_error():
     assert (error.request, cause.request, cause.response.request) == (clean, clean, clean)
 
 
-def test_request_unset():
-    """Without a replacement the request is unset, so that the client sets its own; an unset request stays unset."""
-    hot = httpx.Request("GET", "https://a.example", headers={"Authorization": "Bearer x"})
-    error, unset = httpx.ConnectError("a", request=hot), httpx.ConnectError("a")
-    without_frames(error)
-    without_frames(unset, hot)
-    for cleaned in (error, unset):
-        with pytest.raises(RuntimeError, match="not been set"):
-            _ = cleaned.request
-
-
-def test_an_error_without_a_traceback():
-    """An error that was never raised is accepted."""
-    without_frames(ValueError("x"))
-
-
 @given(st.lists(st.tuples(st.integers(0, 7), st.sampled_from(["__cause__", "__context__"]), st.integers(0, 7))))
 def test_any_graph(links):
     """All errors that are linked to the first, in any graph, lose their traceback, and all links stay."""
@@ -389,7 +365,7 @@ def fail(text):
     raise Foreign(opaque)
 
 
-def warn(text):
+def raise_a_warning(text):
     raise UserWarning("careful")
 
 
@@ -434,7 +410,7 @@ def caught_from(function, *args, **kwargs):
         (refuse, ConfigurationError),
         (attempted, ConfigurationError),
         (fail, ToolkitError),
-        (warn, UserWarning),
+        (raise_a_warning, UserWarning),
         (interrupt, KeyboardInterrupt),
     ],
 )
@@ -447,11 +423,6 @@ def test_frameless_error_shows_no_secret(then, kind):
     assert own.tb_next is None
     assert set(own.tb_frame.f_locals) == {"function"}
     assert SECRET not in shown_by(error)
-
-
-def test_error_without_frameless_shows_the_secret():
-    """Without the decorator the same error shows the secret, so the test above can fail."""
-    assert SECRET in shown_by(caught_from(Constructed.__init__.__wrapped__, Opaque("self"), SECRET))
 
 
 def test_frameless_names_the_place_of_an_unexpected_error():
@@ -488,3 +459,47 @@ def test_attempt():
     error = caught_from(attempted, SECRET)
     assert (str(error), error.about) == ("The key cannot be read.", "key")
     assert (error.__cause__, error.__context__) == (None, None)
+
+
+def test_warn_at_the_caller():
+    """A warning points at the first caller outside toolkit and httpx."""
+    package = {"__name__": "httpx._client", "inner": {"__name__": "toolkit.somewhere", "warn": warn}}
+    exec("def inner(): warn('careful')", package["inner"])  # noqa: S102 - stands for a module of another package
+    exec("def outer(): inner['inner']()", package)  # noqa: S102 - likewise
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        package["outer"]()
+        warn("directly")
+    assert [warning.filename for warning in caught] == [__file__, __file__]
+
+
+def test_warn_in_a_context_manager():
+    """A warning at the end of a context manager points at the caller of the function that uses it."""
+    package = {"__name__": "toolkit.somewhere", "warn": warn, "contextmanager": contextmanager}
+    code = (
+        "@contextmanager\ndef inner():\n    yield\n    warn('careful')\ndef outer():\n    with inner():\n        pass"
+    )
+    exec(code, package)  # noqa: S102 - stands for a module of the toolkit
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        package["outer"]()
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_a_known_secret_in_a_warning():
+    """A warning that quotes a name from an answer shows the placeholder of a secret."""
+    REGISTER.add("ACCESS_TOKEN", Secret("quoted" + "7f3e" * 6))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn(f"There is more at 'quoted{'7f3e' * 6}.next'.")
+    assert str(caught[0].message) == "There is more at '<ACCESS_TOKEN>.next'."
+
+
+def test_shell(monkeypatch):
+    """The running shell is found if IPython is loaded; otherwise the result is None, and IPython is not imported."""
+    running = object()
+    monkeypatch.setitem(sys.modules, "IPython.core.getipython", SimpleNamespace(get_ipython=lambda: running))
+    assert shell() is running
+    monkeypatch.delitem(sys.modules, "IPython.core.getipython")
+    assert shell() is None
+    assert "IPython.core.getipython" not in sys.modules

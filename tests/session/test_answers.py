@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import traceback
-import warnings
 from urllib.parse import unquote
 
 import httpx
@@ -24,19 +22,6 @@ def test_accounts(open_session, service, environment, is_async):
     assert frame.to_dict("list") == {"id": ["1"], "cash": [2.5]}
     path = "/v2/account" if environment == "paper" else "/v1/accounts"
     assert [request.url.raw_path.decode() for request in service.calls] == [f"{path}?status=open"]
-
-
-def test_an_account_with_positions(open_session, service):
-    """An account that has lists is the row that was asked for, so no warning says how to open them."""
-    account = {"id": "1", "account_number": "01", "cash": "2.5", "positions": [{"symbol": "X"}]}
-    service.answer = lambda request: service.reply(account)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        accounts = open_session("paper").accounts()
-    assert accounts["positions"].tolist() == ['[{"symbol": "X"}]']
-    assert tk.tabulate(accounts, records="positions").columns.tolist() == ["id", "account_number", "symbol"]
-    with pytest.warns(UserWarning, match="records='positions'"):
-        tk.tabulate(account)
 
 
 @BOTH
@@ -62,14 +47,6 @@ def test_an_account_is_one_row(open_session, service, account, row, is_async):
     assert len(finished(open_session("broker-sandbox", is_async=is_async).accounts())) == 2
 
 
-def test_an_account_that_names_a_next_page(open_session, service):
-    """A page after an account adds no row; a warning says how to read it."""
-    service.answer = lambda request: service.reply({"id": "1", "cash": "2", "status": "open", "next_page_token": "b"})
-    with pytest.warns(UserWarning, match="An account is one row; tk.pages.session.trading, '/v2/account'. reads the"):
-        assert open_session("paper").accounts()["id"].tolist() == ["1"]
-    assert len(service.calls) == 1
-
-
 @pytest.mark.parametrize(
     ("status", "is_async"),
     [(status, number % 2 == 1) for number, status in enumerate([400, 401, 403, 404, 429, 500, 503])],
@@ -86,25 +63,6 @@ def test_error_status(open_session, service, status, is_async):
     assert (again.status, again.response) == (status, None)
 
 
-@BOTH
-def test_one_traceback(open_session, service, is_async):
-    """Python shows one short traceback: the error does not come from another, whose frames would hold the body."""
-    service.answer = lambda request: service.reply({"message": "no"}, 401)
-    with pytest.raises(tk.ServiceError) as caught:
-        finished(open_session("paper", is_async=is_async).accounts())
-    assert "".join(traceback.format_exception(caught.value)).count("Traceback") == 1
-    assert (caught.value.__context__, caught.value.__cause__) == (None, None)
-
-
-@pytest.mark.parametrize("body", [b"", b"<html>", [], {}, {"message": 7}, {"detail": " "}, "QXZ", b"[" * 9_999])
-def test_error_status_without_a_message(open_session, service, body):
-    """A response without a message in a usual field is not quoted."""
-    service.answer = lambda request: service.reply(body, 400)
-    with pytest.raises(tk.ServiceError) as caught:
-        open_session("paper").accounts()
-    assert "It says" not in caught.value.what
-
-
 def test_secret_in_a_path(open_session, service):
     """The URL in an error repeats no secret, however it is written."""
     service.answer = lambda request: service.reply({}, 404)
@@ -115,17 +73,6 @@ def test_secret_in_a_path(open_session, service):
             tk.tabulate(session.trading.get(f"/v2/{written}/x"))
         assert written not in caught.value.what
         assert secret not in unquote(caught.value.what)
-
-
-def test_secret_that_an_invisible_character_divides(open_session, service):
-    """Secrets are removed from a message after its invisible characters."""
-    session = open_session("paper")
-    secret = session.credentials.secret_key.reveal()
-    service.answer = lambda request: service.reply({"message": f"{secret[:5]}\u200b{secret[5:]} is wrong"}, 400)
-    with pytest.raises(tk.ServiceError) as caught:
-        session.accounts()
-    assert secret not in caught.value.what
-    assert "is wrong" in caught.value.what
 
 
 @BOTH
@@ -207,18 +154,6 @@ def test_a_wrong_secret_is_recorded(open_session, service, settings, make_creden
     assert run(right)["id"].tolist() == ["1"]
     assert run(right)["id"].tolist() == ["1"]
     assert len(service.calls) == 2
-
-
-def test_a_recorded_refusal_with_new_episodes(open_session, service):
-    """A mode that may send words each answer by its own origin; with mode all nothing needs to be said."""
-    service.answer = lambda request: service.reply({}, 401)
-    for mode, words in (("all", "The service answered"), ("new_episodes", "Replayed from x.yaml: ")):
-        with (
-            open_session("paper", cassette="x", mode=mode) as session,
-            pytest.raises(tk.ServiceError, match=f"^{words}") as caught,
-        ):
-            session.accounts()
-        assert "is recorded in" not in str(caught.value)
 
 
 @BOTH

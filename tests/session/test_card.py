@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,9 +9,7 @@ from pages import Page, shown
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
-from toolkit.core.document import Environment
 from toolkit.core.secret import MASK, Secret
-from toolkit.session.card import caller_text
 
 START = datetime(2026, 5, 12, 9, 30, 7, 250_000, tzinfo=UTC)
 
@@ -70,17 +67,6 @@ def test_a_live_session_is_shown_as_of_its_last_call(settings, service, make_cre
         assert secret.reveal() not in "".join(first)
 
 
-def test_an_async_session_that_records(settings, service, make_credentials):
-    """An async session is shown without being awaited; a paper account is not called a real account."""
-    credentials = make_credentials("paper")
-    session = tk.AsyncSession(credentials=credentials, cassette="new", settings=settings, transport=service)
-    page = Page(shown(session)[1]).words
-    assert "AsyncSession paper" in page
-    assert "live calls, recorded, no call yet" in page
-    assert "real account" not in page
-    assert "recording" in Page(shown(session.cassette)[1]).words
-
-
 def test_a_live_token():
     """A token is shown masked, with its lifetime, and as live."""
     text = "QXZ-token-text-of-a-service"
@@ -90,20 +76,3 @@ def test_a_live_token():
     assert "14:50 minutes" in page
     assert MASK in page
     assert text not in plain + page
-
-
-def test_a_card_reads_without_styles(recorded):
-    """A code-hosting site strips styles and classes: what is left is a table, and no element depends on either."""
-    page = shown(recorded)[1]
-    assert "<style" not in page
-    assert Page(page).attributes <= {"style", "scope"}
-    bare = re.sub(r' style="[^"]*"', "", page)
-    assert set(Page(bare).tags) <= {"div", "strong", "span", "table", "tbody", "tr", "th", "td", "code"}
-    colours = re.findall(r"(?:^|[;\"])(?:color|background|border[a-z-]*):([^;\"]+)", page)
-    assert all("#" not in colour or "var(" in colour for colour in colours)
-
-
-def test_caller_text(make_credentials):
-    """The caller is named by profile, kind and holder; without credentials by the holder of the recording."""
-    assert caller_text(Environment.PAPER, None) == "paper account, as recorded"
-    assert caller_text(Environment.PAPER, make_credentials("paper", name="a")) == "a · key pair · paper account"

@@ -12,7 +12,6 @@ import traceback
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
 import pytest
 from canaries import secrets_of
 from session_calls import finished
@@ -191,19 +190,6 @@ def test_token_fault(served, fault, kind, is_async):
         assert len(calls.accounts()) == calls.count
 
 
-@in_turn(TOKEN_FAULTS, TOKEN_KINDS[1:])
-def test_token_fault_at_renewal(served, fault, kind, is_async):
-    """A token that is due for renewal but still good is used while the token endpoint fails."""
-    with Calls(served, kind, is_async=is_async) as calls:
-        calls.accounts()
-        remaining = calls.session.token.expires_monotonic - calls.clock.monotonic()
-        calls.clock.sleep(remaining - 8)
-        assert calls.session.token is None
-        served.faults.inject("token", times=None, **fault.injected)
-        assert len(calls.accounts()) == calls.count
-        assert calls.session.tokens()["calls"].tolist() == [2]
-
-
 @in_turn(CALL_FAULTS, KINDS)
 def test_call_fault(served, fault, kind, is_async):
     """A call that fails gives its error, after four tries at most; the current token serves the next call."""
@@ -218,21 +204,6 @@ def test_call_fault(served, fault, kind, is_async):
         assert len(calls.accounts()) == calls.count
         assert calls.session.token is token
         assert served.stats.token_requests == (kind in TOKEN_KINDS)
-
-
-@in_turn(CALL_FAULTS, ["paper", "sandbox-key"])
-def test_call_fault_at_a_client(served, fault, kind, is_async):
-    """An httpx client of a session returns the error status, or raises httpx's own error."""
-    with Calls(served, kind, is_async=is_async) as calls:
-        served.faults.inject("interfaces", times=None, **fault.injected)
-        interface, path = calls.session.environment.rules.accounts
-        client = getattr(calls.session, interface)
-        if fault.error is tk.Unreachable:
-            with pytest.raises(httpx.RemoteProtocolError) as caught:
-                calls.finish(client.get(path))
-            assert "Authorization" not in caught.value.request.headers
-        else:
-            assert calls.finish(client.get(path)).status_code == fault.injected["status"]
 
 
 @in_turn([UNAUTHORIZED] * len(KINDS), KINDS)
@@ -257,19 +228,6 @@ def test_always_unauthorized(served, kind, is_async):
             calls.fail(UNAUTHORIZED)
         assert served.stats.token_requests == 2
         assert served.stats.calls == 4
-
-
-@EACH_TOKEN_KIND
-def test_unauthorized_and_no_new_token(served, kind, is_async):
-    """A 401 while the token endpoint fails gives the endpoint's error; a token that was good after all is kept."""
-    with Calls(served, kind, is_async=is_async) as calls:
-        calls.accounts()
-        token = calls.session.token
-        served.faults.inject("interfaces", 401)
-        served.faults.inject("token", 503, times=None)
-        calls.fail(Fault({}, tk.TokenRefused, "503"))
-        assert calls.session.token is token
-        assert len(calls.accounts()) == calls.count
 
 
 @EACH_TOKEN_KIND

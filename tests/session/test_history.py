@@ -116,15 +116,6 @@ def test_tables_are_as_of_the_last_call(open_session, replayed, clock):
     assert list(replay.tokens()["remaining"]) == [890.0]
 
 
-@pytest.mark.parametrize("last", [0, 1, 3, 4, 9])
-def test_the_last_calls(open_session, last):
-    """calls(last=...) gives the last rows with the numbers that they have in the table of all calls."""
-    session = open_session("paper")
-    for number in range(4):
-        call(session, f"/v2/{number}")
-    pd.testing.assert_frame_equal(session.calls(last=last), session.calls().iloc[max(0, 4 - last) :])
-
-
 def test_source_of_answers(open_session, replayed, service, clock):
     """A table that is made of a session's answer knows its source, as accounts() does; other tables know none."""
     service.answer = lambda request: service.reply([{"id": "a", "cash": "5.50"}])
@@ -138,13 +129,3 @@ def test_source_of_answers(open_session, replayed, service, clock):
     assert tabulate(iter([again])).attrs["source"].startswith("broker-sandbox · replayed, recorded")
     assert "source" not in tabulate(pickle.loads(pickle.dumps(again))).attrs  # noqa: S301 - our own
     assert "source" not in tabulate(httpx.Response(200, json=[{"id": 1}])).attrs
-
-
-def test_accounts_are_readable(open_session, service):
-    """accounts() shows amounts with separators, and so does what is made of it."""
-    service.answer = lambda request: service.reply([{"id": "a", "cash": "1234.50"}])
-    accounts = open_session().accounts()
-    assert "1,234.50" in repr(accounts)
-    assert "1,234.50" in repr(accounts.head())
-    assert "1,234.50" in repr(accounts[["cash"]].drop(columns=[]))
-    assert accounts.attrs["source"].startswith("broker-sandbox")

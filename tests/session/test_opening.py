@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import httpx
@@ -59,13 +58,6 @@ def test_new_episodes_without_address_or_credentials(path, settings, make_creden
     assert path.read_bytes() == before
 
 
-def test_cassette_of_a_wrong_type():
-    """Other objects are not taken for a cassette."""
-    with pytest.raises(tk.ConfigurationError, match="not int") as caught:
-        tk.Session("paper", cassette=5)
-    assert caught.value.about == "cassette"
-
-
 def test_missing_cassette(path):
     """Without an environment, the error for a missing cassette names the file, and those with similar names."""
     settings = tk.Settings(cassettes=path.parent)
@@ -78,30 +70,6 @@ def test_missing_cassette(path):
     with pytest.raises(tk.ConfigurationError, match="does not exist") as caught:
         tk.Session(cassette=path.parent / "elsewhere" / "recorded.yaml", settings=settings)
     assert 'the name "recorded"' in caught.value.next_step
-
-
-def test_missing_environment(path):
-    """If only the environment is missing, to record or to call live, the error says so."""
-    for options in ({"cassette": path, "mode": "all"}, {}):
-        with pytest.raises(tk.ConfigurationError, match="needs an environment") as caught:
-            tk.Session(settings=tk.Settings(), **options)
-        assert caught.value.about == "environment"
-        assert caught.value.next_step.startswith("Give one of live, paper, ")
-
-
-def test_opening_a_recording_again(open_session, replayed, path):
-    """If a cell that records with mode `all` runs again, there is no warning, and the last recording stays."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        for limit in (1, 2):
-            session = open_session(cassette=path, mode="all")
-            session.broker.get("/v1/accounts", params={"limit": limit})
-        session.close()
-    replay = replayed(path)
-    assert replay.broker.get("/v1/accounts", params={"limit": 2}).status_code == 200
-    with pytest.raises(tk.CassetteMiss):
-        replay.broker.get("/v1/accounts", params={"limit": 1})
-    assert not path.with_name("recorded.part.yaml").exists()
 
 
 def test_rules_of_the_project(tmp_path, monkeypatch):

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import warnings
-from itertools import islice
 
 import httpx
 import pytest
 from session_calls import BOTH, finished
 
 import toolkit as tk
-from toolkit.local import progress
-from toolkit.practice_service import practice
 from toolkit.session.pages import Pages
 
 PATH = "/v1/accounts"
@@ -92,17 +88,6 @@ def test_pages_are_read_when_they_are_asked_for(service):
     assert asked == [0, 1, 2]
 
 
-@BOTH
-def test_one_page_is_one_request(open_session, service, is_async):
-    """A service that sends everything gets exactly one call."""
-    service.answer = lambda request: service.reply(rows(1, 2))
-    session = open_session(is_async=is_async)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert len(finished(session.accounts())) == 2
-    assert len(service.calls) == 1
-
-
 def test_tokens_and_named_cursors(service):
     """Page tokens have their parameter; any other cursor is sent as the caller says."""
     asked = []
@@ -122,24 +107,6 @@ def test_tokens_and_named_cursors(service):
     asked.clear()
     with pytest.warns(UserWarning, match='"nextPageToken" names a next page. There is no cursor at "next"; without'):
         assert len(list(tk.pages(plain(service), "/x", cursor=("next", "from")))) == 1
-
-
-@pytest.mark.parametrize("at_end", [{"next_cursor": None}, {}])
-def test_no_warning_after_the_last_page(service, at_end):
-    """After all pages of a named cursor neither reading nor a table warns, whatever the answers say about a total."""
-
-    def answer(request):
-        number = int(request.url.params.get("from", 1))
-        following = {"next_cursor": number + 1} if number < 4 else at_end
-        return service.reply({"items": rows(number), "total": 4} | following)
-
-    service.answer = answer
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert len(tk.tabulate(tk.pages(plain(service), "/x", cursor=("next_cursor", "from")))) == 4
-        assert len(tk.tabulate(list(tk.pages(plain(service), "/x", cursor=("next_cursor", "from"))))) == 4
-    with pytest.warns(UserWarning, match="lacks pages of a list"):
-        tk.tabulate(list(islice(tk.pages(plain(service), "/x", cursor=("next_cursor", "from")), 2)))
 
 
 @pytest.mark.parametrize("cursor", ["offset", "page"])
@@ -241,19 +208,6 @@ def test_another_origin(open_session, service):
     assert {request.url.host for request in service.calls}.isdisjoint({"evil.example"})
 
 
-def test_a_redirect_to_another_origin(service):
-    """A page that a client followed elsewhere does not make that place the origin of the next ones."""
-    service.answer = lambda request: (
-        service.reply(rows(1), headers={"Link": "</more>; rel=next"})
-        if request.url.host == "evil.example"
-        else httpx.Response(302, headers={"Location": "https://evil.example/x"})
-    )
-    client = httpx.Client(base_url="https://api.example.com", transport=service, follow_redirects=True)
-    with pytest.raises(tk.UnsafeAddress, match=r"evil\.example"):
-        list(tk.pages(client, PATH))
-    assert len(service.calls) == 2
-
-
 def test_more_that_cannot_be_followed(service):
     """A cursor without a parameter, or a flag, ends the loop with one warning that says what to pass."""
     service.answer = lambda request: service.reply({"items": rows(1), "next_cursor": "QXZ"})
@@ -285,12 +239,6 @@ def test_a_response_that_is_one_page(service, body, message):
     assert caught[0].filename == __file__
 
 
-def test_a_response_without_a_request():
-    """The warning needs no request."""
-    with pytest.warns(UserWarning, match="one page of a list"):
-        tk.tabulate(httpx.Response(200, json=rows(1), headers={"Link": "</x>; rel=next"}))
-
-
 def test_wrong_kinds_of_client(open_session, service):
     """The error says what to write instead; nothing is sent."""
     asynchronous = tk.pages(open_session(is_async=True).broker, PATH)
@@ -310,35 +258,6 @@ def test_wrong_kinds_of_client(open_session, service):
             tk.pages(httpx.Client(), PATH, cursor=cursor)
         assert caught.value.about == "cursor"
     assert service.requests == []
-
-
-def test_what_is_not_pages():
-    """An async generator, and an iterator over anything but responses, is an error that says what to pass."""
-
-    async def later():
-        yield
-
-    with pytest.raises(tk.TabulationError, match=r"\[page async for page in"):
-        tk.tabulate(later())
-    with pytest.raises(tk.TabulationError, match="Page 1 is not a response but of type dict"):
-        tk.tabulate(record for record in rows(1))
-    assert tk.tabulate(iter([])).empty
-
-
-@pytest.mark.parametrize("numbers", ["float", "decimal", "text"])
-def test_pages_are_tabulated_like_one_answer(numbers):
-    """Types, requested dtypes and errors are those of all records together; an error names the page."""
-    contents = [[{"n": 1, "x": 0.1}], [], [{"n": 2.5, "x": 12345678901234567.25}], [{"late": "7"}]]
-    responses = [httpx.Response(200, json=content) for content in contents]
-    whole = json.dumps([record for content in contents for record in content])
-    options = {"numbers": numbers, "dtypes": {"x": "str", "n": "Float64"}}
-    left, right = tk.tabulate((page for page in responses), **options), tk.tabulate(whole, **options)
-    assert left.equals(right)
-    assert (left.dtypes == right.dtypes).all()
-    with pytest.raises(tk.TabulationError, match=r"^Page 2: The answer is not JSON"):
-        tk.tabulate([responses[0], httpx.Response(200, content=b"{")])
-    with pytest.raises(tk.ServiceError, match=r"^Page 2: The service answered with status 500"):
-        tk.tabulate([responses[0], httpx.Response(500)])
 
 
 @BOTH
@@ -371,37 +290,6 @@ def test_links_in_a_recording(open_session, service, settings, link):
     with open_session(cassette="c", mode="none") as session:
         assert tk.tabulate(tk.pages(session.broker, PATH))["id"].tolist() == ["a1", "a2", "a3"]
     assert len(service.requests) == sent
-
-
-def test_the_practice_service(settings, tmp_path):
-    """More accounts than fit one answer are one table, live and replayed without credentials and service."""
-    with practice(accounts=120) as service:
-        options = {"credentials": service.credentials["sandbox-secret"], "settings": service.settings}
-        with tk.Session(cassette=tmp_path / "c.yaml", **options) as session:
-            live = session.accounts()
-            pages = list(tk.pages(session.broker, PATH, params={"page_size": 50}))
-        assert [len(page.json()) for page in pages] == [50, 50, 20]
-        assert tk.tabulate(pages)["id"].tolist() == live["id"].tolist()
-    assert live["id"].nunique() == 120
-    with tk.Session(cassette=tmp_path / "c.yaml", mode="none", settings=settings) as session:
-        assert session.accounts().equals(live)
-        assert len(tk.tabulate(tk.pages(session.broker, PATH, params={"page_size": 50}))) == 120
-        assert len(session.calls()) == len(live) // 100 + 1 + 3 + 1
-
-
-def test_cursors_stay_apart_in_a_recording(open_session, replayed, service):
-    """Page tokens are not taken for secrets: replaced by one placeholder, they would all be the same."""
-    tokens = [f"Zk3hQ8{'vX2mN7pL4sT9wB1cR6'}", f"pQ7rS2{'tU9vW4xY1zA6bC3dE8'}", None]
-
-    def answer(request):
-        token = request.url.params.get("page_token")
-        number = tokens.index(token) + 1 if token else 0
-        return service.reply({"accounts": rows(number), "next_page_token": tokens[number]})
-
-    service.answer = answer
-    with open_session(cassette="c") as session:
-        assert len(session.accounts()) == 3
-    assert len(replayed("c").accounts()) == 3
 
 
 @BOTH
@@ -445,60 +333,6 @@ def test_the_first_page_only(open_session, service, is_async):
     assert service.calls[0].url.query == b"status=x"
 
 
-def test_accounts_that_have_more(open_session, service):
-    """If there is more than accounts() can follow, it warns once."""
-    service.answer = lambda request: service.reply({"accounts": rows(1), "has_more": True})
-    with pytest.warns(UserWarning, match="More pages follow after page 1") as caught:
-        open_session().accounts()
-    assert len(caught) == 1
-
-
-def test_an_error_page_of_accounts(open_session, service):
-    """The error of a later page has the service's message, without a secret that it repeats."""
-    paged(service, [rows(1), rows(2)])
-    answer, session = service.answer, open_session()
-    secret = session.credentials.client_secret.reveal()
-    service.answer = lambda request: (
-        service.reply({"message": f"no {secret}"}, 500) if "p" in request.url.params else answer(request)
-    )
-    with pytest.raises(tk.ServiceError, match=r"^Page 2: .* It says: no <CLIENT_SECRET>") as caught:
-        session.accounts()
-    assert caught.value.response.status_code == 500
-    service.answer = lambda request: (
-        service.reply(f"<{secret}".encode()) if "p" in request.url.params else answer(request)
-    )
-    with pytest.raises(tk.TabulationError, match="cannot be read as a table") as caught:
-        session.accounts()
-    assert secret not in str(caught.value)
-
-
-def test_progress(service, monkeypatch):
-    """Progress appears from the second page on, when reading takes a while."""
-    shown = []
-
-    class Line:
-        def show(self, status):
-            shown.append(status.running_text())
-
-        def end(self, text):
-            shown.append(text)
-
-    seconds = iter(range(0, 1000, 2))
-    monkeypatch.setattr(progress, "line_here", Line)
-    monkeypatch.setattr(
-        progress.Loop.__init__,
-        "__kwdefaults__",
-        progress.Loop.__init__.__kwdefaults__ | {"line": Line, "seconds": lambda: next(seconds)},
-    )
-    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
-    paged(service, [rows(1)])
-    list(tk.pages(plain(service), PATH))
-    assert shown == []
-    paged(service, [rows(1), rows(2), rows(3)])
-    list(tk.pages(plain(service), PATH))
-    assert [text.split(" in ")[0] for text in shown] == ["pages: 2", "pages: 3", "pages: 3"]
-
-
 def test_headers_of_the_first_request(service):
     """The later pages repeat the headers of a first request, except for those that belong to one request."""
     client = plain(service)
@@ -508,11 +342,3 @@ def test_headers_of_the_first_request(service):
     assert walk.request is not None
     assert (walk.request.headers["accept"], walk.request.headers["x-desk"]) == ("text/csv", "7")
     assert walk.request.headers.get_list("host") == ["api.example.com"]
-
-
-def test_accounts_that_name_themselves(open_session, service):
-    """The error about a page that names itself does not quote a message of the page, which is a good one."""
-    service.answer = lambda request: service.reply({"accounts": rows(1), "next": PATH, "message": "QXZ"})
-    with pytest.raises(tk.ServiceError, match="read earlier") as caught:
-        open_session().accounts()
-    assert "QXZ" not in str(caught.value)

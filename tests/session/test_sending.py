@@ -10,8 +10,7 @@ import pytest
 from sender_calls import ADDRESS, START, URL, Way, secrets_in
 from session_calls import BOTH, bearer
 
-from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.core.errors import CredentialsMismatch, TokenRefused, UnsafeAddress
+from toolkit.core.errors import CredentialsMismatch, UnsafeAddress
 
 # Tokens
 
@@ -29,19 +28,6 @@ def test_renewal(way, service):
         way.clock.advance(renewed)
         way.send()
         assert len(service.token_requests) == 2
-
-
-def test_lifetime_counts_from_asking(way, service):
-    """The lifetime of a token counts from before the token request was sent, however slow the reply."""
-
-    def slow(request):
-        way.clock.advance(60)
-        return service.token_reply()
-
-    service.answer_token = slow
-    way.send()
-    assert way.sender.current_token()[0].issued_at == START
-    assert way.sender.current_token()[0].expires_at == START + timedelta(seconds=890)
 
 
 @BOTH
@@ -73,14 +59,6 @@ def test_timeouts_survive(way, service, is_async):
     way.send(is_async=is_async, timeout=httpx.Timeout(1.0, read=2.0))
     assert service.calls[0].extensions["timeout"] == {"connect": 1.0, "read": 2.0, "write": 1.0, "pool": 1.0}
     assert service.token_requests[0].extensions["timeout"]["read"] > 2.0
-
-
-def test_extensions_and_cookies_survive(way, service):
-    """Extensions, headers and cookies are sent with the copy."""
-    way.send(extensions={"trace_id": "t1"}, headers={"X-One": "1"}, client={"cookies": {"a": "b"}})
-    sent = service.calls[0]
-    assert sent.extensions["trace_id"] == "t1"
-    assert (sent.headers["X-One"], sent.headers["Cookie"]) == ("1", "a=b")
 
 
 # Refused before sent
@@ -144,14 +122,6 @@ def test_redirect_within(way, service, is_async):
     assert "Authorization" not in response.request.headers
 
 
-def test_redirected_token_request(way, service):
-    """A redirect of the token request is not followed, since the form would go elsewhere."""
-    service.answer_token = lambda request: service.reply({}, 307, {"Location": "https://elsewhere.example.com/"})
-    with pytest.raises(TokenRefused, match="307"):
-        way.send()
-    assert len(service.requests) == 1
-
-
 # Streaming
 
 
@@ -184,20 +154,6 @@ def test_streaming(way, service, is_async):
     asyncio.run(awaited()) if is_async else sync()
     assert body.closed
     assert body.taken == 2
-
-
-def test_streaming_with_a_token_that_needs_renewal(way, service):
-    """Renewing a token after a 401 does not read the response that the caller gets."""
-    bodies = []
-
-    def answer(request):
-        bodies.append(type(service.reply({}).stream)([b"x"] * 100))
-        return httpx.Response(401 if bearer(request) == service.issued[0] else 200, stream=bodies[-1])
-
-    service.answer = answer
-    with httpx.Client(transport=way.transport()) as client, client.stream("GET", URL) as response:
-        assert [body.taken for body in bodies] == [100, 0]
-        assert response.read() == b"x" * 100
 
 
 @BOTH
@@ -250,14 +206,3 @@ def test_elapsed_of_a_stream(way, service):
         way.clock.advance(7)
         response.read()
     assert call.elapsed == timedelta(seconds=7)
-
-
-def test_shared_token_is_known(make_credentials, service):
-    """A token that another session obtained becomes a known secret of this session at its first use."""
-    credentials, store = make_credentials("broker-sandbox"), MemoryTokenStore()
-    first, second = (Way(credentials, service, store=store) for _ in range(2))
-    first.send()
-    second.send()
-    assert len(service.token_requests) == 1
-    assert second.known.scrub_text(f"echo {service.issued[0]}") == "echo <ACCESS_TOKEN>"
-    assert [call.authorized_by.token for call in second.sender.ledger.calls()] == [1]

@@ -6,15 +6,13 @@ from datetime import timedelta
 
 import httpx
 import pytest
-from sender_calls import URL, Way, secrets_in, taped
+from sender_calls import URL, secrets_in, taped
 from session_calls import BOTH, bearer
 
-from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.core.errors import (
     CredentialsMismatch,
     UnsafeAddress,
 )
-from toolkit.core.ledger import TRAFFIC
 
 
 def test_recording(make_credentials, service, tmp_path):
@@ -32,16 +30,6 @@ def test_recording(make_credentials, service, tmp_path):
     assert text.index("/v1/oauth2/token") < text.index("/v1/accounts")
 
 
-def test_replay_is_unread(make_credentials, service, tmp_path):
-    """A replayed response streams like a live response."""
-    path = tmp_path / "one.yaml"
-    taped(make_credentials, service, path, "once").send()
-    again = taped(make_credentials, service, path, "none")
-    with httpx.Client(transport=again.transport()) as client, client.stream("GET", URL) as response:
-        assert not response.is_stream_consumed
-        assert response.read() == b"{}"
-
-
 def test_refused_in_replay(make_credentials, service, tmp_path):
     """A request that may not be sent is refused in a replay too."""
     path = tmp_path / "one.yaml"
@@ -51,16 +39,6 @@ def test_refused_in_replay(make_credentials, service, tmp_path):
         again.send(url="https://elsewhere.example.com/v1/accounts")
     with pytest.raises(CredentialsMismatch):
         again.send(auth=("user", "QXZ"))
-
-
-def test_shared_token_is_not_recorded(make_credentials, service, tmp_path):
-    """A token that another session obtained is kept out of this session's recording."""
-    credentials, store = make_credentials("broker-sandbox"), MemoryTokenStore()
-    Way(credentials, service, store=store).send()
-    service.answer = lambda request: service.reply(f"your token is {bearer(request)}".encode())
-    way = taped(lambda environment: credentials, service, tmp_path / "one.yaml", "once", store=store)
-    assert service.issued[0] in way.send().text
-    assert service.issued[0] not in (tmp_path / "one.yaml").read_text()
 
 
 @BOTH
@@ -75,11 +53,3 @@ def test_responses_that_are_already_read(make_credentials, tmp_path, is_async):
         way = taped(make_credentials, httpx.MockTransport(answer), tmp_path / "one.yaml", mode)
         assert way.send(is_async=is_async).json() == {"path": "/v1/accounts"}
         assert [call.elapsed for call in way.sender.ledger.calls()] == [timedelta(0)] * 2
-
-
-def test_traffic(make_credentials, service, tmp_path):
-    """The process counts the calls that were sent and those that were replayed."""
-    sent, played = TRAFFIC.sent, TRAFFIC.played
-    for mode in ("once", "none"):
-        taped(make_credentials, service, tmp_path / "c.yaml", mode).send()
-    assert (TRAFFIC.sent - sent, TRAFFIC.played - played) == (1, 1)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
-import pickle
-import re
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import parse_qs
@@ -22,7 +19,7 @@ import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cassettes import cell_cassette
 from toolkit.core.clock import ManualClock
-from toolkit.core.document import ADDRESS_NAMES, Environment
+from toolkit.core.document import ADDRESS_NAMES
 from toolkit.practice_service import practice
 from toolkit.transport.network import Network
 
@@ -109,20 +106,7 @@ def test_each_flow(open_session, service, environment, kind, is_async):
     assert len(service.token_requests) == (1 if kind in ("secret", "key") else 0)
 
 
-def test_header_prefix(open_session, service, settings):
-    """The key headers have the prefix of the settings."""
-    own = tk.Settings(settings.addresses, header_prefix="ACME", project=settings.project)
-    call(open_session("paper", settings=own))
-    assert "ACME-API-KEY-ID" in service.calls[0].headers
-
-
 # Opening
-
-
-def test_environment_of_the_credentials(open_session, make_credentials):
-    """Without an environment argument the environment is that of the credentials."""
-    for environment in MAY_CALL:
-        assert open_session(credentials=make_credentials(environment)).environment is Environment(environment)
 
 
 @pytest.mark.parametrize("environment", [None, "sandbox", "LIVE", ""])
@@ -140,15 +124,6 @@ def test_credentials_in_place_of_the_environment(settings, make_credentials, is_
         kind(make_credentials("paper"), settings=settings)
     assert "tk.Session(credentials=...)" in caught.value.next_step
     assert "paper" not in str(caught.value)
-
-
-@pytest.mark.parametrize("credentials", [("key", "secret"), {"key_id": "QXZ"}, 7])
-def test_credentials_of_a_wrong_type(open_session, credentials):
-    """Other objects are not taken for credentials; the error names their type and shows no value."""
-    with pytest.raises(tk.ConfigurationError, match="KeyPair") as caught:
-        open_session(environment="paper", credentials=credentials)
-    assert caught.value.about == "credentials"
-    assert "QXZ" not in str(caught.value)
 
 
 def test_saved_credentials(settings, service, monkeypatch):
@@ -175,15 +150,6 @@ def test_missing_address(open_session, tmp_path, environment):
     assert all(text in str(caught.value) for text in (name, f"TOOLKIT_{name.upper()}_URL", str(file)))
 
 
-def test_missing_auth_address(open_session, settings, service):
-    """Without the auth address nothing is sent: the call says which setting is missing."""
-    addresses = {name: address for name, address in settings.addresses.items() if name != "auth_sandbox"}
-    session = open_session(settings=tk.Settings(addresses, project=settings.project))
-    with pytest.raises(tk.ConfigurationError, match="auth_sandbox"):
-        call(session)
-    assert service.requests == []
-
-
 def test_nested_addresses(open_session, service, tmp_path):
     """If one address lies below another, each client keeps to its own."""
     addresses = {
@@ -203,23 +169,6 @@ def test_nested_addresses(open_session, service, tmp_path):
     assert service.requests == []
 
 
-def test_falsy_arguments(open_session, service):
-    """A transport or token store with a length of 0 is used all the same."""
-
-    class Empty(type(service)):
-        def __len__(self):
-            return 0
-
-    class EmptyStore(MemoryTokenStore):
-        def __len__(self):
-            return 0
-
-    transport, store = Empty(), EmptyStore()
-    call(open_session(transport=transport, token_store=store))
-    assert len(transport.requests) == 2
-    assert len(store._sources) == 1
-
-
 def test_timeouts(open_session, service):
     """The session's timeout holds for every call that has no timeout of its own."""
     session = open_session("paper", timeout=5)
@@ -228,28 +177,6 @@ def test_timeouts(open_session, service):
     assert [request.extensions["timeout"]["read"] for request in service.calls] == [5, 60]
     call(open_session("paper"))
     assert service.calls[-1].extensions["timeout"]["read"] == 30.0
-
-
-@pytest.mark.parametrize(("timeout", "is_async"), [("5", False), (-1, True), (True, False)])
-def test_invalid_timeout(open_session, timeout, is_async):
-    """An invalid timeout is refused when the session opens, not at its first call."""
-    with pytest.raises(tk.ConfigurationError, match="timeout"):
-        open_session("paper", timeout=timeout, is_async=is_async)
-
-
-@pytest.mark.parametrize("settings", ["toolkit.toml", {"addresses": {}}, 3])
-def test_settings_of_a_wrong_type(settings):
-    """Other objects are not taken for settings; the error says how to load some."""
-    with pytest.raises(tk.ConfigurationError) as caught:
-        tk.Session("paper", settings=settings)
-    assert "tk.Settings.load(" in caught.value.next_step
-
-
-def test_unverified(make_credentials, settings):
-    """verify=False does not reach beyond this machine: nothing is sent."""
-    session = tk.Session(credentials=make_credentials("paper"), settings=settings, verify=False)
-    with session, pytest.raises(tk.UnsafeAddress, match="verify"):
-        call(session)
 
 
 # Offline, cassettes and modes
@@ -283,13 +210,6 @@ def test_offline_with_cassette(open_session, service, monkeypatch, mode):
         open_session(cassette="never recorded", mode=mode)
 
 
-def test_mode_without_cassette(open_session):
-    """A mode without a cassette is refused, and so is an unknown mode."""
-    for mode, message in (("once", "needs a cassette"), ("sometimes", "mode is not known")):
-        with pytest.raises(tk.ConfigurationError, match=message):
-            open_session(mode=mode)
-
-
 def test_open_cassette(open_session, tmp_path):
     """A cassette that is already open keeps its mode, and the session does not close it."""
     cassette = tk.Cassette(tmp_path / "one.yaml", "all")
@@ -304,17 +224,6 @@ def test_open_cassette(open_session, tmp_path):
     assert len(tk.Cassette(cassette.path, "none")) == 2
 
 
-def test_replay_takes_the_environment_of_the_cassette(open_session, settings):
-    """A replay has the environment of its cassette, and needs neither credentials nor addresses."""
-    for environment in MAY_CALL:
-        with open_session(environment, cassette=environment) as session:
-            call(session)
-        bare = tk.Settings(cassettes=settings.cassettes, project=settings.project)
-        replay = tk.Session(cassette=environment, mode="none", settings=bare)
-        assert (replay.environment, replay.credentials) == (environment, None)
-        assert call(replay).status_code == 200
-
-
 def test_cassette_of_several_environments(open_session):
     """To replay a cassette with calls of several environments, the user must choose the environment."""
     for environment in ("live", "paper"):
@@ -324,19 +233,6 @@ def test_cassette_of_several_environments(open_session):
         open_session(cassette="both", mode="none", credentials=None)
     for environment in ("live", "paper"):
         assert call(open_session(environment=environment, cassette="both", mode="none", credentials=None))
-
-
-def test_foreign_cassette(open_session, tmp_path):
-    """A cassette of another tool replays if the environment is given, since it does not say which was called."""
-    body = '{string: \'{"id": "1"}\'}'
-    file = tmp_path / "foreign.yaml"
-    request = "{method: GET, uri: 'https://trading-paper.example.com/v2/account', body: null, headers: {}}"
-    response = f"{{status: {{code: 200, message: OK}}, headers: {{}}, body: {body}}}"
-    file.write_text(f"version: 1\ninteractions:\n- request: {request}\n  response: {response}\n")
-    with pytest.raises(tk.ConfigurationError, match="does not say"):
-        open_session(cassette=file, mode="none", credentials=None)
-    session = open_session(environment="paper", cassette=file, mode="none", credentials=None)
-    assert call(session).json() == {"id": "1"}
 
 
 def test_recordings_of_other_profiles(open_session, service, make_credentials):
@@ -418,25 +314,6 @@ def test_links_in_replayed_bodies(open_session, service, settings):
 # What a session shows
 
 
-def test_repr(open_session, make_credentials):
-    """A session shows environment, profile, whether it is a real account, and live or recording."""
-    session = open_session(credentials=make_credentials("live", name="mine"))
-    assert repr(session) == "<Session live as 'mine', real account: live calls>"
-    recording = repr(open_session(cassette="c", is_async=True))
-    assert recording.startswith("<AsyncSession broker-sandbox as 'default': recording")
-    assert "c.yaml" in recording
-
-
-@pytest.mark.parametrize("kind", ["secret", "key"])
-def test_secrets_are_not_pickled(open_session, kind):
-    """Credentials and tokens refuse to be pickled."""
-    session = open_session("broker-live", kind)
-    call(session)
-    for value in (session.credentials, session.token):
-        with pytest.raises(TypeError):
-            pickle.dumps(value)
-
-
 # Closing
 
 
@@ -457,46 +334,6 @@ def test_close(open_session, service, is_async):
         with pytest.raises(tk.ConfigurationError, match="This session is closed"):
             call(session, client=interface)
     assert len(session.calls()) == 1
-
-
-def test_closing_a_client(open_session, service):
-    """Closing one client leaves the others usable: the session owns the transport."""
-    session = open_session("paper")
-    with session.trading as client:
-        client.get("/v2/account")
-    assert not service.closed
-    assert call(session, client="market_data").status_code == 200
-
-
-@BOTH
-def test_close_when_a_connection_cannot_be_closed(open_session, replayed, service, monkeypatch, is_async):
-    """The recording ends, and the session is closed, also if the transport fails; the caller gets its error."""
-
-    def fail():
-        raise RuntimeError("Event loop is closed")
-
-    async def fail_awaited():
-        fail()
-
-    monkeypatch.setattr(service, "close", fail)
-    monkeypatch.setattr(service, "aclose", fail_awaited)
-    session = open_session("paper", cassette="c", mode="all", is_async=is_async)
-    call(session)
-    with pytest.raises(RuntimeError, match="Event loop is closed"):
-        finished(session.close())
-    assert session.is_closed
-    assert call(replayed()).status_code == 200
-
-    async def with_session():
-        async with open_session("paper", is_async=True):
-            raise KeyError("of the caller")
-
-    with pytest.raises(RuntimeError, match="Event loop is closed") as caught:  # noqa: PT012 - the end of a `with`
-        if is_async:
-            asyncio.run(with_session())
-        with open_session("paper"):
-            raise KeyError("of the caller")
-    assert isinstance(caught.value.__context__, KeyError)
 
 
 @BOTH
@@ -531,29 +368,6 @@ def test_close_ends_a_recording(open_session, replayed, service, is_async):
     with pytest.warns(UserWarning, match="interrupted"):
         record("third")
     assert recorded() == "third"
-
-
-FAILING_SCRIPT = """
-import sys, httpx, toolkit as tk
-answer = httpx.MockTransport(lambda request: httpx.Response(200, json={"answer": "of the failed recording"}))
-settings = tk.Settings({"trading_paper": "https://paper.example.com"}, cassettes=sys.argv[1])
-pair = tk.KeyPair("QXZ-key-id", "QXZ-secret-key", environment="paper")
-try:
-    with tk.Session(credentials=pair, settings=settings, transport=answer, cassette="c", mode="all") as session:
-        session.trading.get("/v2/account")
-        raise ValueError
-except ValueError:
-    print("recorded", len(session.cassette))
-"""
-
-
-def test_failed_recording_at_exit(open_session, replayed, settings, python):
-    """A recording that ended with an error does not replace the old one at the end of the process either."""
-    with open_session("paper", cassette="c") as session:
-        call(session)
-    assert python("-c", FAILING_SCRIPT, settings.cassettes).strip() == "recorded 1"
-    with pytest.warns(UserWarning, match="interrupted"):
-        assert call(replayed()).json() == {}
 
 
 # Against the practice service: live, recorded, replayed
@@ -747,22 +561,6 @@ def test_replayed_outage(tmp_path):
     assert replayed.next_step == raw_replayed.__notes__[0]
     assert replayed.next_step == f'{advice}record anew with mode="all".'
     assert not hasattr(raw_live, "__notes__")
-
-
-def test_a_recording_names_the_profile(served, tmp_path):
-    """A recording notes beside each call the kind, environment and profile of the credentials."""
-    settings = tk.Settings(served.settings.addresses, cassettes=tmp_path, project=tmp_path)
-    with tk.Session(credentials=served.credentials["sandbox-key"], settings=settings, cassette="c") as session:
-        session.accounts()
-    text = (tmp_path / "c.yaml").read_text()
-    noted = re.search(r"authorized_by:\n    kind: (.+)\n    environment: (.+)\n    profile: (.+)\n", text)
-    assert noted.groups() == ("client key", "broker-sandbox", "sandbox-key")
-
-
-def test_session_room():
-    """The room of sessions gives the classes that the package gives."""
-    assert sys.modules["toolkit.session"].Session is tk.Session
-    assert sys.modules["toolkit.session"].AsyncSession is tk.AsyncSession
 
 
 @BOTH

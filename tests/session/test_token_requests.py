@@ -58,17 +58,6 @@ def test_threads(open_session, make_credentials, service, sessions):
     assert all(list(session.tokens().index) == [1] for session in opened)
 
 
-def test_threads_after_expiry(open_session, service):
-    """After the token has expired, 32 threads make one more token request."""
-    clock = ManualClock(START)
-    session = open_session(clock=clock)
-    call(session)
-    clock.advance(1000)
-    service.answer_token = Slow(service)
-    in_threads(32, lambda number: call(session))
-    assert len(service.token_requests) == 2
-
-
 def test_tasks(open_session, service):
     """100 tasks make one token request."""
     service.answer_token = Slow(service).awaited
@@ -126,15 +115,6 @@ def test_timeout(open_session, service, timeout, seconds):
     assert service.token_requests[0].extensions["timeout"]["read"] == seconds
 
 
-def test_tries_within_the_timeout(open_session, service):
-    """The tries for a token end within the timeout as well."""
-    clock = ManualClock()
-    service.answer_token = lambda request: service.reply({}, 503, {"Retry-After": "3"})
-    with pytest.raises(tk.TokenRefused, match="2 tries"):
-        call(open_session(timeout=5, clock=clock))
-    assert 3 <= clock.monotonic() <= 5
-
-
 @pytest.mark.parametrize("coding", ["identity", "gzip"])
 @BOTH
 def test_a_reply_that_is_too_large(open_session, service, is_async, coding):
@@ -176,24 +156,6 @@ def test_sync_call_on_the_thread_of_a_loop(open_session, make_credentials, servi
 
     assert [response.status_code for response in asyncio.run(main())] == [200, 200]
     assert (len(service.token_requests), len(other.token_requests)) == (1, 1)
-
-
-def test_threads_beside_a_loop(open_session, make_credentials, service):
-    """Threads wait for the token that a task is asking for, while its loop goes on."""
-    options = {"credentials": make_credentials("broker-sandbox"), "token_store": MemoryTokenStore()}
-    other = type(service)()
-
-    async def main():
-        session = open_session(is_async=True, **options)
-        service.answer_token = Slow(service).awaited
-        task = asyncio.create_task(session.broker.get(PATH))
-        await asyncio.sleep(0.02)
-        beside = open_session(transport=other, **options)
-        threads = [asyncio.to_thread(beside.broker.get, PATH) for _ in range(4)]
-        return await asyncio.gather(task, *threads)
-
-    assert [response.status_code for response in asyncio.run(main())] == [200] * 5
-    assert (len(service.token_requests), len(other.token_requests)) == (1, 0)
 
 
 def test_sessions_of_a_process(settings, service, make_credentials):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sender_calls import START, Way, taped
+from sender_calls import START, Way
 from session_calls import BOTH, bearer, call, finished
 
 import toolkit as tk
@@ -145,43 +144,6 @@ def test_cancelled_while_pausing(way, service):
 # The answer that is dropped
 
 
-@BOTH
-def test_dropped_answer_is_closed(way, service, is_async):
-    """An answer that nobody sees is read to its end if it is short, and closed, which frees its connection."""
-    replies = []
-
-    def answer(request):
-        replies.append(service.reply({}, 503 if not replies else 200))
-        return replies[-1]
-
-    service.answer = answer
-    way.send(is_async=is_async)
-    assert (replies[0].stream.taken, replies[0].stream.closed) == (1, True)
-
-
-def endless():
-    while True:
-        yield b"x" * 1000
-
-
-def broken():
-    yield b"x"
-    raise httpx.ReadError("no")
-
-
-@BOTH
-@pytest.mark.parametrize("pieces", [endless, broken])
-def test_answer_without_an_end(way, service, pieces, is_async):
-    """A long answer is closed in the middle; one that breaks off does no harm."""
-    replies = [service.reply({}, 503), service.reply({})]
-    body = replies[0].stream
-    body.pieces = pieces()
-    service.answer = lambda request: replies.pop(0)
-    assert way.send(is_async=is_async).status_code == 200
-    assert body.closed
-    assert body.taken < 100
-
-
 # Credentials
 
 
@@ -204,12 +166,6 @@ def test_renewal_and_retry(way, service, outcomes, is_async):
     assert len(service.calls) == len(outcomes)
     assert len(service.issued) == 2
     assert way.sender.ledger.calls()[-1].tries == len(outcomes)
-
-
-def test_no_retry_but_a_renewal(open_session, service):
-    """retry=False leaves the renewal after a 401."""
-    answers(service, 401, 200)
-    assert call(open_session(retry=False)).status_code == 200
 
 
 # What is remembered
@@ -252,15 +208,6 @@ def test_recorded_and_replayed(open_session, replayed, service, settings, outcom
         assert len(cassette) == 2
 
 
-def test_a_single_try_leaves_no_trace(make_credentials, service, tmp_path):
-    """A call that was sent once is recorded without the number, as in older cassettes, for which it means 1."""
-    path = tmp_path / "old.yaml"
-    way = taped(make_credentials, service, path, "once")
-    way.send()
-    way.sender.cassette.close()
-    assert b"tries" not in path.read_bytes()
-
-
 # A limited rate
 
 
@@ -280,15 +227,6 @@ def test_rate(open_session, service, is_async):
             call(session)
     assert clock.monotonic() == pytest.approx(2.0)
     assert len(service.token_requests) == 1
-
-
-def test_retries_count(open_session, service):
-    """A try takes its turn like any call."""
-    clock = ManualClock()
-    answers(service, (429, {"Retry-After": "0"}), (429, {"Retry-After": "0"}), 200)
-    session = open_session(clock=clock, per_second=0.1, retry=tk.Retry(tries=3, within=100))
-    call(session)
-    assert clock.monotonic() == pytest.approx(20.0)
 
 
 @pytest.mark.usefixtures("only_new_garbage")
@@ -313,34 +251,6 @@ def test_sessions_share_the_rate(open_session, make_credentials, service):
     for _ in range(5):
         call(plain)
     assert clock.monotonic() == pytest.approx(4.2, abs=0.11)
-
-
-def test_threads_share_the_rate(open_session, service):
-    """Threads do not hold each other up by more than their turns."""
-    clock = ManualClock()
-    session = open_session("paper", clock=clock, per_second=1000)
-    with ThreadPoolExecutor(8) as pool:
-        assert [response.status_code for response in pool.map(lambda _: call(session), range(40))] == [200] * 40
-    assert session.calls()["when"].is_monotonic_increasing
-
-
-def test_calls_that_wait_for_a_token(open_session, service):
-    """Calls that wait for a token together are not sent together."""
-    clock = ManualClock()
-    session = open_session(clock=clock, is_async=True, per_second=10)
-
-    def slowly(request):
-        clock.advance(5)
-        return service.token_reply()
-
-    service.answer_token = slowly
-
-    async def main():
-        await asyncio.gather(*(session.broker.get("/v1/accounts") for _ in range(20)))
-
-    asyncio.run(main())
-    when = session.calls()["when"].iloc[1:]
-    assert (when.max() - when.min()).total_seconds() >= 1.5
 
 
 def test_replay_is_not_slowed_down(open_session, replayed, service):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from typer.testing import CliRunner
 
@@ -11,7 +9,6 @@ import toolkit as tk
 from toolkit.auth.tokens.file_store import FileTokenStore
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cli.credentials_command import app
-from toolkit.local.dotenv import exported_by
 from toolkit.local.user_folders import cache_folder, config_folder
 
 PAPER = ("TOOLKIT_PAPER_KEY_ID", "TOOLKIT_PAPER_SECRET_KEY")
@@ -91,22 +88,6 @@ def test_a_cloned_project(clone_of, hold, service, environment, names):
     assert service.requests[-1].url.host == "evil.example"
 
 
-def test_async_session(clone_of, hold, service):
-    """An async session refuses in the same way."""
-    hold(BROKER, clone_of("clone", "evil.example"))
-
-    async def call():
-        async with tk.AsyncSession("broker-sandbox", transport=service, token_store=MemoryTokenStore()) as session:
-            await session.accounts()
-
-    with pytest.raises(tk.UnsafeAddress, match="toolkit credentials allow"):
-        asyncio.run(call())
-    assert service.requests == []
-    allow("broker-sandbox")
-    asyncio.run(call())
-    assert service.calls
-
-
 def test_replay_neither_asks_nor_writes(clone_of, hold, service):
     """A replay in a clone is not refused, and neither sessions nor calls write anything."""
     hold(PAPER, clone_of("mine", "service.example"))
@@ -121,15 +102,6 @@ def test_replay_neither_asks_nor_writes(clone_of, hold, service):
     assert remembered() == []
 
 
-def test_the_practice_service_is_not_remembered(clone_of, hold, service):
-    """Calls to this machine write nothing."""
-    hold(BROKER, clone_of("mine", "service.example"))
-    addresses = dict.fromkeys(("auth_sandbox", "broker_sandbox"), "http://127.0.0.1:8000")
-    opened(service, "broker-sandbox", settings=tk.Settings(addresses)).accounts()
-    assert service.requests
-    assert remembered() == []
-
-
 @pytest.mark.filterwarnings("ignore:No system keyring")
 def test_saved_profile_at_live_use(clone_of, service, monkeypatch):
     """Credentials of a saved profile stay bound when they are passed on to a session with other settings."""
@@ -141,23 +113,6 @@ def test_saved_profile_at_live_use(clone_of, service, monkeypatch):
     with pytest.raises(tk.UnsafeAddress, match="as saved"):
         opened(service, None, credentials=loaded).accounts()
     assert service.requests == []
-
-
-def test_project_of_ones_choice(clone_of, service, monkeypatch):
-    """Naming another project does not turn the addresses in a clone's .env, which the editor exported, into one's own.
-
-    Nor does it for a clone that names the other project itself.
-    """
-    for name, text in zip(PAPER, ("fake-client-id-1", "fake-Canary-41aB8Qx9"), strict=True):
-        monkeypatch.setenv(name, text)
-    mine = clone_of("mine", "service.example")
-    allow("paper")
-    clone = clone_of("clone", "service.example")
-    (clone / ".env").write_text(f"TOOLKIT_TRADING_PAPER_URL=https://evil.example\nTOOLKIT_PROJECT={mine}\n")
-    monkeypatch.setenv("TOOLKIT_TRADING_PAPER_URL", "https://evil.example")
-    monkeypatch.setenv("TOOLKIT_PROJECT", str(mine))
-    with pytest.raises(tk.UnsafeAddress, match=r"evil\.example"):
-        opened(service, "paper").accounts()
 
 
 def test_authorities_of_a_clone(clone_of, monkeypatch):
@@ -188,31 +143,6 @@ def test_authorities_of_openssl(clone_of, monkeypatch, name, verify):
     with pytest.raises(tk.UnsafeAddress, match=name):
         tk.Session(credentials=pair, verify=verify)
     assert tk.Session(credentials=pair, verify="ca.pem")._below.verify == "ca.pem"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "TOOLKIT_VERIFY=ca.pem\n",
-        "toolkit_verify=ca.pem\n",  # the same variable on Windows
-        'A="\nTOOLKIT_VERIFY=ca.pem\nB="\n',  # one quoted value, unless it is read line by line
-        "TOOLKIT_VERIFY=ca.pem\nTOOLKIT_VERIFY=\n",
-        "TOOLKIT_VERIFY: ca.pem\n",
-        "\ufeff export TOOLKIT_VERIFY = ca.pem",
-        'TOOLKIT_VERIFY=\n"ca.pem"\n',  # the package dotenv of JavaScript goes on in the next line
-        "TOOLKIT_VERIFY\n= ca.pem\n",
-        "A='\nTOOLKIT_VERIFY=\x0cca.pem\n'",  # a form feed ends a line, or is a space
-        "A='\nTOOLKIT_VERIFY=\u2028ca.pem\n'",
-        "export A=1 TOOLKIT_VERIFY=ca.pem",  # a shell
-    ],
-)
-def test_readers_of_dotenv(clone_of, text):
-    """A .env sets a variable if any reader of such files takes it so; a comment and an empty value do not count."""
-    clone = clone_of("clone", "service.example")
-    (clone / ".env").write_text(f"{text}\n# TOOLKIT_PROJECT=x\nTOOLKIT_CASSETTES=\n", encoding="utf-8")
-    exported = exported_by(clone)
-    assert exported["TOOLKIT_VERIFY"] == clone / ".env"
-    assert not {"TOOLKIT_PROJECT", "TOOLKIT_CASSETTES"} & exported.keys()
 
 
 @pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "SSLKEYLOGFILE"])
@@ -250,32 +180,3 @@ def test_folders_of_ones_own(clone_of, home, monkeypatch, name):
     with tk.Cassette("tour", mode="all"):
         assert store.folder.is_relative_to(cache_folder())
     assert not (clone / "plays").exists()
-
-
-def test_folders_while_recording(clone_of, hold, service, monkeypatch):
-    """A .env that names a configuration folder does not lose the answer of a call that needs a key from there."""
-    clone = clone_of("clone", "service.example")
-    hold(PAPER, clone)
-    with (clone / ".env").open("a") as file:
-        file.write("XDG_CONFIG_HOME=config\n")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(clone / "config"))
-    service.answer = lambda _: service.reply({"account_number": "A-1234567"})
-    rules = tk.Rules(pseudonyms=["account_number"])
-    allow("paper")
-    with tk.Cassette("tour", mode="all", rules=rules) as cassette:
-        assert opened(service, "paper", cassette=cassette).trading.get("/v2/account").json()
-    assert not (clone / "config").exists()
-
-
-@pytest.mark.parametrize("place", ["clone", "another clone"])
-def test_recordings_of_ones_own(clone_of, monkeypatch, home, place):
-    """A .env, even of a folder beside, does not choose a folder for cassettes elsewhere; the user's variable does."""
-    clone = clone_of("clone", "service.example")
-    monkeypatch.setenv("TOOLKIT_CASSETTES", str(home / "elsewhere"))
-    assert tk.Settings.load().cassettes_folder == home / "elsewhere"
-    (home / place).mkdir(exist_ok=True)
-    (home / place / ".env").write_text(f"TOOLKIT_CASSETTES={home}/elsewhere\n")
-    with pytest.raises(tk.ConfigurationError, match="TOOLKIT_CASSETTES"):
-        tk.Settings.load()
-    monkeypatch.setenv("TOOLKIT_CASSETTES", "recordings")
-    assert tk.Settings.load().cassettes_folder == clone / "recordings"

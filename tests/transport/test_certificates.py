@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 import warnings
 from pathlib import Path
 
@@ -71,33 +70,6 @@ def test_system(authority, monkeypatch, is_async):
         assert get(url, is_async=is_async, verify="system") == 200
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_truststore(authority, monkeypatch, is_async):
-    """Where the system has a store of its own, truststore asks it, with a context for each host."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
-    made = []
-
-    def on_a_mac(verify):
-        made.append(make_context(verify, platform="darwin"))
-        return made[-1]
-
-    monkeypatch.setattr("toolkit.transport.network.make_context", on_a_mac)
-    with tls_server(authority.certify("127.0.0.1")) as (port, _), tls_server(authority.certify("127.0.0.1")) as two:
-        network = Network(is_async=is_async, verify="system")
-        urls = [f"https://127.0.0.1:{number}/" for number in (port, two[0], port)]
-
-        async def awaited():
-            return [(await network.handle_async_request(httpx.Request("GET", url))).status_code for url in urls]
-
-        if is_async:
-            statuses = asyncio.run(awaited())
-        else:
-            statuses = [network.handle_request(httpx.Request("GET", url)).status_code for url in urls]
-    assert statuses == [200, 200, 200]
-    assert [type(context).__module__ for context in made] == ["truststore._api"] * 2
-    assert all(context.verify_mode is ssl.CERT_REQUIRED for context in made)
-
-
 @pytest.mark.parametrize("form", [str, Path], ids=["text", "Path"])
 def test_file(authority, form):
     """A file of authorities is trusted, and nothing else; neither way of naming it warns."""
@@ -155,43 +127,11 @@ def test_refusals(authority, monkeypatch, case, verify):
     assert raw.__notes__ == [error.next_step]  # callers of an httpx client see it too
 
 
-@pytest.mark.parametrize(
-    ("code", "reason"),
-    [
-        (0x800B0101, "expired"),
-        (-67818, "expired"),
-        (0x800B010F, "another host"),
-        (-67602, "another host"),
-        (0x800B0109, "not trusted"),
-        (-67843, "not trusted"),
-        (18, "not trusted"),
-        (19, "not trusted"),
-        (0, "not trusted"),
-    ],
-)
-def test_codes(code, reason):
-    """The codes of OpenSSL, Windows and macOS are told apart."""
-    cause = ssl.SSLCertVerificationError("x")
-    cause.verify_code, cause.verify_message = code, "the words of\x1b the system"
-    error = httpx.ConnectError("x")
-    error.__cause__ = cause
-    assert reason in refusal(error).what
-    assert "\x1b" not in refusal(error).what
-
-
 @pytest.mark.parametrize("verify", [None, 1, b"ca.pem", object()])
 def test_malformed(verify):
     """Another type is refused at once; httpx would take 1 for True."""
     with pytest.raises(ConfigurationError, match="verify must be"):
         Network(is_async=False, verify=verify)
-
-
-@pytest.mark.parametrize("verify", ["sytem", "no\0file", "~nobody-of-that-name/ca.pem"])
-def test_unreadable(verify):
-    """Text that names no file is refused before anything is sent."""
-    with pytest.raises(ConfigurationError, match="cannot be read") as caught:
-        make_context(verify)
-    assert SYSTEM in caught.value.next_step
 
 
 @pytest.mark.parametrize("verify", ["system", True])
@@ -202,14 +142,6 @@ def test_unreadable_variable(monkeypatch, tmp_path, verify):
     with pytest.raises(ConfigurationError) as caught:
         make_context(verify)
     assert "SSL_CERT_FILE" in caught.value.next_step
-
-
-def test_no_store(monkeypatch):
-    """A Python that does not find the certificates of its machine says so."""
-    nowhere = ssl.DefaultVerifyPaths(None, None, "SSL_CERT_FILE", "", "SSL_CERT_DIR", "")
-    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nowhere)
-    with pytest.raises(ConfigurationError, match="cannot be read"):
-        make_context("system")
 
 
 @pytest.mark.parametrize("from_settings", [False, True], ids=["argument", "settings"])

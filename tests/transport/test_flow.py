@@ -5,11 +5,9 @@ import threading
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolkit.core.clock import SystemClock
-from toolkit.transport.flow import Apart, Pause, Read, Shielded, WhichLoop, run, run_async
+from toolkit.transport.flow import Apart, Pause, Read, Shielded, run, run_async
 
 URL = "https://service.example.com/"
 
@@ -90,40 +88,6 @@ def test_interrupts_reach_the_flow(interrupt, is_async):
         with pytest.raises(interrupt):
             run(flow(), Interrupted())
     assert seen == [interrupt]
-
-
-@given(st.lists(st.sampled_from(["ok", "fails", "read"]), max_size=30))
-def test_drivers_agree(steps):
-    """The synchronous and the asynchronous driver give a flow the same outcomes."""
-
-    def flow():
-        seen = []
-        for step in steps:
-            try:
-                if step == "read":
-                    seen.append((yield Read(httpx.Request("POST", URL, content=b"question"))))
-                else:
-                    seen.append((yield httpx.Request("GET", f"{URL}{step}")).status_code)
-            except httpx.ConnectError as error:
-                seen.append(str(error))
-        return seen
-
-    assert drive(flow(), is_async=False) == drive(flow(), is_async=True)
-    assert len(drive(flow(), is_async=False)) == len(steps)
-
-
-def test_which_loop():
-    """A flow learns which loop drives it; the synchronous driver gives None, even inside a running loop."""
-
-    def flow():
-        return (yield WhichLoop())
-
-    async def main():
-        assert run(flow(), Transport()) is None
-        return await run_async(flow(), Transport()) is asyncio.get_running_loop()
-
-    assert run(flow(), Transport()) is None
-    assert asyncio.run(main())
 
 
 @BOTH

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import toolkit as tk
 from toolkit.cassettes.format.interactions import FAILURES
 from toolkit.core.clock import ManualClock
-from toolkit.core.errors import CassetteMiss, ConfigurationError, SecretLeak, Unreachable
+from toolkit.core.errors import CassetteMiss, SecretLeak, Unreachable
 from toolkit.transport.httpx2 import as_httpx_transport, converted
 
 EITHER = pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
@@ -158,28 +158,6 @@ def test_failures_of_the_network(path, name, is_async):
         assert (caught.value is raised[-1]) == (library is httpx2 and mode == "all")
 
 
-def test_an_error_keeps_what_it_says(path):
-    """Type, notes, attributes and cause of an error stay; a class of a transport's own becomes the library's."""
-
-    class OwnTimeoutError(httpx2.ReadTimeout):
-        pass
-
-    reason = OSError("the reason")
-
-    def fail(request):
-        error = OwnTimeoutError("late", request=request)
-        error.add_note("a note")
-        error.attempt = 3
-        raise error from reason
-
-    with pytest.raises(httpx.ReadTimeout, match="late") as caught:
-        send(httpx, tk.Cassette(path).transport(service_of(httpx2, fail)))
-    assert type(caught.value) is httpx.ReadTimeout
-    assert caught.value.__notes__ == ["a note"]
-    assert caught.value.attempt == 3
-    assert caught.value.__cause__.__cause__ is reason
-
-
 def test_a_status_error_carries_its_response(path):
     """A transport that raises for a status gives an error with request and response of the client's library."""
 
@@ -265,26 +243,6 @@ def test_bodies_are_left_at_once(path, library, below):
         asyncio.run(leave())
 
 
-@EITHER
-@pytest.mark.parametrize("below", [httpx, httpx2], ids=["httpx-below", "httpx2-below"])
-def test_a_stream_dropped_under_trio(path, library, below, caplog):
-    """A body that is dropped before its end leaves nothing in the log of trio, which then ends all generators."""
-    body = body_class(below)([b"one", b"two"])
-    transport = tk.Cassette(path).transport(service_of(below, lambda _request: below.Response(200, stream=body)))
-    trio, kept = pytest.importorskip("trio"), []
-
-    async def drop():
-        response = await transport.handle_async_request(library.Request("GET", URL))
-        chunks = aiter(response.stream)
-        assert await anext(chunks) == b"one"
-        kept.append(chunks)
-        await response.stream.aclose()
-
-    with pytest.warns(UserWarning, match="not recorded"):
-        trio.run(drop)
-    assert not caplog.records
-
-
 def test_event_streams(path):
     """A stream of events that was left early replays event by event in httpx2; reading on is a miss."""
     events = [b"data: 1\n\n", b"data: 2\n\n", b"data: 3\n\n"]
@@ -348,17 +306,6 @@ def test_a_response_that_its_transport_read(path):
         assert response.json() == [1, 2]
         assert response.headers["x-a"] == "1"
         assert "content-encoding" not in response.headers
-
-
-@EITHER
-@pytest.mark.parametrize("below", [httpx, httpx2], ids=["httpx-below", "httpx2-below"])
-def test_a_whole_response_that_nobody_reads(path, library, below):
-    """A response that a transport for tests made with its whole body is recorded, and there, without being read."""
-    transport = tk.Cassette(path).transport(service_of(below, lambda _request: below.Response(200, content=b"[1]")))
-    with library.Client(transport=transport) as client, client.stream("GET", URL) as response:
-        pass
-    assert response.content == b"[1]"
-    assert send(library, tk.Cassette(path, "none").transport()).json() == [1]
 
 
 @EITHER
@@ -488,18 +435,6 @@ def test_a_session_above_the_other_library(settings, make_credentials, is_async)
         get()
     errors = caught.value, caught.value.__cause__
     assert all("authorization" not in error._request.headers for error in errors if error._request is not None)
-
-
-@EITHER
-def test_a_transport_for_other_calls(settings, make_credentials, library):
-    """A session refuses a transport that cannot take its calls when it is made, not at the first call."""
-    options = {"credentials": make_credentials("broker-sandbox"), "settings": settings}
-    with pytest.raises(ConfigurationError, match="a synchronous transport, not AsyncHTTPTransport") as caught:
-        tk.Session(transport=library.AsyncHTTPTransport(), **options)
-    assert "AsyncSession" in caught.value.next_step
-    with pytest.raises(ConfigurationError, match="an asynchronous transport, not WSGITransport"):
-        tk.AsyncSession(transport=library.WSGITransport(print), **options)
-    tk.AsyncSession(transport=library.ASGITransport(print), **options)
 
 
 def test_tables_and_pages_of_either():

@@ -81,32 +81,6 @@ def test_members_that_are_followed(name):
     assert followed(answer(body)) == BASE + query
 
 
-REPORTED = {
-    "Stripe": {"object": "list", "data": ROWS, "has_more": True, "url": "/v1/items"},
-    "Slack": {"ok": True, "members": ROWS, "response_metadata": {"next_cursor": "abc="}},
-    "GraphQL": {"data": {"items": {"edges": ROWS, "pageInfo": {"hasNextPage": True, "endCursor": "abc"}}}},
-    "Notion": {"results": ROWS, "has_more": True, "next_cursor": "abc"},
-    "Twitter": {"data": ROWS, "meta": {"next_token": "abc", "result_count": 2}},
-    "Square": {"items": ROWS, "cursor": "abc"},
-    "Kubernetes": {"items": ROWS, "metadata": {"continue": "abc"}},
-    "page number": {"items": ROWS, "meta": {"next_page": 2}},
-    "PagerDuty": {"items": ROWS, "limit": 2, "offset": 0, "more": True, "total": None},
-    "AWS": {"Items": ROWS, "IsTruncated": True},
-    "Wikipedia": {"continue": {"cmcontinue": "abc|1"}, "query": {"members": ROWS}},
-    "DynamoDB": {"Count": 2, "Items": ROWS, "LastEvaluatedKey": {"id": {"S": "abc"}}},
-}
-
-
-@pytest.mark.parametrize("name", REPORTED)
-def test_members_that_are_reported(name):
-    """A sign that there is more, but not surely where, is reported, and what it says holds no value."""
-    following = next_page(answer(REPORTED[name]))
-    assert following is not None
-    assert following.url is None
-    assert following.advice
-    assert "abc" not in f"{following.words} {following.advice}"
-
-
 ENDS = {
     "list": ROWS,
     "Django REST": {"count": 9, "next": None, "results": ROWS},
@@ -154,22 +128,6 @@ def test_a_named_cursor():
     assert next_page(answer({"n": "x", "has_more": False}), cursor=("n", "from")) is None
 
 
-@pytest.mark.parametrize("body", [{"has_more": True, "items": ROWS}, {"has_more": True, "n": {"a": 1}}])
-def test_a_named_cursor_that_is_not_there(body):
-    """If the member is missing though there is more, that is reported."""
-    following = next_page(answer(body), cursor=("n", "from"))
-    assert following is not None
-    assert following.url is None
-
-
-def test_signals_that_disagree():
-    """The Link header is preferred to members, and a URL to a token."""
-    body = {"next_page_token": "x", "next": f"{BASE}&page=3", "items": ROWS}
-    assert followed(answer(body, link="<?page=2>; rel=next")) == "https://api.example.com/v1/items?page=2"
-    assert followed(answer(body)) == f"{BASE}&page=3"
-    assert followed(answer(body | {"has_more": False})) is None
-
-
 @pytest.mark.parametrize("target", ["https://[::1", "/" + "x" * 70_000, "https://api.example.com:x/", INTERNATIONAL])
 def test_a_url_that_cannot_be_read(target):
     """A link that is not a URL, and a token too long for one, is reported, not followed."""
@@ -204,12 +162,6 @@ def test_another_origin(url):
     with pytest.raises(UnsafeAddress) as caught:
         check_origin(following.url, first)
     assert "QXZ" not in str(caught.value)
-
-
-def test_the_same_origin():
-    """The default port may be written, and a recorded link leads to the symbol of an address."""
-    for url in ("https://API.example.com:443/x", "https://broker-sandbox.svc.invalid/v1/accounts"):
-        check_origin(httpx.URL(url), httpx.URL(BASE))
 
 
 json_values = st.recursive(

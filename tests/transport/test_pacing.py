@@ -65,22 +65,6 @@ def test_an_idle_hour_is_not_made_up_for():
     assert [caller.sent() for caller in late] == [3600.0, 3600.5, 3601.0]
 
 
-def test_late_calls_are_spaced_again():
-    """Calls that all wake up too late, as after a sleep of the machine, are not sent at once."""
-    pace, _rate = limited(1.0)
-    callers = [Caller(pace, 0.0) for _ in range(4)]
-    for caller in callers:
-        caller.clock.advance(100.0)
-    assert [caller.sent() for caller in callers] == [100.0, 101.0, 102.0, 103.0]
-
-
-def test_a_caller_who_gives_up():
-    """A call that is cancelled while it waits costs its own turn and stops nobody."""
-    pace, _rate = limited(1.0)
-    first, _cancelled, third = (Caller(pace, 0.0) for _ in range(3))
-    assert (first.sent(), third.sent()) == (0.0, 2.0)
-
-
 def test_the_lowest_rate_counts():
     """Calls that come later follow the lowest rate; those that wait keep their turn."""
     pace, _fast = limited(10.0)
@@ -115,26 +99,9 @@ def test_shared():
     assert pace_of(key, SystemClock()) is pace_of(key, SystemClock())
 
 
-def test_a_clock_that_is_no_key():
-    """A clock that cannot be looked up gets a pace of its own."""
-    clock = type("NoKey", (ManualClock,), {"__hash__": None})()
-    assert pace_of("a", clock) is not pace_of("a", clock)
-
-
 @pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, True, "5", 10**400, 1j])
 def test_malformed(value):
     """A rate that makes no sense is refused."""
     with pytest.raises(tk.ConfigurationError) as caught:
         as_rate(value)
     assert caught.value.about == "per_second"
-
-
-@pytest.mark.parametrize("per_second", [0.001, 1e308, 3])
-def test_extreme_rates(per_second):
-    """The lowest and the highest rates neither fail nor sleep longer than a system can."""
-    pace, _rate = limited(as_rate(per_second))
-    callers = [Caller(pace, 0.0) for _ in range(3)]
-    assert callers[0].sent() == 0.0
-    assert (nap(pace, callers[2].turn, callers[2].clock) or 0.0) == 0.0 or (
-        nap(pace, callers[2].turn, callers[2].clock).seconds <= 3600
-    )

@@ -107,35 +107,6 @@ def test_tasks(count, tasks, cancelled):
     assert [takes(places) for _ in range(count + 1)] == [True] * count + [False]
 
 
-def test_cancelled_at_the_moment_of_its_turn():
-    """A task that is cancelled when it has just been given a place passes it on."""
-    places = Places(1)
-
-    async def main():
-        assert takes(places)
-        first, second = (asyncio.create_task(wait_async(places)) for _ in range(2))
-        await asyncio.sleep(0)
-        places.leave()
-        first.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await first
-        await second
-
-    asyncio.run(main())
-    assert not takes(places)
-
-
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_timeout(is_async):
-    """With a limit, waiting ends in httpx's own error; the place is not lost."""
-    places = Places(1)
-    assert takes(places)
-    with pytest.raises(httpx.PoolTimeout):
-        asyncio.run(wait_async(places, 0)) if is_async else wait(places, 0)
-    places.leave()
-    assert [takes(places), takes(places)] == [True, False]
-
-
 def test_given_back_within():
     """A place may be given back in the midst of another method, as the garbage collector does it; nobody hangs."""
     places = Places(1)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.transport.retry import FIRST_PAUSE, as_retry, may_be_repeated, may_pass, retry_after_of
+from toolkit.transport.retry import FIRST_PAUSE, may_be_repeated, may_pass, retry_after_of
 
 NOW = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 URL = "https://a.example"
@@ -38,15 +38,6 @@ def test_malformed(name, value):
     with pytest.raises(tk.ConfigurationError, match=name) as caught:
         tk.Retry(**{name: value})
     assert caught.value.about == name
-
-
-def test_argument():
-    """True means the usual limits, False a single try."""
-    assert (as_retry(True), as_retry(False).tries) == (tk.Retry(), 1)
-    own = tk.Retry(tries=2)
-    assert as_retry(own) is own
-    with pytest.raises(tk.ConfigurationError, match="not int"):
-        as_retry(3)
 
 
 # The pauses
@@ -98,12 +89,6 @@ def test_methods(method):
     assert may_be_repeated(httpx.Request(method, URL), BUSY) == (method.upper() in ("GET", "HEAD"))
 
 
-def test_streams():
-    """A body that was consumed cannot be sent again, whatever the method."""
-    assert may_be_repeated(httpx.Request("GET", URL, content=b"in memory"), BUSY)
-    assert not may_be_repeated(httpx.Request("GET", URL, content=iter([b"consumed"])), httpx.Response(503))
-
-
 @pytest.mark.parametrize("status", [200, 202, 301, 400, 401, 403, 404, 408, 425, 429, 500, 502, 503, 504])
 def test_statuses(status):
     """429 and 503 may pass; no other status says so."""
@@ -122,15 +107,6 @@ def test_statuses(status):
 def test_errors(error, expected):
     """A connection that broke may work the next time; a service that takes long is not asked again."""
     assert may_pass(getattr(httpx, error)("no")) == expected
-
-
-def test_untrusted():
-    """A certificate that is not trusted stays so."""
-    import ssl
-
-    error = httpx.ConnectError("no")
-    error.__cause__ = ssl.SSLCertVerificationError("self-signed")
-    assert not may_pass(error)
 
 
 # Retry-After

@@ -10,7 +10,7 @@ import pytest
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
-from toolkit.transport.errors import as_toolkit_error, origin, unreachable
+from toolkit.transport.errors import unreachable
 
 
 @pytest.mark.parametrize(
@@ -88,26 +88,3 @@ def test_why_there_is_no_connection(free_port, plain_port, monkeypatch, is_async
     error = failure_at("https://one.example.com", is_async=is_async)
     assert error.what == "The service at https://one.example.com cannot be reached: its host name is not known."
     assert "the name in the address" in error.next_step
-
-
-def test_an_address_with_several_hosts():
-    """The reason is found among the errors of all addresses of a host."""
-    each = ExceptionGroup("all failed", [OSError("network is unreachable"), ConnectionRefusedError("refused")])
-    error = httpx.ConnectError("x")
-    error.__cause__ = each
-    assert unreachable("It", error).what == "It cannot be reached: nothing listens there."
-
-
-def test_cycle_of_causes():
-    """Errors that are each other's cause are looked at only once."""
-    first, second = httpx.ConnectError("first"), OSError("second")
-    first.__cause__, second.__cause__ = second, first
-    assert "no connection" in unreachable("It", first).what
-
-
-def test_as_toolkit_error():
-    """No response and an unreadable response are different errors."""
-    url = httpx.URL("https://user:QXZ@one.example.com:8443/path?token=QXZ")
-    assert isinstance(as_toolkit_error(httpx.ReadTimeout("x"), url), tk.Unreachable)
-    assert isinstance(as_toolkit_error(httpx.DecodingError("x"), url), tk.ServiceError)
-    assert origin(url) == "https://one.example.com:8443"

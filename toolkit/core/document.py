@@ -13,11 +13,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from toolkit.core.errors import UnknownName
-from toolkit.core.secret import SHORTEST_SECRET
-from toolkit.core.text import excerpt, nearest
-
-_LONGEST_NAME: Final = 40  # characters of a misspelt name that are compared
+from toolkit.core.arguments import as_choice
 
 
 class Environment(StrEnum):
@@ -30,32 +26,12 @@ class Environment(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> None:
-        raise unknown_environment(value)
+        as_choice(value, map(str, cls), about="environment")
 
     @property
     def rules(self) -> Access:
         """The interfaces that this environment may call, and the credentials it takes."""
         return ACCESS[self]
-
-
-def nearest_environment(name: str) -> str | None:
-    """Return the environment that a misspelt name probably means, or None; case and underscores do not matter."""
-    return nearest(name[:_LONGEST_NAME].casefold().replace("_", "-"), map(str, Environment))
-
-
-def unknown_environment(value: object) -> UnknownName:
-    """Return the error for a value that is not an environment; it suggests the nearest."""
-    choices = f"Choose one of {', '.join(Environment)}."
-    if not isinstance(value, str):
-        what = f"The environment must be a name, not an object of type {type(value).__name__}."
-        return UnknownName(what, choices, about="environment")
-    likely = nearest_environment(value)
-    quoted = f" {excerpt(value, _LONGEST_NAME)!r}" if likely or len(value) < SHORTEST_SECRET else ""
-    return UnknownName(
-        f"The environment{quoted} is not known.",
-        f"Did you mean {likely}? {choices}" if likely else choices,
-        about="environment",
-    )
 
 
 class Interface(StrEnum):
@@ -68,9 +44,7 @@ class Interface(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> None:
-        names = ", ".join(cls)
-        quoted = f" {value!r}" if isinstance(value, str) and len(value) < SHORTEST_SECRET else ""
-        raise UnknownName(f"The interface{quoted} is not known.", f"Choose one of {names}.", about="interface")
+        as_choice(value, map(str, cls), about="interface")
 
 
 class CredentialKind(StrEnum):

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import html
+import re
+import sys
+import unicodedata
+from datetime import UTC, datetime, timedelta, timezone
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pages import Page
+
+from toolkit.core.secret import REGISTER, Secret
+from toolkit.core.text import (
+    annotation,
+    as_html,
+    badge,
+    card,
+    code,
+    date_text,
+    excerpt,
+    fence,
+    instant_words,
+    list_html,
+    list_text,
+    minutes_text,
+    notice,
+    printable,
+    workspace_path,
+)
+
+# Includes what plain st.text() rarely draws: controls, format characters, lone surrogates.
+FOREIGN = st.text(
+    st.one_of(st.characters(), st.characters(categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), st.sampled_from("<>&'\""))
+)
+BIDI_CONTROLS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+
+
+@given(FOREIGN, FOREIGN)
+def test_printable_by_character(left, right):
+    """Each character is kept or dropped on its own, whatever its neighbours."""
+    assert printable(left + right) == printable(left) + printable(right)
+
+
+def test_printable_drops_all_controls():
+    """Controls, line separators, lone surrogates and bidirectional controls are dropped, in all of Unicode."""
+    kept = printable("".join(map(chr, range(sys.maxunicode + 1))))
+    assert {c for c in kept if unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"}} == {"\t", "\n"}
+    assert not {c for c in kept if unicodedata.bidirectional(c) in BIDI_CONTROLS}
+
+
+@pytest.mark.parametrize(
+    "invisible",
+    [
+        "\r",
+        "\x1b[2J"[0],
+        "\x7f",
+        "\x9b",
+        "\u00ad",
+        "\u061c",
+        "\u115f",
+        "\u180e",
+        "\u200b",
+        "\u200d",
+        "\u200e",
+        "\u202e",
+        "\u2028",
+        "\u2060",
+        "\u2066",
+        "\u3164",
+        "\ufe0f",
+        "\ufeff",
+        "\uffa0",
+        "\ufff9",
+        "\ud800",
+        "\U000e0001",
+        "\U000e0041",
+        "\U000e01ef",
+    ],
+)
+def test_printable_drops_the_invisible(invisible):
+    """Characters that move the cursor, reorder a line or are invisible are dropped."""
+    assert printable(f"a{invisible}b") == "ab"
+
+
+@pytest.mark.parametrize("text", ["\tone\n\ttwo\n", "naïve café", "残高 1,234円", "баланс", "€ 12.50", "😀", "حساب"])
+def test_printable_keeps_text(text):
+    """Text in any script stays, with its tabs and line ends."""
+    assert printable(text) == text
+
+
+@given(FOREIGN, st.integers(1, 300))
+def test_excerpt_fits_on_one_line(text, limit):
+    """An excerpt is one printable line within the limit."""
+    line = excerpt(text, limit)
+    assert len(line) <= limit
+    assert len(line.splitlines()) <= 1
+    assert printable(line) == line
+
+
+@pytest.mark.parametrize("written", [str, str.lower, str.upper], ids=["as it is", "in a host name", "in capitals"])
+@pytest.mark.parametrize("begins_at", range(0, 70, 3))
+def test_excerpt_cuts_no_secret_in_two(begins_at, written):
+    """An excerpt has the kind of a known secret in its place, and no part of one, wherever the limit falls."""
+    secret = "Sq7" * 10
+    REGISTER.add("ACCESS_TOKEN", Secret(secret))
+    line = excerpt("-" * begins_at + written(secret) + "-" * 40, 60)
+    assert len(line) <= 60
+    assert "sq7" not in line.lower()
+    assert ("<ACCESS_TOKEN>" in line) == (begins_at < 30)
+
+
+@given(FOREIGN)
+def test_html_shows_the_text(text):
+    """HTML shows exactly the printable text."""
+    assert html.unescape(as_html(text)) == printable(text)
+
+
+@given(FOREIGN)
+def test_html_is_inert(text):
+    """The text does not become markup, neither in an element nor in an attribute."""
+    seen = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            seen.append((tag, attrs))
+
+        def handle_endtag(self, tag):
+            seen.append(tag)
+
+    for quote in "\"'":
+        Reader().feed(f"<p title={quote}{as_html(text)}{quote}>{as_html(text)}</p>")
+    assert seen == [("p", [("title", printable(text))]), "p"] * 2
+
+
+HOSTILE = st.text(min_size=1) | st.sampled_from(["<img src=x onerror=alert(1)>", '" onmouseover="x', "\x1b[2J\u202e"])
+INVISIBLE = set("\x1b\u202e\u200b")
+
+
+@given(HOSTILE, HOSTILE)
+def test_foreign_text_stays_text(first, second):
+    """Foreign text adds no elements and no attributes, and nothing invisible is shown."""
+    makers = (
+        lambda first, second: card(first, [badge(second)], [(first, code(second))]),
+        lambda first, second: notice(first, [second.replace("\n", " "), "x"]),
+        lambda first, second: list_html([first], [[second]]),
+    )
+    for make in makers:
+        plain, hostile = Page(make("x", "x")), Page(make(first, second))
+        assert (hostile.tags, hostile.attributes) == (plain.tags, plain.attributes)
+        assert not INVISIBLE & set(html.unescape(make(first, second)))
+    lines = list_text(["file", "what"], [[first, second]])
+    assert len(lines.split("\n")) == 2
+    assert not INVISIBLE & set(lines)
+
+
+def test_card():
+    """A card is a title, badges, and a table of facts if there are any."""
+    page = Page(card("Settings", [badge("real account", alarming=True)], [("header prefix", code("SVC"))]))
+    assert page.words.split(" · ") == ["Settings ", " real account header prefix SVC "]
+    assert page.attributes == {"style", "scope"}
+    assert "table" not in Page(card("Settings", [], [])).tags
+
+
+def test_notice():
+    """A notice shows the first line with its title, and the other lines muted below; line breaks stay."""
+    page = notice("ConfigurationError", ["What.\nMore.", "What next.", ""])
+    assert Page(page).words.split() == "ConfigurationError : What. More. What next.".split()
+    assert page.count("<br>") == page.count("opacity") == 1
+
+
+def test_list_text():
+    """Columns of plain text are aligned, without spaces at the ends of lines."""
+    assert list_text(["file", "line"], [["a.txt", "1"], ["b", "12"]]) == "file   line\na.txt  1\nb      12"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (-5, "0:00"), (0.2, "0:01"), (59, "0:59"), (890, "14:50")])
+def test_minutes_text(seconds, text):
+    """A lifetime is rounded up, so that 0:00 means expired."""
+    assert minutes_text(timedelta(seconds=seconds)) == text
+
+
+def test_instants():
+    """Instants are in UTC, with English names of months."""
+    local = datetime(2026, 5, 12, 9, 30, 7, tzinfo=UTC).astimezone(timezone(timedelta(hours=-12)))
+    assert instant_words(local) == "12 May 2026, 09:30:07 UTC"
+    assert date_text(local) == "11 May 2026"
+
+
+def read_command(line):
+    """Read a command as a runner does: name, properties, message."""
+    name, properties, message = re.fullmatch(r"::(\w+)(?: ([^\n]*?))?::([^\n]*)", line).groups()
+    pairs = (item.split("=", 1) for item in properties.split(",")) if properties else ()
+    unescape = lambda text: text.replace("%2C", ",").replace("%3A", ":").replace("%0A", "\n").replace("%25", "%")
+    return name, {key: unescape(value) for key, value in pairs}, unescape(message)
+
+
+TEXTS = st.text("ab:,%=\r\n\x1b 0A25::error", max_size=30)
+
+
+@given(TEXTS, TEXTS, TEXTS)
+@example("100 %, or 100%0A", "a%2C.ipynb", "%3A%25")
+def test_annotation(message, file, title):
+    """A runner reads back what was given, and one line only."""
+    line = annotation("error", message, file=file, line=3, title=title)
+    name, properties, text = read_command(line)
+    clean = lambda text: re.sub("[\r\x1b]", "", text)
+    assert (name, text) == ("error", clean(message))
+    assert properties == {
+        key: clean(value) for key, value in {"file": file, "line": "3", "title": title}.items() if value
+    }
+
+
+def test_annotation_of_a_run():
+    """Without a file there are no properties; a long message is cut."""
+    assert annotation("notice", "fine") == "::notice::fine"
+    assert len(annotation("warning", "x" * 10**6)) < 5000
+
+
+def test_fence():
+    """The token that begins a fence ends it."""
+    assert fence("word") == ("::stop-commands::word", "::word::")
+
+
+def test_workspace_path(tmp_path):
+    """Paths are relative to the checkout, also through a link; others stay."""
+    checkout = tmp_path / "real"
+    checkout.mkdir()
+    (tmp_path / "link").symlink_to(checkout)
+    assert workspace_path(checkout / "a" / "b.ipynb", checkout) == "a/b.ipynb"
+    assert workspace_path(checkout / "b.ipynb", tmp_path / "link") == "b.ipynb"
+    assert workspace_path(Path("/elsewhere/b.ipynb"), checkout) == "/elsewhere/b.ipynb"
