@@ -7,7 +7,7 @@ import sys
 import warnings
 from importlib.metadata import version
 from io import TextIOWrapper
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
@@ -27,7 +27,6 @@ from toolkit.cli import (
 from toolkit.core.errors import ToolkitError
 
 _START, _OWN, _SHARE = "Start here, without credentials", "Your own calls", "Check and share"
-_BROKEN_PIPE: Final = 128 + 13  # the exit status of a program that the signal SIGPIPE ends
 
 app = terminal.command_group(
     "toolkit",
@@ -60,9 +59,9 @@ def run() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:  # the reader of a pipe, such as head, has stopped reading
+    except BrokenPipeError:  # the reader of a pipe, such as head, has stopped reading; others end by SIGPIPE
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(_BROKEN_PIPE)
+        sys.exit(128 + 13)
 
 
 def _print_version(is_requested: bool) -> None:

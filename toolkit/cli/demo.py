@@ -36,8 +36,7 @@ def demo(
     """
     cassette = Cassette(bundled_files() / "cassettes" / f"{TOUR_CASSETTE}.yaml", mode="none")
     with Session(cassette=cassette) as session:
-        terminal.print_caller(session)
-        terminal.say(session.describe(), "green")
+        terminal.say(repr(session))
         terminal.say("No network, no credentials and no configuration were used.")
         for title, table in take_tour(session):
             terminal.print_frame(title, table, rows=rows)

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from toolkit.auth.keys.new_key import NewKey, new_key, write_key_file
+from toolkit.auth.keys.new_key import new_key, write_key_file
 from toolkit.auth.keys.signer import ALGORITHMS
 from toolkit.auth.profiles.prompt import ask_secret, can_ask
 from toolkit.cli import terminal
@@ -22,13 +22,7 @@ _NEXT_STEP: Final = "Run this in a terminal, or leave --passphrase out."
 app = terminal.command_group("keys", help="Create a key pair for signed client assertions.")
 
 
-@app.command(
-    epilog=terminal.examples(
-        "toolkit keys new",
-        "toolkit keys new ~/keys/desk.pem --passphrase",
-        "toolkit keys new desk.pem --algorithm PS256 --key-id desk-2026",
-    )
-)
+@app.command(epilog=terminal.examples("toolkit keys new", "toolkit keys new desk.pem --passphrase --key-id desk-2026"))
 def new(
     file: Annotated[
         Path | None, typer.Argument(help="File for the private key; by default one in your configuration folder.")
@@ -53,26 +47,11 @@ def new(
     terminal.say(json.dumps(key.public_jwk, indent=2))
     terminal.say(f"\n{'Algorithm':22} {key.algorithm}\n{'Key ID (kid)':22} {key.key_id}")
     terminal.say(f"{'Thumbprint (RFC 7638)':22} {key.thumbprint}")
-    command, lines = _how_to_use(key, target, is_encrypted=passphrase)
-    terminal.print_next_steps((command, "save the client ID with this key, once the service knows it"))
-    terminal.say(f"\nIn Python:\n\n{lines}")
-
-
-def _how_to_use(key: NewKey, file: Path, *, is_encrypted: bool) -> tuple[str, str]:
-    """Return the command that saves credentials with the key, and lines of Python that make them."""
-    words = ["toolkit credentials add default --environment broker-sandbox --key-file", shell_word(str(file))]
+    words = ["toolkit credentials add default --environment broker-sandbox --key-file", shell_word(str(target))]
     words += ["--key-id", shell_word(key.key_id)]
-    options = f", key_id={json.dumps(key.key_id)}"
     if key.algorithm[:2] in {"RS", "PS"}:  # an RSA key can sign with six algorithms, so the file does not say which
         words += ["--algorithm", key.algorithm]
-        options += f", algorithm={json.dumps(key.algorithm)}"
-    modules = "from pathlib import Path\nimport toolkit as tk"
-    if is_encrypted:
-        modules = f"import getpass\n{modules}"
-        options += ", passphrase=getpass.getpass()"
-    path = f"Path({json.dumps(str(file))})"
-    client_key = f'tk.ClientKey("CLIENT_ID", {path}, environment="broker-sandbox"{options})'
-    return " ".join(words), f"{modules}\ncredentials = {client_key}"
+    terminal.print_next_steps((" ".join(words), "save the client ID with this key, once the service knows it"))
 
 
 def _ask_for_passphrase() -> Secret:

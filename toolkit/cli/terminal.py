@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -22,24 +22,32 @@ from rich.table import Table
 from rich.text import Text
 
 from toolkit.auth.profiles.prompt import can_ask
+from toolkit.core.arguments import as_choice
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
+from toolkit.core.secret import Secret
 from toolkit.core.shells import shell_word
-from toolkit.core.text import count_text, excerpt, printable
+from toolkit.core.text import count_text, excerpt, masked, printable
+from toolkit.local.files import write_atomically
 from toolkit.local.variables import is_offline
 from toolkit.session.session import Session
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ENVIRONMENTS: Final = f"{', '.join(list(Environment)[:-1])} or {list(Environment)[-1]}"
+_ENVIRONMENT_OPTION: Final = typer.Option(
+    "--environment", "-e", metavar="NAME", help=f"{', '.join(list(Environment)[:-1])} or {list(Environment)[-1]}."
+)
+# A text, because Typer would word the error for an unknown environment less well than `Environment` does.
+EnvironmentOption = Annotated[str, _ENVIRONMENT_OPTION]
+OptionalEnvironment = Annotated[str | None, _ENVIRONMENT_OPTION]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-# Columns of the practice service. Another service may have other columns; they are then shown in its own order.
+# Columns of the practice service. Of a table with others, the first six are shown.
 _ACCOUNT_COLUMNS: Final = ("account_number", "status", "currency", "cash", "equity", "buying_power")
 _CALL_COLUMNS: Final = ("call", "when", "interface", "path", "status", "elapsed", "token")
-_TOKEN_COLUMNS: Final = ("token", "issued", "expires", "lifetime", "remaining", "state", "calls")
-_LONGEST_CELL: Final = 40  # characters
+_TOKEN_COLUMNS: Final = ("token", "issued", "expires", "remaining", "state", "calls")
+_LONGEST_CELL: Final = 400  # characters
 _MISSING_VALUES: Final = frozenset({"None", "nan", "NaT", "<NA>"})
 _COMMAND: Final = re.compile(
     r"(?<![\w./\\-])toolkit(?= (?:cassettes|credentials|demo|keys|lab|practice|publish|record|scan|verify)\b)"
@@ -58,11 +66,6 @@ def command_group(name: str, *, help: str, epilog: str | None = None) -> typer.T
         rich_markup_mode="markdown",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-
-
-def environment_option(about: str) -> Any:
-    """Return the option that names an environment, for the annotation of an argument; `about` is its help."""
-    return typer.Option("--environment", "-e", metavar="NAME", help=about)
 
 
 def examples(*commands: str) -> str:
@@ -116,50 +119,53 @@ def errors_exit_with(status: int) -> Iterator[None]:
 
 
 def check_online(what: str) -> None:
-    """Refuse to go on while TOOLKIT_OFFLINE is set.
-
-    Args:
-        what: what does not happen, such as "nothing is sent".
-    """
+    """Refuse to go on while TOOLKIT_OFFLINE is set; `what` does not happen, such as "nothing is sent"."""
     if is_offline():
-        raise ConfigurationError(
-            f"TOOLKIT_OFFLINE is set, so {what}.", "Unset it and run this again.", about="TOOLKIT_OFFLINE"
-        )
+        what = f"TOOLKIT_OFFLINE is set, so {what}."
+        raise ConfigurationError(what, "Unset it and run this again.", about="TOOLKIT_OFFLINE")
 
 
-def confirm(question: str, *, yes: bool, piped: bool = False) -> None:
-    """Ask a question; go on only if the answer is yes.
+def check_format(form: str, choices: tuple[str, ...], *, as_json: bool) -> None:
+    """Refuse an unknown `--format`, and one beside `--json`, since both are about standard output."""
+    if as_choice(form, choices, about="format") != "text" and as_json:
+        raise typer.BadParameter("It says what standard output is, and so does --json.", param_hint="--format")
 
-    Args:
-        question: the question.
-        yes: True to go on without asking.
-        piped: True if standard input has values, so that nobody can answer.
+
+def save_report(file: Path, text: str) -> None:
+    """Write a report to a file that an option names."""
+    try:
+        write_atomically(file, text.encode())
+    except OSError as error:
+        raise ConfigurationError(f"Cannot write {file}: {error.strerror}.", "Choose another file.") from None
+
+
+def read_pipe() -> Secret:
+    """Return the text on standard input. No error holds what was read."""
+    if sys.stdin is None or sys.stdin.isatty():
+        what = "--stdin reads a pipe, but standard input is a terminal, where typed secrets would be visible."
+        raise ConfigurationError(what, "Leave --stdin out, or pipe the values in, one per line.", about="stdin")
+    with suppress(UnicodeDecodeError):
+        return Secret(sys.stdin.buffer.read().decode("utf-8-sig"))
+    raise ConfigurationError("The piped input is not UTF-8 text.", "Pipe one value per line.", about="stdin")
+
+
+def confirm(question: str, *, yes: bool, option: str = "--yes", piped: bool = False) -> None:
+    """Ask a question, which `option` would answer, and end the command if the answer is no.
 
     Raises:
-        ConfigurationError: if nobody can be asked.
+        ConfigurationError: if nobody can be asked: without a terminal, or if standard input or output is for a program.
     """
     if yes:
         return
     if piped or not can_ask():
-        raise ConfigurationError(
-            f"Nobody can answer the question: {question}",
-            "Run this in a terminal, or add --yes if the answer is yes.",
-            about="yes",
-        )
+        what, next_step = f"Nobody can answer: {question}", f"Run this in a terminal, or add {option} to go on."
+        raise ConfigurationError(what, next_step, about="yes")
     typer.confirm(question, abort=True)
 
 
 def print_json(value: Any) -> None:
     """Print a value as JSON on standard output, in ASCII, so that no text from outside reaches the terminal raw."""
     typer.echo(json.dumps(value, indent=1, default=str))
-
-
-def print_caller(session: Session) -> None:
-    """Print the environment of a session, and the profile that its credentials come from."""
-    rules, caller = session.environment.rules, session.credentials
-    account = f"a {rules.holder}{' - a real account' if rules.real_account else ''}"
-    profile = f", with the profile {caller.name} ({caller.loaded_from})" if caller and caller.loaded_from else ""
-    say(f"{session.environment}: {account}{profile}")
 
 
 def print_next_steps(*steps: tuple[str, str]) -> None:
@@ -171,83 +177,65 @@ def print_next_steps(*steps: tuple[str, str]) -> None:
         console().print(Text.assemble("  ", (command.ljust(width), "cyan"), f"  {printable(effect)}"))
 
 
-def request_text(method: str, uri: str) -> str:
-    """Return a recorded request for a table: without what all symbolic addresses share, and with placeholders."""
-    short = uri.removeprefix("https://").replace(".svc.invalid/", "/", 1)
-    return re.sub("%3C([A-Z0-9_]+)%3E", r"<\1>", f"{method} {short}")
-
-
-def size_text(count: int) -> str:
-    """Return a number of bytes in words: `917 bytes`, `12.3 kB`, `4.5 MB`."""
-    if count < 1_000:
-        return count_text(count, "byte")
-    return f"{count / 1_000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
-
-
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
-    """Print a table. Long cells are folded and not cut; a cell that is a `Text` has a style."""
-    table = _empty_table()
-    for column in columns:
-        table.add_column(column, overflow="fold")
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print a table with folded cells; one that is a `Text` has a style, and others are shown without known secrets."""
+    rows = list(rows)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False, collapse_padding=True)
+    for at, column in enumerate(columns):
+        is_number = rows and all(isinstance(row[at], int | float) for row in rows)
+        table.add_column(excerpt(column, _LONGEST_CELL), overflow="fold", justify="right" if is_number else "left")
     for row in rows:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row))
+        table.add_row(*(cell if isinstance(cell, Text) else Text(_cell_text(cell)) for cell in row))
     console().print(table)
 
 
-def print_frame(title: str, frame: pd.DataFrame, *, rows: int | None = None, columns: Iterable[str] = ()) -> None:
-    """Print the first rows of a DataFrame and as many columns as fit, and say how much is left out.
+def print_rows(rows: list[dict[str, Any]], columns: Sequence[str], *, as_json: bool, empty: str = "") -> None:
+    """Print rows as JSON, or some of their columns as a table, without those that are empty; `empty` is for no rows."""
+    if as_json:
+        print_json(rows)
+    elif not rows:
+        say(empty)
+    else:
+        used = [name for name in columns if any(row.get(name) not in (None, "", False) for row in rows)]
+        print_table(used, ([row[name] for name in used] for row in rows))
 
-    Known secrets have placeholders: the rows may be a live answer, and the terminal the log of a pipeline.
 
-    Args:
-        title: printed above.
-        frame: the table; the columns of an account come first.
-        rows: the most rows; None for all.
-        columns: columns to show instead of all.
+def print_frame(title: str, frame: pd.DataFrame, *, rows: int = 1_000, columns: Iterable[str] = ()) -> None:
+    """Print the first rows and some columns of a DataFrame, and say how much is left out.
+
+    By default, the columns are those of an account, or the first six.
     """
-    from toolkit.scrubbing.known import PROCESS_SECRETS
-
-    scrub = PROCESS_SECRETS.scrub_text
-    say(f"\n{scrub(title)}", "bold")
-    if frame.index.name:
-        frame = frame.reset_index()
-    leading = [name for name in _ACCOUNT_COLUMNS if name in frame]
-    frame = frame[list(columns) or [*leading, *(name for name in frame if name not in leading)]]
-    cells = [[excerpt(scrub(_cell_text(value)), _LONGEST_CELL) for value in frame[name].head(rows)] for name in frame]
-    heads = [printable(scrub(str(name))) for name in frame]
-    table, width, shown = _empty_table(), 0, 0
-    for head, column in zip(heads, cells, strict=True):
-        width += max(map(len, (head, *column))) + 2
-        if shown and width > console().width:
-            break
-        is_number = frame.dtypes.iloc[shown].kind in "iuf"
-        table.add_column(head, justify="right" if is_number else "left", no_wrap=True)
-        shown += 1
-    for row in zip(*cells[:shown], strict=True):
-        table.add_row(*row)
-    console().print(table)
-    hidden = ((len(frame) - table.row_count, "more row"), (len(heads) - shown, "more column"))
+    frame = frame.reset_index() if frame.index.name else frame
+    names = [str(name) for name in columns or _ACCOUNT_COLUMNS if name in frame] or list(map(str, frame))[:6]
+    shown = frame[names].head(rows)
+    say(f"\n{masked(title)}", "bold")
+    print_table(names, shown.astype(object).to_numpy().tolist())
+    hidden = ((len(frame) - len(shown), "more row"), (len(frame.columns) - len(names), "more column"))
     if words := " and ".join(count_text(count, noun) for count, noun in hidden if count):
         say(f"… {words}", "dim")
 
 
 def print_calls(session: Session) -> None:
     """Print the calls and the token lifetimes of a session."""
-    tokens = session.tokens()
     print_frame("Calls (elapsed in seconds)", session.calls(), columns=_CALL_COLUMNS)
+    tokens = session.tokens()
     if len(tokens):
         print_frame("Token lifetimes (in seconds)", tokens, columns=_TOKEN_COLUMNS)
 
 
-def _empty_table() -> Table:
-    return Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False, collapse_padding=True)
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a DataFrame; None stands for a missing value."""
+    return [
+        {str(name): None if str(value) in _MISSING_VALUES else value for name, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
 
 
 def _cell_text(value: Any) -> str:
     if str(value) in _MISSING_VALUES:
         return ""
     if isinstance(value, datetime):
-        return f"{value.day} {value:%b %H:%M:%S}"
+        return f"{value:%Y-%m-%d %H:%M:%S}"
     if isinstance(value, float):
         return f"{value:,.3f}" if abs(value) < 1 else f"{value:,.2f}"
-    return str(value)
+    return excerpt(str(value), _LONGEST_CELL)

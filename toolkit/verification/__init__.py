@@ -10,7 +10,7 @@
 6. `verdict` holds the result of one notebook, with the library versions that the outputs were made with.
 
 With `update`, `verifier` stores the new outputs if a second run gives the same ones. `saving` keeps the notebooks as
-executed in another folder. `annotations` shows verdicts on GitHub, at the lines of the cells.
+executed in another folder. `report` writes verdicts as text, as JSON, and as annotations of GitHub at the cells.
 """
 
 from toolkit.verification.verdict import (
