@@ -45,20 +45,15 @@ app = terminal.command_group(
     "Exit status: 0 if all is well; 1 for what a command finds, as its help says; 2 if it could not work.",
 )
 NameArgument = Annotated[str, typer.Argument(help="Name of a cassette, or a path.")]
-NumbersArgument = Annotated[
-    list[str] | None, typer.Argument(help="Interactions: numbers such as 3, ranges such as 5-7.")
-]
+NumbersArgument = Annotated[list[str] | None, typer.Argument(help="Numbers such as 3, ranges such as 5-7.")]
 UnplayedOption = Annotated[
     list[Path] | None,
     typer.Option("--unplayed", help="Run this notebook or folder offline, and look for what it does not play."),
 ]
 PlayLogOption = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help=f"Where runs noted what they played ({VARIABLE}): look for what they did not."),
+    Path | None, typer.Option(metavar="FOLDER", help=f"The folder {VARIABLE} of earlier runs: look for the rest.")
 ]
-FailOnOption = Annotated[
-    str, typer.Option(help=f"Kinds of changes that fail, with commas between: {', '.join(KINDS)}.")
-]
+FailOnOption = Annotated[str, typer.Option(help=f"Kinds of changes that fail, such as {','.join(KINDS)}.")]
 
 
 @app.command("list", epilog=terminal.examples("toolkit cassettes list", "toolkit cassettes list tests/ --json"))
@@ -298,11 +293,7 @@ def drift(
 
 @contextmanager
 def _plays(notebooks: Iterable[Path], play_log: Path | None) -> Iterator[Path | None]:
-    """Yield the folder that says what runs played, after running the notebooks; None if there are neither.
-
-    Raises:
-        ConfigurationError: if a notebook cannot be run to its end.
-    """
+    """Yield the folder that says what runs played, after running the notebooks; None if there are neither."""
     if not notebooks:
         yield play_log
         return

@@ -63,18 +63,14 @@ def add(
     environment: terminal.EnvironmentOption,
     kind: Annotated[str | None, typer.Option(help=f"{', '.join(_KINDS)}; by default what the options imply.")] = None,
     client_id: Annotated[str | None, typer.Option(help="Client ID, not a secret; asked for if missing.")] = None,
-    key_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Private key (PEM or JWK); it is copied.")
-    ] = None,
+    key_file: Annotated[Path | None, typer.Option(help="Private key (PEM or JWK), which is copied.")] = None,
     key_id: Annotated[str | None, typer.Option(help="Key ID (kid) by which the service knows the private key.")] = None,
     algorithm: Annotated[str | None, typer.Option(help="JWS algorithm; by default that of the key.")] = None,
     audience: Annotated[str | None, typer.Option(help="token-endpoint (the default), issuer, or a text.")] = None,
     assertion_typ: Annotated[str | None, typer.Option(help="Type of assertions: JWT (the default) or none.")] = None,
     assertion_lifetime: Annotated[int | None, typer.Option(help="Seconds for which an assertion is valid.")] = None,
     scope: Annotated[str | None, typer.Option(help="Scope of the tokens to request.")] = None,
-    form_field: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=TEXT", help="Another field of token requests.")
-    ] = None,
+    form_field: Annotated[list[str] | None, typer.Option(help="Another field of token requests: NAME=TEXT.")] = None,
     scheme: Annotated[str | None, typer.Option(help="How a key pair is sent: headers (the default) or basic.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Read the values from standard input, one per line.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a profile of that name without asking.")] = False,
@@ -290,9 +286,8 @@ def _read_key_file(file: Path) -> Secret:
 
 
 def _colour_of(result: Probe) -> str:
-    if result.works and (result.status or 0) < 300:
-        return "green"
-    return "red" if result.works is False else "yellow"
+    is_success = result.works and (result.status or 0) < 300
+    return "green" if is_success else "red" if result.works is False else "yellow"
 
 
 def _first_place(environment: Environment, name: str) -> str:

@@ -7,7 +7,6 @@ records them against the practice service.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -15,7 +14,7 @@ import typer
 
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cli import terminal
-from toolkit.core.errors import ConfigurationError, how_to_install
+from toolkit.core.errors import ConfigurationError
 from toolkit.session.session import Session
 
 if TYPE_CHECKING:
@@ -41,9 +40,8 @@ def demo(
         for title, table in take_tour(session):
             terminal.print_frame(title, table, rows=rows)
         terminal.print_calls(session)
-    extra = "" if find_spec("jupyterlab") else f". {how_to_install('lab')}"
     terminal.print_next_steps(
-        ("toolkit lab", f"open the same in a notebook, with a panel{extra}"),
+        ("toolkit lab", "open the same in a notebook, with a panel"),
         ("toolkit practice", "start a local service to call live, with throwaway credentials"),
         ("toolkit record mine --practice", "make a recording of your own"),
     )

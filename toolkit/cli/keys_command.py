@@ -55,12 +55,7 @@ def new(
 
 
 def _ask_for_passphrase() -> Secret:
-    """Ask twice for a passphrase, without showing it.
-
-    Raises:
-        ConfigurationError: if it cannot ask at a terminal, the passphrase would be visible or is empty, or the
-            answers differ.
-    """
+    """Ask twice for a passphrase, without showing it."""
     if not can_ask():
         raise ConfigurationError("A passphrase can be asked for at a terminal only.", _NEXT_STEP, about="passphrase")
     first, second = (ask_secret(question, next_step=_NEXT_STEP) for question in ("Passphrase: ", "Repeat it: "))

@@ -41,7 +41,8 @@ def lab(
         raise ConfigurationError("JupyterLab is not installed.", how_to_install("lab"))
     root = bundled_files()
     if copy_to is not None or root.name == "_shipped":
-        root = copy_notebooks((copy_to or Path("toolkit-notebooks")).absolute())
+        root = (copy_to or Path("toolkit-notebooks")).absolute()
+        copy_notebooks(root)
         terminal.say(f"The notebooks are in {root / 'notebooks'}")
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}", *(arguments or [])]
     command.append(f"--LabApp.default_url=/lab/tree/notebooks/{_FIRST_NOTEBOOK}")
@@ -56,11 +57,8 @@ def lab(
     os.execve(sys.executable, command, environ)  # noqa: S606 - JupyterLab gets the signals, and ends its kernels
 
 
-def copy_notebooks(target: Path) -> Path:
+def copy_notebooks(target: Path) -> None:
     """Copy notebooks, pages and cassettes to a folder and make it a project; existing files are kept.
-
-    Returns:
-        The folder.
 
     Raises:
         ConfigurationError: if the files cannot be written, or are missing from this installation.
@@ -77,4 +75,3 @@ def copy_notebooks(target: Path) -> Path:
         raise ConfigurationError(
             f"Cannot copy the notebooks to {target}: {error.strerror}.", "Choose another folder.", about="copy_to"
         ) from None
-    return target

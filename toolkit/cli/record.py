@@ -36,10 +36,7 @@ _INTERFACES: Final = tuple(str(interface) for interface in Interface if interfac
 
 def record(
     name: Annotated[str, typer.Argument(help="Name of the cassette, in the project's cassettes folder, or a path.")],
-    paths: Annotated[
-        list[str] | None,
-        typer.Argument(help="Paths to GET, such as /v2/positions; by default the accounts call."),
-    ] = None,
+    paths: Annotated[list[str] | None, typer.Argument(help="Paths to GET; by default the accounts call.")] = None,
     environment: terminal.OptionalEnvironment = None,
     interface: Annotated[
         str | None,
@@ -48,10 +45,7 @@ def record(
     all_pages: Annotated[bool, typer.Option("--pages", help="Read all pages of each path, as tk.pages does.")] = False,
     credentials: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the profile to record with.")] = None,
     with_practice: Annotated[bool, typer.Option("--practice", help="Record against the practice service.")] = False,
-    mode: Annotated[
-        str,
-        typer.Option(help="once: make a new recording; new_episodes: add what it does not have; all: replace it."),
-    ] = "once",
+    mode: Annotated[str, typer.Option(help="once, new_episodes (add what is missing) or all (replace it).")] = "once",
 ) -> None:
     """Record calls without their secrets.
 
@@ -116,13 +110,7 @@ def _session(
 
 
 def _without_recording(error: ToolkitError, session: Session | None, before: bytes | None) -> ToolkitError:
-    """Return the error after removing what was recorded before it, since nobody wants to replay a refusal.
-
-    Args:
-        error: the error.
-        session: the session that recorded; None if there was none.
-        before: the earlier content of the recording; None if there was no file.
-    """
+    """Return the error after giving a recording its earlier content back: nobody wants to replay a refusal."""
     cassette = None if session is None else session.cassette
     if cassette is None or not cassette.recorded_count:
         return error

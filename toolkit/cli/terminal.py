@@ -11,7 +11,6 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -30,10 +29,11 @@ from toolkit.core.shells import shell_word
 from toolkit.core.text import count_text, excerpt, masked, printable
 from toolkit.local.files import write_atomically
 from toolkit.local.variables import is_offline
-from toolkit.session.session import Session
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from toolkit.session.session import Session
 
 _ENVIRONMENT_OPTION: Final = typer.Option(
     "--environment", "-e", metavar="NAME", help=f"{', '.join(list(Environment)[:-1])} or {list(Environment)[-1]}."
@@ -45,10 +45,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 # Columns of the practice service. Of a table with others, the first six are shown.
 _ACCOUNT_COLUMNS: Final = ("account_number", "status", "currency", "cash", "equity", "buying_power")
-_CALL_COLUMNS: Final = ("call", "when", "interface", "path", "status", "elapsed", "token")
+_CALL_COLUMNS: Final = ("when", "interface", "path", "status", "elapsed", "token")
 _TOKEN_COLUMNS: Final = ("token", "issued", "expires", "remaining", "state", "calls")
 _LONGEST_CELL: Final = 400  # characters
-_MISSING_VALUES: Final = frozenset({"None", "nan", "NaT", "<NA>"})
 _COMMAND: Final = re.compile(
     r"(?<![\w./\\-])toolkit(?= (?:cassettes|credentials|demo|keys|lab|practice|publish|record|scan|verify)\b)"
 )
@@ -207,9 +206,9 @@ def print_frame(title: str, frame: pd.DataFrame, *, rows: int = 1_000, columns: 
     """
     frame = frame.reset_index() if frame.index.name else frame
     names = [str(name) for name in columns or _ACCOUNT_COLUMNS if name in frame] or list(map(str, frame))[:6]
-    shown = frame[names].head(rows)
+    shown = records(frame[names].head(rows))
     say(f"\n{masked(title)}", "bold")
-    print_table(names, shown.astype(object).to_numpy().tolist())
+    print_table(names, [list(row.values()) for row in shown])
     hidden = ((len(frame) - len(shown), "more row"), (len(frame.columns) - len(names), "more column"))
     if words := " and ".join(count_text(count, noun) for count, noun in hidden if count):
         say(f"… {words}", "dim")
@@ -224,18 +223,14 @@ def print_calls(session: Session) -> None:
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a DataFrame; None stands for a missing value."""
-    return [
-        {str(name): None if str(value) in _MISSING_VALUES else value for name, value in row.items()}
-        for row in frame.to_dict("records")
-    ]
+    """Return the rows of a DataFrame as JSON has them: None stands for a missing value, and times are text."""
+    rows: list[dict[str, Any]] = json.loads(frame.to_json(orient="records", date_format="iso", date_unit="s"))
+    return rows
 
 
 def _cell_text(value: Any) -> str:
-    if str(value) in _MISSING_VALUES:
+    if value is None:
         return ""
-    if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M:%S}"
     if isinstance(value, float):
         return f"{value:,.3f}" if abs(value) < 1 else f"{value:,.2f}"
     return excerpt(str(value), _LONGEST_CELL)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.text import Text
 
 from toolkit.cli import terminal
 from toolkit.core.text import count_text
@@ -98,10 +97,7 @@ def verify(
         for text in filter(None, map(report.details_text, verdicts)):
             terminal.say(f"\n{terminal.pasteable(text)}")
         terminal.say()
-        results = [Text(report.result_text(each), "green" if each.outcome.is_good else "red") for each in verdicts]
-        rows = [
-            (str(each.path), each.cells, each.seconds, result) for each, result in zip(verdicts, results, strict=True)
-        ]
+        rows = [(str(each.path), each.cells, each.seconds, report.result_text(each)) for each in verdicts]
         terminal.print_table(("notebook", "cells", "seconds", "result"), rows)
     if any(verdict.failure is not None for verdict in verdicts):
         raise typer.Exit(_NOT_VERIFIED)
