@@ -90,8 +90,8 @@ def posting(key):
 
 def test_a_folder_that_workers_do_not_share_is_an_error(cluster, session, tmp_path):
     """Without the run in its folder, a worker asks nothing."""
-    from toolkit.loans.lend import Loan
     from toolkit.session.sending import transport_of
+    from toolkit.sweeps.lend import Loan
     from toolkit.sweeps.on_dask import Spread, ask_share
 
     interface = transport_of(session.broker).scope.interface

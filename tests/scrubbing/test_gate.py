@@ -25,7 +25,6 @@ from hypothesis import strategies as st
 
 from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
-from toolkit.scrubbing import gate
 from toolkit.scrubbing.known import KnownSecrets
 
 WORDS = b"the report of 2026 lists 12 accounts and their balances while others wait for approval".split()
@@ -125,7 +124,7 @@ def known_with(*secrets):
 
 def refused(data, known):
     try:
-        gate.check(data, known, where="The recording of GET")
+        known.check(data, where="The recording of GET")
     except SecretLeak as error:
         return error.what
     return ""
@@ -181,7 +180,7 @@ def test_advice():
     known = known_with("fake-Canary4f9aQ7xKd8")
     for data in (b"fake-Canary4f9aQ7xKd8", bomb(512)):
         with pytest.raises(SecretLeak, match="nothing was written") as caught:
-            gate.check(data, known, where="The recording of GET")
+            known.check(data, where="The recording of GET")
         assert "The call was made; its answer, if any, is this error's `response`." in caught.value.next_step
         assert "this call" not in caught.value.next_step
 
@@ -276,5 +275,5 @@ def test_personal_data_belongs_to_one_recording():
     other = KnownSecrets()
     known.add_stand_ins([(Secret("ann.lee.4f9aQ7x@mail.example"), "ann@mail.invalid")])
     data = base64.b64encode(b"mail to ann.lee.4f9aQ7x@mail.example today")
-    assert gate.holds_secret(data, known)
-    assert not gate.holds_secret(data, other)
+    assert known.is_in(data)
+    assert not other.is_in(data)

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
-from toolkit.scrubbing import gate
 from toolkit.scrubbing.compression import DecodingBudget
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.normal_form import WIDTH, WindowIndex, normal_form, window_at
@@ -78,7 +77,7 @@ def test_segments_of_a_path():
 def test_what_grows_out_of_proportion():
     """Compressed data that grows out of all proportion is refused, whatever it holds."""
     with pytest.raises(SecretLeak, match="nothing was written"):
-        gate.check(bomb(512), known(CANARY), where="The recording of GET")
+        known(CANARY).check(bomb(512), where="The recording of GET")
 
 
 def test_what_is_too_much(monkeypatch):
@@ -87,20 +86,20 @@ def test_what_is_too_much(monkeypatch):
     monkeypatch.setattr("toolkit.scrubbing.compression._MULTIPLE", 0)
     data = gzip.compress(json.dumps([f"%3C{number}%3E" for number in range(10_000)]).encode())
     with pytest.warns(UserWarning, match="too much to search all of it"):
-        gate.check(data, known(CANARY), where="The recording of GET")
+        known(CANARY).check(data, where="The recording of GET")
     for hidden in (data + CANARY.encode(), gzip.compress(gzip.decompress(data) + CANARY.encode())):
         with pytest.raises(SecretLeak):
-            gate.check(hidden, known(CANARY), where="The recording of GET")
+            known(CANARY).check(hidden, where="The recording of GET")
 
 
 def test_a_long_file_is_searched_in_pieces(monkeypatch):
     """A secret is found in each piece of a file."""
-    monkeypatch.setattr("toolkit.scrubbing.gate._PIECE", 100)
+    monkeypatch.setattr("toolkit.scrubbing.known._PIECE", 100)
     items = [b"- request: %s\n  response: nothing of interest\n" % (b"x" * number) for number in range(9)]
-    assert not gate.holds_secret(b"".join(items), known(CANARY))
+    assert not known(CANARY).is_in(b"".join(items))
     for number in range(9):
         hidden = [*items[:number], b"- request: " + base64.b64encode(CANARY.encode()) + b"\n", *items[number:]]
-        assert gate.holds_secret(b"interactions:\n" + b"".join(hidden), known(CANARY))
+        assert known(CANARY).is_in(b"interactions:\n" + b"".join(hidden))
 
 
 def test_pictures_and_other_binary_data_pass():
@@ -112,7 +111,7 @@ def test_pictures_and_other_binary_data_pass():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for data in (picture, base64.b64encode(picture), rng.randbytes(1 << 20)):
-            gate.check(data, known(CANARY), where="The recording of GET")
+            known(CANARY).check(data, where="The recording of GET")
 
 
 def test_what_messages_named():

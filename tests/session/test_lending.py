@@ -7,7 +7,7 @@ import pytest
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
-from toolkit.loans.lend import SessionTokens, terms_of
+from toolkit.sweeps.lend import SessionTokens, terms_of
 from toolkit.transport.network import Network
 
 

@@ -211,16 +211,18 @@ def observe(
     record: Callable[..., None] | None = None,
     *,
     release: Callable[[], None] | None = None,
+    sent: int = 0,
 ) -> httpx.Response:
     """Return the response with a body that notes the end of the call and passes the complete body to `record`.
 
     `record` also takes the headers to record instead of the response's own, if the caller ended a stream early.
     `release` is called once: when the body has ended or is closed, or when it is dropped while open.
+    `sent` is the number of bytes of the request's body, which is searched for secrets too.
     """
     observed = (
         ObservedStream(response.stream, call, clock, release)
         if record is None
-        else RecordedStream(response, call, clock, record, release)
+        else RecordedStream(response, call, clock, record, release, sent)
     )
     if response.is_stream_consumed:  # a transport for tests made the response with its whole body
         b"".join(observed)
@@ -281,7 +283,7 @@ class RecordedStream(ObservedStream):
     body that breaks off or is dropped, is not recorded, and a warning says so.
     """
 
-    __slots__ = ("_chunks", "_has_no_end", "_is_over", "_is_unread_error", "_record", "_response")
+    __slots__ = ("_chunks", "_has_no_end", "_is_over", "_is_unread_error", "_record", "_response", "_sent")
 
     def __init__(
         self,
@@ -290,12 +292,14 @@ class RecordedStream(ObservedStream):
         clock: Clock,
         record: Callable[..., None],
         release: Callable[[], None] | None,
+        sent: int = 0,
     ) -> None:
         super().__init__(response.stream, call, clock, release)
         self._has_no_end = has_no_end(response.headers.get("content-type", ""))
         self._is_unread_error = response.is_error
         self._response = response
         self._record = record
+        self._sent = sent
         self._chunks: list[bytes] = []
         self._is_over = False
 
@@ -320,10 +324,10 @@ class RecordedStream(ObservedStream):
         except Exception:
             self._has_no_end = False  # it broke off
             raise
-        if size_of(self._response.headers, self._chunks) < LARGE_BODY:
-            self._record_once()
-        else:
+        if self._is_large():
             await call_apart(self._record_once)
+        else:
+            self._record_once()
 
     def close(self) -> None:
         super().close()
@@ -331,10 +335,13 @@ class RecordedStream(ObservedStream):
 
     async def aclose(self) -> None:
         await super().aclose()
-        if self._is_over or not self._has_no_end or size_of(self._response.headers, self._chunks) < LARGE_BODY:
-            self._record_part()
-        else:
+        if not self._is_over and self._has_no_end and self._is_large():
             await call_apart(self._record_part)
+        else:
+            self._record_part()
+
+    def _is_large(self) -> bool:
+        return self._sent + size_of(self._response.headers, self._chunks) >= LARGE_BODY
 
     def __del__(self) -> None:
         self._let_go()

@@ -17,7 +17,7 @@ from toolkit.cassettes.paths import as_mode, find_cassette
 from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.cassettes.replay import differences
-from toolkit.cassettes.replay.matching import ANYONE, Identity, ScrubbedRequests
+from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.cassettes.replay.player import Player, play_log_of
 from toolkit.cassettes.replay.recorded_values import RecordedValues
 from toolkit.core.arguments import as_flag, as_instance, as_texts
@@ -110,7 +110,6 @@ class Cassette:
             settings = as_settings(settings)
             scrubber = todays_scrubber(settings)
         self.scrubber = scrubber
-        self.scrubbed = ScrubbedRequests(scrubber)
         self.scrubber.known.add_texts(secrets)
         self.scrubber.add_rules(as_rules(rules))
         self._contents = read_cassette(self.path, self.mode, scrubber, settings)
@@ -204,6 +203,19 @@ class Cassette:
         """Method and URI of the interactions in the file that were not played yet, in file order."""
         return self._player.unplayed
 
+    def find_as_written(self, request: RecordedRequest, identity: Identity = ANYONE) -> Interaction | None:
+        """Return the recording of a request that is written as the client made it, apart from addresses, or None.
+
+        Most requests are, and need not be searched for secrets.
+        """
+        if not self.replays:
+            return None
+        return self._played(self._player.play(self.scrubber.with_symbols(request), identity, as_written=True))
+
+    def as_recorded(self, request: RecordedRequest) -> RecordedRequest:
+        """Return a request as it would be recorded, unless this cassette only records."""
+        return self.scrubber.lookup_request(request) if self.replays or self._recorder is None else request
+
     def find(self, request: RecordedRequest, identity: Identity = ANYONE) -> Interaction | None:
         """Return the recording that matches a scrubbed request, or None if the request is to be sent and recorded.
 
@@ -213,17 +225,20 @@ class Cassette:
             CassetteError: if nothing matches and the file cannot be written.
             CassetteCorrupt: if the matching item cannot be read.
         """
-        if self.replays:
-            match = self._player.play(request, identity)
-            if match is not None:
-                TRAFFIC.played += 1
-                return match
+        match = self._played(self._player.play(request, identity)) if self.replays else None
+        if match is not None:
+            return match
         if self._recorder is None:
             miss = self._player.miss(request, identity)
             is_growing = writer_lock.is_held_elsewhere(Path(os.path.realpath(self.path)))
             raise differences.still_recorded(miss) if is_growing else miss
         self._recorder.get_ready()  # a request whose answer cannot be recorded is not sent
         return None
+
+    @staticmethod
+    def _played(match: Interaction | None) -> Interaction | None:
+        TRAFFIC.played += match is not None
+        return match
 
     def refuse_recorded_values(self, request: RecordedRequest) -> None:
         """Refuse a request with a placeholder or pseudonym of this recording as a value, before it is sent.

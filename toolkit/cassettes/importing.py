@@ -34,7 +34,6 @@ from toolkit.core.secret import Secret
 from toolkit.core.text import as_html, badge, card, count_text, excerpt
 from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
-from toolkit.scrubbing import gate
 from toolkit.scrubbing.rules.model import Rules, as_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
@@ -199,14 +198,14 @@ def import_cassette(
     replaced: Counter[str] = Counter()
     for entry in chosen:
         if entry.interaction and entry.number in items:
-            if gate.holds_secret(items[entry.number], scrubber.known):
+            if scrubber.known.is_in(items[entry.number]):
                 reasons[entry.number] = "a secret in it cannot be replaced"
                 del items[entry.number]
             else:
                 replaced.update(replacement_counts(entry.interaction, scrubbed[entry.number], scrubber))
     if items:
         data = b"".join((HEADER, *items.values()))
-        gate.check(data, scrubber.known, where=f"{path}, as it is imported,")
+        scrubber.known.check(data, where=f"{path}, as it is imported,")
         _write(path, data, scrubber)
     return ImportReport(
         source=file,

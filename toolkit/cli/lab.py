@@ -20,7 +20,7 @@ from toolkit.local.files import create_new
 from toolkit.local.folders import SETTINGS_FILE
 
 EXAMPLES: Final = terminal.examples("toolkit lab", "toolkit lab --copy-to my-notebooks", "toolkit lab -- --no-browser")
-_FIRST_NOTEBOOK: Final = "01-tour.ipynb"
+_FIRST_NOTEBOOK: Final = "01-my-accounts.ipynb"
 # Notebooks link to the pages beside them and to the README, and that to the changelog.
 _COPIED: Final = ("*.md", "notebooks/[a-z0-9]*.*", "notebooks/[a-z]*/*.md", "cassettes/*.yaml")
 _SETTINGS: Final = b"# Addresses of the service go here; see the README.\n[addresses]\n"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLES: Final = terminal.examples(
     "toolkit verify notebooks/",
-    "toolkit verify notebooks/01-tour.ipynb --update",
+    "toolkit verify notebooks/01-my-accounts.ipynb --update",
     "toolkit verify notebooks/ --since origin/main --format github --save-notebooks executed",
 )
 _DIFFERS, _NOT_VERIFIED = 1, 2  # exit statuses

@@ -28,6 +28,7 @@ _LARGEST_BODY: Final = 1024 * 1024  # bytes
 _LARGEST_PAGE: Final = 100
 _ORDERS_OF_A_PAGE: Final = 50
 _MOST_SYMBOLS: Final = 50
+_MOST_DAYS: Final = 366
 
 
 class Endpoints:
@@ -48,9 +49,13 @@ class Endpoints:
                 Route(TRADING_ACCOUNT_PATH, self._account),
                 Route("/v2/practice/orders", self._order, methods=["POST"]),
             ],
-            Interface.MARKET_DATA: [Route("/v2/practice/quotes", self._quotes)],
+            Interface.MARKET_DATA: [
+                Route("/v2/practice/quotes", self._quotes),
+                Route("/v2/practice/bars", self._bars),
+            ],
             Interface.BROKER: [
                 Route(BROKER_ACCOUNTS_PATH, self._account_list),
+                Route(of_account, self._one_account),
                 Route(f"{of_account}/positions", self._positions),
                 Route(f"{of_account}/orders", self._past_orders),
                 Route("/v1/practice/orders", self._order, methods=["POST"]),
@@ -101,6 +106,9 @@ class Endpoints:
             headers["Link"] = f'<{url}>; rel="next"'
         return JSONResponse([payloads.account(holder, number, now) for number in page], headers=headers)
 
+    async def _one_account(self, request: Request) -> Response:
+        return JSONResponse(payloads.account(request.state.holder, self._number_of(request), self._clock.now()))
+
     async def _positions(self, request: Request) -> Response:
         holder, number = request.state.holder, self._number_of(request)
         return JSONResponse(payloads.positions(holder, number, self._clock.now()))
@@ -113,11 +121,12 @@ class Endpoints:
         return JSONResponse({"orders": orders, "next_page_token": next_token, "made_up": True})
 
     async def _quotes(self, request: Request) -> Response:
-        text = _query(request).get("symbols")
-        symbols = payloads.SYMBOLS if text is None else tuple(text.split(","))
-        if len(symbols) > _MOST_SYMBOLS or not all(map(payloads.SYMBOL.match, symbols)):
-            raise _bad_query(f"symbols must be up to {_MOST_SYMBOLS} of one to six capital letters, with commas.")
-        return JSONResponse(payloads.quotes(symbols, self._clock.now()))
+        return JSONResponse(payloads.quotes(_symbols(_query(request)), self._clock.now()))
+
+    async def _bars(self, request: Request) -> Response:
+        query = _query(request)
+        days = _number(query, "days", default=30, most=_MOST_DAYS)
+        return JSONResponse(payloads.bars(_symbols(query), days, self._clock.now()))
 
     async def _order(self, request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
@@ -168,6 +177,14 @@ def _query(request: Request) -> dict[str, str]:
     if len(dict(pairs)) != len(pairs):
         raise _bad_query("A query parameter must not occur twice.")
     return dict(pairs)
+
+
+def _symbols(query: Mapping[str, str]) -> Sequence[str]:
+    text = query.get("symbols")
+    symbols = payloads.SYMBOLS if text is None else tuple(text.split(","))
+    if len(symbols) > _MOST_SYMBOLS or not all(map(payloads.SYMBOL.match, symbols)):
+        raise _bad_query(f"symbols must be up to {_MOST_SYMBOLS} of one to six capital letters, with commas.")
+    return symbols
 
 
 def _number(query: Mapping[str, str], name: str, *, default: int, most: int | None = None) -> int:

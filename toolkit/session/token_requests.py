@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import httpx
 
 from toolkit.auth.authorizers import Authorizer, KeyPairAuthorizer, TokenAuthorizer, TokenRequest
-from toolkit.auth.borrowed import BorrowedAuthorizer, BorrowedCredentials
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
 from toolkit.auth.destination_memory import check_destinations
 from toolkit.auth.grants import authorization
@@ -48,7 +47,7 @@ def make_authorizer(sender: Sender) -> Authorizer:
         check_destinations(credentials, settings)  # nothing was sent yet, token requests included
     if isinstance(credentials, KeyPair):
         return KeyPairAuthorizer(credentials, header_prefix=settings.header_prefix)
-    if not isinstance(credentials, ClientSecret | ClientKey | BorrowedCredentials):
+    if credentials is None:
         raise ConfigurationError(
             "This session replays without credentials, so it cannot send anything.",
             "Give the session credentials, or replay only recorded calls.",
@@ -56,10 +55,10 @@ def make_authorizer(sender: Sender) -> Authorizer:
         )
     address_name = credentials.environment.rules.addresses[Interface.AUTH]
     exchange = TokenExchange(sender, credentials, address_name)
-    if isinstance(credentials, BorrowedCredentials):
-        return BorrowedAuthorizer(credentials, clock=sender.clock, number=exchange.number)
+    if (borrowed := credentials.borrowing_authorizer(sender.clock, exchange.number)) is not None:
+        return borrowed
     return TokenAuthorizer(
-        credentials,
+        cast("ClientSecret | ClientKey", credentials),
         auth_address=settings.address(address_name),
         clock=sender.clock,
         store=sender.store,

@@ -18,10 +18,10 @@ from typing import Any, Final
 from toolkit.core.document import Interface
 from toolkit.core.errors import SweepError
 from toolkit.core.ledger import Traffic
-from toolkit.loans.cluster import count_workers
 from toolkit.session.sending import transport_of
 from toolkit.sweeps.alike import RowMaker
 from toolkit.sweeps.asking import Plan
+from toolkit.sweeps.cluster import count_workers
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.parts import Definition, Key, KeyFailure, KeySource
 from toolkit.sweeps.places import SweepPlace, place_of

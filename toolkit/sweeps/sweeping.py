@@ -297,7 +297,7 @@ class Job:
 
     def _spread(self, folder: Folder, source: KeySource) -> Folder:
         """Let the workers of the cluster ask for keys; return the folder as it is afterwards."""
-        from toolkit.loans.lend import Loan, session_of
+        from toolkit.sweeps.lend import Loan, session_of
         from toolkit.sweeps.on_dask import Counts, Spread, begin_run, spread_keys
 
         counts = Counts()

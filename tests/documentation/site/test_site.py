@@ -159,7 +159,7 @@ def test_no_page_scrolls_sideways(viewport: dict[str, int], site: Path, address:
         ("call refused", "how-to/understand-a-refused-call"),
         ("cassette not matching", "how-to/when-a-recording-does-not-match"),
         ("proxy", "how-to/behind-a-proxy"),
-        ("token lifetime", "05-token-lifetimes"),
+        ("token lifetime", "07-signing-in"),
         ("toolkit scan", "reference/command-line"),
         ("CERTIFICATE_VERIFY_FAILED", "how-to/behind-a-proxy"),
         ("docker", "how-to/give-your-credentials"),
@@ -169,7 +169,7 @@ def test_no_page_scrolls_sideways(viewport: dict[str, int], site: Path, address:
         ("a cell says that its recording doesn't match", "how-to/when-a-recording-does-not-match"),
         ("certificate proxy breaks TLS", "how-to/behind-a-proxy"),
         ("token requests of parallel notebooks", "how-to/many-accounts.html#one-token-for-several"),
-        ("my table has too few rows", "07-many-calls.html#too-few-rows"),
+        ("my table has too few rows", "05-all-accounts.html#too-few-rows"),
         ("20,000 symbols", "how-to/many-accounts.html#thousands-of-calls"),
         ("signed assertion", "how-to/give-your-credentials.html#sign-in-with-a-private-key"),
         ("where are my secrets saved", "how-to/on-a-shared-machine.html#where-saved-secrets"),
@@ -203,7 +203,7 @@ def test_light_and_dark(address: str, chrome: Any) -> None:
     brightness = {}
     for scheme in ("light", "dark"):
         tab = chrome.new_page(viewport=DESK, color_scheme=scheme)
-        tab.goto(f"{address}/01-tour.html")
+        tab.goto(f"{address}/01-my-accounts.html")
         backgrounds = [
             tab.evaluate(f"getComputedStyle(document.querySelector('{selector}')).backgroundColor")
             for selector in ("body", ".cell_input .highlight")
@@ -217,7 +217,7 @@ def test_light_and_dark(address: str, chrome: Any) -> None:
 def test_wide_tables_scroll_in_their_box(address: str, chrome: Any) -> None:
     """On a phone the box around a wide table scrolls."""
     tab = chrome.new_page(viewport=PHONE)
-    tab.goto(f"{address}/04-tables-and-charts.html")
+    tab.goto(f"{address}/02-what-changed.html")
     inner, outer = tab.evaluate(
         "(() => { const box = [...document.querySelectorAll('.cell_output .output')]"
         ".find(each => each.scrollWidth > each.clientWidth); return [box.scrollWidth, box.clientWidth] })()"

@@ -23,7 +23,6 @@ from toolkit.core.errors import CassetteBusy, CassetteError, ConfigurationError,
 from toolkit.core.text import count_text
 from toolkit.local.files import write_atomically
 from toolkit.local.settings import Settings
-from toolkit.scrubbing import gate
 from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.messages import HeaderList, header_bytes
 from toolkit.scrubbing.scrubber import Scrubber
@@ -159,7 +158,7 @@ def rescrubbed(
     if not scrubber.has_rules:  # what a user's rule names counts, whatever it is
         telling = {number for number in changed if not _are_dummies(recorded[number], safe[number])}
     result = _written(data, opened, safe, changed)
-    gate.check(result, scrubber.known, where=f"{source}, scrubbed again,")
+    scrubber.known.check(result, where=f"{source}, scrubbed again,")
     replacements = [
         Replacement(number, replacement_counts(recorded[number], safe[number], scrubber)) for number in sorted(telling)
     ]

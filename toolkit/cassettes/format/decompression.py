@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from toolkit.scrubbing.compression import DECOMPRESSORS, Broken, NotInstalled, inflated
+from toolkit.scrubbing.compression import DECOMPRESSORS, Broken, inflated
 from toolkit.scrubbing.messages import HeaderList
 
 MOST_BYTES: Final = 64 << 20  # that may come out of all decoders of a body together
@@ -54,8 +54,6 @@ def check_decompression(headers: HeaderList, body: bytes) -> None:
         for decode in _DECODERS[name] if body else ():
             try:
                 body, left = _decoded(decode(body), left, keep=place > 0)
-                break
-            except NotInstalled:
                 break
             except (Broken, zlib.error):
                 continue

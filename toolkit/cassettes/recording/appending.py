@@ -17,7 +17,6 @@ from toolkit.cassettes.format.contents import Contents, Unparsed
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.local.files import open_new, write_atomically
 from toolkit.local.private_files import open_plain
-from toolkit.scrubbing import gate
 from toolkit.scrubbing.scrubber import Scrubber
 
 _CHANGED: Final = "another program is changing the file"
@@ -117,10 +116,10 @@ def repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
     opened = contents.read(data, source=source)
     if isinstance(opened, Unparsed):
         complete = opened.layout.appendable()
-        if not gate.holds_secret(complete, scrubber.known):
+        if not scrubber.known.is_in(complete):
             return complete
     result = _encoded_anew(opened, scrubber)
-    gate.check(result, scrubber.known, where=f"{source}, as it is rewritten,")
+    scrubber.known.check(result, where=f"{source}, as it is rewritten,")
     return result
 
 

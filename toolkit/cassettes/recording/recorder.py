@@ -22,7 +22,6 @@ from toolkit.core.errors import CassetteBusy, CassetteError
 from toolkit.core.tracebacks import shell, warn
 from toolkit.local.files import read_file, remove_partials, replace_file
 from toolkit.local.private_files import LinkInTheWay, refuse_link
-from toolkit.scrubbing import gate
 from toolkit.scrubbing.compression import AFTER_THE_CALL
 from toolkit.scrubbing.scrubber import Scrubber
 
@@ -150,9 +149,7 @@ class Recorder:
             CassetteError: if the disk is full or the folder not writable; earlier recordings are intact.
         """
         item = encode(appending.scrub(interaction, self._scrubber))
-        gate.check(
-            item, self._scrubber.known, where=f"The recording of {interaction.request.method} in {self.path.name}"
-        )
+        self._scrubber.known.check(item, where=f"The recording of {interaction.request.method} in {self.path.name}")
         self._append(item)
         if self._anew and not self._is_abandoned:
             finish_later(self.part, self.finish)

@@ -84,14 +84,19 @@ class Player:
         heads = (self._head(number) for number in range(len(self._contents)) if number not in self._play_counts)
         return [f"{head.method} {head.uri}" for head in heads]
 
-    def play(self, request: RecordedRequest, identity: Identity) -> Interaction | None:
-        """Return the interaction that answers a scrubbed request, or None.
+    def play(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> Interaction | None:
+        """Return the interaction that answers a request, or None.
+
+        Args:
+            request: the request, scrubbed unless `as_written`.
+            identity: the caller.
+            as_written: True to look only for a recording that is written like the request.
 
         Raises:
             CassetteCorrupt: if the recorded item cannot be read, or its body is too large when decompressed.
         """
         with self._lock:
-            takes = self._find(request, identity)
+            takes = self._find(request, identity, as_written=as_written)
             number = None if takes is None else takes.next(self._play_counts)
             if takes is None or (number is None and self._strict):
                 return None
@@ -168,12 +173,14 @@ class Player:
             about="cassette",
         )
 
-    def _find(self, request: RecordedRequest, identity: Identity) -> Takes | None:
+    def _find(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> Takes | None:
         numbers, is_foreign = range(len(self._contents)), self._contents.is_foreign
         if self._index is None:
             parse = self._as_recorded_now if is_foreign else self._contents.interaction
             self._index = Index(self._matcher, map(self._head, numbers), parse)
         takes = self._index.find(identity, request)
+        if as_written:
+            return takes
         if takes is None and is_foreign and self._indexed_with != len(REGISTER):
             # A foreign request may contain a secret that also stands in the URI of another, so parsing all requests can
             # change the URIs under which they are found.

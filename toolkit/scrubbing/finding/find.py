@@ -11,22 +11,33 @@ from urllib.parse import quote_plus, unquote, urlsplit
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.text import compiled
-from toolkit.scrubbing.finding.fields import CredentialField, Fields, Notation
-from toolkit.scrubbing.finding.pairs import cells_in, columns_in, elements_in, pairs_in, two_texts_in
+from toolkit.scrubbing.finding.fields import (
+    CredentialField,
+    Fields,
+    Notation,
+    cells_in,
+    columns_in,
+    elements_in,
+    pairs_in,
+    two_texts_in,
+)
 from toolkit.scrubbing.finding.shapes import credentials_in
 from toolkit.scrubbing.finding.walking import Walker, replace_cookies
-from toolkit.scrubbing.grading import Decision, MessageKind, decision_on, password_of_pair
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_value
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import (
     COOKIE,
     COOKIE_HEADERS,
+    Decision,
+    MessageKind,
     Place,
     credential_kind,
+    decision_on,
     is_core_name,
     is_ordinary_header,
     is_placeholder,
     needs_strong_value,
+    password_of_pair,
 )
 
 _LEAST_ERROR: Final = 400  # RFC 9110 section 15.5

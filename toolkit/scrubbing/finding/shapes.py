@@ -14,9 +14,8 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from toolkit.core.text import compiled, matches_in
-from toolkit.scrubbing.grading import password_of_pair
-from toolkit.scrubbing.provider_formats import provider_credentials
-from toolkit.scrubbing.strength import Strength, grade
+from toolkit.scrubbing.strength import Strength, grade, provider_credentials
+from toolkit.scrubbing.vocabulary import password_of_pair
 
 PROVIDER_KEY: Final = "key in the format of"  # and the provider
 _LONGEST: Final = 1 << 14  # characters of a credential that starts in a slice

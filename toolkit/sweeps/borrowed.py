@@ -1,6 +1,6 @@
 """Borrowed access: calls with the access tokens of a lender, who keeps the credentials and renews the tokens.
 
-A borrower never sends a token request; `toolkit.loans` brings it the lender's tokens.
+A borrower never sends a token request; the loan brings it the lender's tokens.
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ class BorrowedCredentials(Credentials):
         super().__init__(environment=environment, name=name)
         self.loan = loan
         self.borrow = borrow
-        self.note_source(f"loan {loan}", destinations)
+        self.note_source("", destinations)
+
+    def borrowing_authorizer(self, clock: Clock, number: Callable[[Token], int]) -> BorrowedAuthorizer:
+        return BorrowedAuthorizer(self, clock=clock, number=number)
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
         return ()

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, Protocol
 
-from toolkit.auth.borrowed import BorrowedCredentials
 from toolkit.auth.tokens.token import Token, is_bearer_token
 from toolkit.core.clock import Clock
 from toolkit.core.errors import TokenError
 from toolkit.core.secret import REGISTER, Secret
-from toolkit.loans.cluster import BoardSilentError, WorkerBoard
 from toolkit.local.settings import Settings
 from toolkit.session.session import AsyncSession, Session
+from toolkit.sweeps.borrowed import BorrowedCredentials
+from toolkit.sweeps.cluster import BoardSilentError, WorkerBoard
 from toolkit.transport.flow import Apart, Flow, Pause
 
 VERSION: Final = 2  # of what a lender publishes
@@ -186,7 +186,7 @@ class Borrower:
         self._expires_at: datetime | None = None
 
     def borrow(self, clock: Clock, *, refused: Token | None, was_accepted: bool) -> Flow[Token]:
-        """Return the lender's newest token; see `toolkit.auth.borrowed.Borrow`.
+        """Return the lender's newest token; see `toolkit.sweeps.borrowed.Borrow`.
 
         A token is used for a few seconds, then the lender is looked up. If there is no news of it, or if the token was
         refused, it gets a report, which it acknowledges at once by publishing again.

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 import httpx
 
 from toolkit.auth.authorizers import TokenAuthorizer
-from toolkit.auth.borrowed import BorrowedCredentials
 from toolkit.auth.credentials import KeyPair
 from toolkit.auth.tokens.token import Token, early_seconds
 from toolkit.core.clock import Clock, SystemClock
@@ -21,10 +20,11 @@ from toolkit.core.document import Interface
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
-from toolkit.loans.borrower import HEARD_FOR, LentSession, Published, Terms, forget_lent, note_lent
-from toolkit.loans.cluster import LOST, LenderBoard, check_cluster, count_workers
 from toolkit.session.sending import transport_of
 from toolkit.session.session import AsyncSession, Session
+from toolkit.sweeps.borrowed import BorrowedCredentials
+from toolkit.sweeps.borrower import HEARD_FOR, LentSession, Published, Terms, forget_lent, note_lent
+from toolkit.sweeps.cluster import LOST, LenderBoard, check_cluster, count_workers
 from toolkit.transport.flow import run
 from toolkit.transport.network import Network
 
