@@ -229,7 +229,7 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _cell_text(value: Any) -> str:
-    if value is None:
+    if value is None or value is False:
         return ""
     if isinstance(value, float):
         return f"{value:,.3f}" if abs(value) < 1 else f"{value:,.2f}"
