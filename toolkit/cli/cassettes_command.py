@@ -64,7 +64,7 @@ def list_(
 ) -> None:
     """List the recordings in a folder.
 
-    JSON has the columns of `tk.list_cassettes`. A recording is stale if it is older than `stale_after` in toolkit.toml.
+    A recording is stale if it is older than `stale_after` in toolkit.toml. JSON has the columns of `tk.list_cassettes`.
     """
     recordings = terminal.records(list_cassettes(folder))
     columns = ("name", "environments", "interactions", "recorded", "stale", "size", "written_by", "problem")
@@ -82,7 +82,8 @@ def show(
     """Show what is recorded, with headers and bodies.
 
     Without numbers there is a line for each interaction; those with a number are shown in full. What is shown is what
-    would be recorded today: secrets in a file that was recorded without scrubbing are not shown.
+    would be recorded today: secrets in a file that was recorded without scrubbing are not shown. JSON is a list of
+    interactions; those that are shown in full also have `request` and `response`.
     """
     settings = Settings.load()
     opened = read_cassette(name, settings)
