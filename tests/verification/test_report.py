@@ -23,7 +23,7 @@ def test_line_of_each_cell(tmp_path_factory, others, indent, is_crlf):
     """The line of each cell begins with its source, whatever stands before and between, in any layout."""
     file = tmp_path_factory.mktemp("notebooks") / "a.ipynb"
     cells = [
-        {"a": other, "cell_type": "raw", "metadata": {}, "source": f"SOURCE {number}"}
+        {"cell_type": "raw", "metadata": {"a": other}, "source": f"SOURCE {number}"}
         for number, other in enumerate(others)
     ]
     text = json.dumps({"metadata": {}, "cells": cells, "nbformat": 4, "nbformat_minor": 4}, indent=indent)

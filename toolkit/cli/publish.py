@@ -40,7 +40,7 @@ def publish(
         copy = make_copy(notebook, output, replace=replace, timeout=timeout, watch=status.update)
     terminal.say(f"{copy.path}\n", "bold")
     terminal.print_table(("file", "bytes"), copy.sizes.items())
-    terminal.say(f"\n{count_text(copy.replaced, 'value')} replaced. No known secret is in the copy.")
+    terminal.say(f"\n{count_text(copy.replaced, 'value')} replaced. None of them is in the copy, and no known secret.")
     for note in copy.notes:
         terminal.note(note)
     if copy.command:
