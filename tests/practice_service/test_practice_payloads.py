@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from itertools import chain
 
 import pytest
 from practice_requests import PATHS, get, own_headers
@@ -49,38 +48,6 @@ def test_accounts(http, service, clock):
     for account in accounts:
         values = sum(Decimal(position["market_value"]) for position in account["positions"])
         assert Decimal(account["equity"]) == Decimal(account["cash"]) + values
-
-
-def test_filter_and_limit(http, service, clock):
-    """`status` filters, `limit` cuts the result, and both keep the order."""
-
-    def ids(**query):
-        return [row["id"] for row in get(http, service, "sandbox-secret", clock, "broker_sandbox", params=query).json()]
-
-    everything = ids()
-    by_status = {status: ids(status=status) for status in ("open", "restricted", "closed")}
-    assert sorted(chain.from_iterable(by_status.values())) == sorted(everything)
-    assert ids(limit=3) == everything[:3]
-    assert ids(limit=1000) == everything
-    assert ids(limit=2, status="open") == by_status["open"][:2]
-
-
-@pytest.mark.parametrize(
-    "query", ["limit=0", "limit=-1", "limit=x", "limit=", "status=", "status=x", "limit=1&limit=2"]
-)
-def test_malformed_query(http, service, clock, query):
-    """A malformed filter gets 400."""
-    assert get(http, service, "broker-secret", clock, "broker", path=f"/v1/accounts?{query}").status_code == 400
-
-
-def test_number_of_accounts(http, clock):
-    """The first accounts are the same however many there are."""
-    with practice(accounts=3, clock=clock) as few, practice(accounts=0, clock=clock) as none:
-        three = get(http, few, "broker-secret", clock, "broker").json()
-        assert len(three) == 3
-        assert get(http, none, "broker-secret", clock, "broker").json() == []
-        with practice(accounts=5, clock=clock) as more:
-            assert get(http, more, "broker-secret", clock, "broker").json()[:3] == three
 
 
 def test_quotes(http, service, clock):

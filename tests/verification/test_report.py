@@ -1,64 +1,79 @@
-"""Annotations stand at the line of their cell, and say everything in one line."""
+"""Reports on verdicts: text, JSON and annotations."""
 
 import json
-import re
-from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
+from notebook_files import write_notebook
 
-from toolkit.verification.report import details_text, github_text, result_text
-from toolkit.verification.verdict import CellPlace, Difference, Failure, Kind, Outcome, Verdict, VersionChange
+from toolkit.verification import FORMATS, CellPlace, Difference, Failure, Outcome, Verdict
 
-VALUES = st.recursive(
-    st.text('ab"{}[]:,\\\n', max_size=5) | st.integers() | st.none(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab}", max_size=2), inner, max_size=3),
-    max_leaves=5,
-)
-CELL = CellPlace(2, "table")
+CELL = CellPlace(3, "table")
 
 
-@given(others=st.lists(VALUES, min_size=1, max_size=4), indent=st.sampled_from([None, 0, 1]), is_crlf=st.booleans())
-def test_line_of_each_cell(tmp_path_factory, others, indent, is_crlf):
-    """The line of each cell begins with its source, whatever stands before and between, in any layout."""
-    file = tmp_path_factory.mktemp("notebooks") / "a.ipynb"
-    cells = [
-        {"cell_type": "raw", "metadata": {"a": other}, "source": f"SOURCE {number}"}
-        for number, other in enumerate(others)
-    ]
-    text = json.dumps({"metadata": {}, "cells": cells, "nbformat": 4, "nbformat_minor": 4}, indent=indent)
-    file.write_bytes((text.replace("\n", "\r\n") if is_crlf else text).encode())
-    places = [Difference("x", Kind.DATA, CellPlace(number, "")) for number in range(1, len(others) + 1)]
-    found = github_text([Verdict(file, Outcome.DIFFERS, differences=tuple(places))], file.parent)
-    assert [int(line) for line in re.findall(r"line=(\d+)", found)] == [
-        next(at for at, line in enumerate(text.split("\n"), start=1) if f'"source": "SOURCE {cell}"' in line)
-        for cell in range(len(cells))
-    ]
+@pytest.fixture
+def notebook(tmp_path):
+    return write_notebook(tmp_path / "a.ipynb", "1", "2", "table")
 
 
-def test_differences_of_a_cell():
-    """All differences of one cell are one annotation, with versions and the next step; good notebooks have none."""
-    differences = (
-        Difference("output 1, text/plain", Kind.DATA, CELL, ("-1", "+2"), "It holds a hint."),
-        Difference("output 2, stdout", Kind.DATA, CELL, ("-a" * 200, *["+b"] * 50)),
-        Difference("metadata/x", Kind.METADATA, None, ("-1",)),
-        Difference("metadata/language_info", Kind.EDITOR, None, ("-1",)),
-    )
-    versions = (VersionChange("pandas", "3.0", "3.1"),)
-    verdict = Verdict(Path("/w/nb/a.ipynb"), Outcome.DIFFERS, differences=differences, versions=versions)
-    first, second = github_text([verdict], Path("/w")).splitlines()
-    assert first.startswith("::error file=nb/a.ipynb,line=1,title=a.ipynb%2C cell 2 (table)%3A differs::output 1")
-    for words in ("%0A-1%0A+2%0AIt holds a hint.%0Aoutput 2", "31 more lines", "--update", "pandas 3.0, here 3.1"):
-        assert words in first
-    assert "a" * 200 not in first
-    assert second.startswith("::error file=nb/a.ipynb,line=1,title=a.ipynb%3A differs::metadata/x [metadata]%0A-1%0A")
-    assert "language_info" not in second + details_text(verdict)
-    assert result_text(verdict).startswith("differs at 3 places (made with pandas 3.0")
-    assert github_text([Verdict(Path("a.ipynb"), Outcome.SAME, differences=differences[-1:])], Path("/w")) == ""
+def verdict(path, outcome=Outcome.DIFFERS, **fields):
+    differences = fields.pop("diff", None)
+    changed = (Difference(CELL, tuple(differences)),) if differences else ()
+    return Verdict(path, outcome, cells=3, seconds=1.25, differences=changed, **fields)
 
 
-def test_failure():
-    """A failure says what happened and what to do, whatever its text is."""
-    failure = Failure("KeyError: '::x'\n::warning::y", "Do.", CELL)
-    [annotation] = github_text([Verdict(Path("a.ipynb"), Outcome.FAILED, failure=failure)], Path("/w")).splitlines()
-    assert annotation.endswith("::KeyError: '::x'%0A::warning::y%0ADo.")
+def test_text(notebook):
+    """A line for each notebook, the lines that differ, and what to do."""
+    text = FORMATS["text"]([verdict(notebook, diff=["-1", "+2"]), verdict(notebook, Outcome.SAME)], notebook.parent)
+    assert f"{notebook}: differs in 1 cell (1.2 s)\n  cell 3 (table)\n    -1\n    +2\n{notebook}: same" in text
+    assert "2 notebooks: 1 differs, 1 same." in text
+    assert "--update" in text
+    updated = FORMATS["text"]([verdict(notebook, Outcome.UPDATED, diff=["-1", "+2"])], notebook.parent)
+    assert "-1" not in updated
+    assert "Two runs" in FORMATS["text"]([verdict(notebook, Outcome.UNSTABLE, diff=["-1"])], notebook.parent)
+
+
+def test_failure(notebook):
+    """A failure names the cell, what happened and what to do."""
+    failed = verdict(notebook, Outcome.FAILED, failure=Failure("KeyError: 'a'", "Look at it.", CELL))
+    assert "  cell 3 (table): KeyError: 'a'\n  Look at it.\n" in FORMATS["text"]([failed], notebook.parent)
+
+
+def test_foreign_text_is_shortened_and_escaped(notebook):
+    """At most 15 lines for a cell; no control characters, and no long lines."""
+    lines = ["-\x1b[2J[bold]x", "+\u202ey", "+" + "z" * 500, *["+line"] * 40]
+    text = FORMATS["text"]([verdict(notebook, diff=lines)], notebook.parent)
+    shown = [line for line in text.splitlines() if line.startswith("    ")]
+    assert len(shown) == 15
+    assert shown[-1] == "    … 29 more lines"
+    assert "-[2J[bold]x" in text
+    assert not {"\x1b", "\u202e"} & set(text)
+    assert max(map(len, shown)) < 170
+
+
+def test_json(notebook):
+    """JSON has every field and every line."""
+    (report,) = json.loads(FORMATS["json"]([verdict(notebook, diff=["-1", "+2"] * 30)], notebook.parent))
+    assert (report["path"], report["outcome"], report["is_good"]) == (str(notebook), "differs", False)
+    assert report["differences"] == [{"cell": {"number": 3, "first_line": "table"}, "diff": ["-1", "+2"] * 30}]
+    assert json.loads(FORMATS["json"]([], notebook.parent)) == []
+
+
+def test_annotations(notebook):
+    """Annotations stand behind the text, which the runner does not search for commands, at the lines of the cells."""
+    notebook.write_text(json.dumps(json.loads(notebook.read_text()), indent=1))
+    line = notebook.read_text().splitlines().index('   "source": "table"') + 1
+    text = FORMATS["github"]([verdict(notebook, diff=["-::error::foreign", "+2"])], notebook.parent)
+    begin, *shown, end, annotation = text.splitlines()
+    token = begin.removeprefix("::stop-commands::")
+    assert (len(token), end) == (32, f"::{token}::")
+    assert any("::error::foreign" in each for each in shown)
+    start = f"::error file=a.ipynb,line={line},title=a.ipynb%2C cell 3 (table)%3A differs::"
+    assert annotation == f"{start}-::error::foreign%0A+2"
+
+
+def test_annotation_of_a_file_that_is_no_notebook(notebook):
+    """A file that cannot be read is annotated at its first line."""
+    notebook.write_text("no notebook")
+    failed = verdict(notebook, Outcome.FAILED, failure=Failure("It is no notebook.", "Restore it."))
+    annotation = FORMATS["github"]([failed], notebook.parent).splitlines()[-1]
+    assert annotation == "::error file=a.ipynb,line=1,title=a.ipynb%3A failed::It is no notebook.%0ARestore it."

@@ -36,8 +36,8 @@ def publish(
     """
     from toolkit.sharing.publishing.publish import publish as make_copy  # slow to load
 
-    with terminal.console(stderr=True).status("Publishing") as status:
-        copy = make_copy(notebook, output, replace=replace, timeout=timeout, watch=status.update)
+    with terminal.status("Publishing") as watch:
+        copy = make_copy(notebook, output, replace=replace, timeout=timeout, watch=watch)
     terminal.say(f"{copy.path}\n", "bold")
     terminal.print_table(("file", "bytes"), copy.sizes.items())
     terminal.say(f"\n{count_text(copy.replaced, 'value')} replaced. None of them is in the copy, and no known secret.")

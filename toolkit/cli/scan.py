@@ -67,7 +67,7 @@ def scan(
         raise typer.BadParameter(
             f"A secret shorter than {SHORTEST_SECRET} characters occurs in any text; leave it out."
         )
-    with terminal.console(stderr=True).status("Scanning …"):  # at a terminal only
+    with terminal.status("Scanning"):
         findings = scan_files(paths or [Path()], secrets=secrets)
     checkout = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
     if save_sarif is not None:

@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -146,6 +146,13 @@ def read_pipe() -> Secret:
     with suppress(UnicodeDecodeError):
         return Secret(sys.stdin.buffer.read().decode("utf-8-sig"))
     raise ConfigurationError("The piped input is not UTF-8 text.", "Pipe one value per line.", about="stdin")
+
+
+@contextmanager
+def status(words: str) -> Iterator[Callable[[str], None]]:
+    """Show at a terminal that something is going on, and yield a function that shows another step."""
+    with console(stderr=True).status(words) as shown:
+        yield lambda step: shown.update(Text(printable(step)))
 
 
 def confirm(question: str, *, yes: bool, option: str = "--yes", piped: bool = False) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolkit.practice_service.faults import Fault, Faults, Stats
-from toolkit.practice_service.service import Options, PracticeService
+from toolkit.practice_service.service import PracticeService
 
 if TYPE_CHECKING:
     from toolkit.core.clock import Clock
@@ -74,10 +74,15 @@ def practice(
     Raises:
         ConfigurationError: if a value is out of range; `about` is the argument.
     """
-    options = Options(
-        accounts=accounts, token_validity=token_validity, delay=delay, token_delay=token_delay, rate_limit=rate_limit
+    return PracticeService(
+        port=port,
+        clock=clock,
+        accounts=accounts,
+        token_validity=token_validity,
+        delay=delay,
+        token_delay=token_delay,
+        rate_limit=rate_limit,
     )
-    return PracticeService(options, port=port, clock=clock)
 
 
-__all__ = ["Fault", "Faults", "Options", "PracticeService", "Stats", "practice"]
+__all__ = ["Fault", "Faults", "PracticeService", "Stats", "practice"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -60,16 +60,13 @@ class Endpoints:
                 Route(f"{of_account}/orders", self._past_orders),
                 Route("/v1/practice/orders", self._order, methods=["POST"]),
             ],
+            Interface.AUTH: [],
         }
 
-    def find(self, interface: Interface, request: Request) -> tuple[Route | None, bool]:
-        """Return the route of a request's path or None, and whether it takes the request's method."""
-        for route in self._routes[interface]:
-            match, found = route.matches(request.scope)
-            if match is not Match.NONE:
-                request.scope.update(found)
-                return route, match is Match.FULL
-        return None, False
+    def path_of(self, interface: Interface, request: Request) -> str | None:
+        """Return the path of a request as its route writes it, or None if nothing takes the request."""
+        route, match = self._find(interface, request)
+        return route.path if route is not None and match is Match.FULL else None
 
     async def answer(self, request: Request, interface: Interface) -> Response:
         """Return the response to a holder's request.
@@ -77,14 +74,22 @@ class Endpoints:
         Raises:
             RequestRefusedError: if the path, method or account does not exist, or the request is malformed.
         """
-        route, takes_method = self.find(interface, request)
+        route, match = self._find(interface, request)
         if route is None:
             known = ", ".join(route.path for route in self._routes[interface])
             raise RequestRefusedError(404, "not_found", f"This path does not exist. This address has {known}.")
-        if not takes_method:
+        if match is Match.PARTIAL:
             raise not_allowed(route.methods or ())
         response: Response = await route.endpoint(request)
         return response
+
+    def _find(self, interface: Interface, request: Request) -> tuple[Route | None, Match]:
+        for route in self._routes[interface]:
+            match, found = route.matches(request.scope)
+            if match is not Match.NONE:
+                request.scope.update(found)
+                return route, match
+        return None, Match.NONE
 
     async def _account(self, request: Request) -> Response:
         return JSONResponse(payloads.account(request.state.holder, 0, self._clock.now()))
@@ -166,7 +171,7 @@ async def read_body(request: Request, limit: int) -> bytes:
     return bytes(body)
 
 
-def not_allowed(methods: Sequence[str] | set[str]) -> RequestRefusedError:
+def not_allowed(methods: Collection[str]) -> RequestRefusedError:
     """Return the refusal of a method, which names those that the path takes."""
     allow = ", ".join(sorted(methods))
     return RequestRefusedError(405, "method_not_allowed", f"This path takes {allow}.", ("Allow", allow))
@@ -187,12 +192,12 @@ def _symbols(query: Mapping[str, str]) -> Sequence[str]:
     return symbols
 
 
-def _number(query: Mapping[str, str], name: str, *, default: int, most: int | None = None) -> int:
+def _number(query: Mapping[str, str], name: str, *, default: int, most: int = 10**9) -> int:
     """Return a positive number of a query."""
     text = query.get(name, str(default))
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else 0
-    if not 0 < number <= (most or number):
-        raise _bad_query(f"{name} must be a whole number from 1{f' to {most}' if most else ''}.")
+    if not 0 < number <= most:
+        raise _bad_query(f"{name} must be a whole number from 1 to {most}.")
     return number
 
 
@@ -205,15 +210,14 @@ def _page(query: Mapping[str, str], name: str, items: Sequence[int], *, size: in
         items: the list.
         size: number of items of a page without `page_size`.
     """
-    size, start = _number(query, "page_size", default=size, most=_LARGEST_PAGE), 0
-    token = query.get("page_token")
-    if token is not None:
-        place = token.partition("-")[0]
-        start = int(place) if place.isascii() and place.isdecimal() and len(place) <= 9 else 0
-        if token != _token(start, name):
+    size = _number(query, "page_size", default=size, most=_LARGEST_PAGE)
+    tokens = {_token(start, name): start for start in range(size, len(items), size)}
+    start = 0
+    if "page_token" in query:
+        start = tokens.get(query["page_token"], 0)
+        if not start:
             raise _bad_query("page_token is not a page token of this list.")
-    end = start + size
-    return items[start:end], _token(end, name) if end < len(items) else None
+    return items[start : start + size], next((token for token, at in tokens.items() if at == start + size), None)
 
 
 def _token(place: int, name: str) -> str:

@@ -260,14 +260,7 @@ class KnownSecrets:
 
 
 class _Span(NamedTuple):
-    """A part of a text that a placeholder replaces.
-
-    Attributes:
-        start, end: the part.
-        secret: what it holds.
-        codec: encoding of the placeholder.
-        is_number: True if it is a number of JSON, in whose place a text is written.
-    """
+    """A part of a text that a placeholder replaces, in the encoding of the text; quoted for a number of JSON."""
 
     start: int
     end: int

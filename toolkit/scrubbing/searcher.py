@@ -27,14 +27,7 @@ _SPACE, _PLUS, _BACKSLASH, _APOSTROPHE = b" +\\'"
 
 
 class Hit(NamedTuple):
-    """A secret in a view.
-
-    Attributes:
-        secret: the secret.
-        length: characters of the text that was looked for; longer texts are replaced first.
-        start, end: the span in the view.
-        form: how the secret is written, for messages.
-    """
+    """A secret in a view; `length` is that of the text that was looked for, of which the longest is replaced."""
 
     secret: Secret
     length: int

@@ -1,102 +1,140 @@
-"""Reports of verdicts: text for people, JSON for programs, and annotations of GitHub Actions at the cells."""
+"""The results of verifying notebooks, and their reports: text, JSON and annotations of GitHub Actions."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from toolkit.core.json_lines import lines_of_values
-from toolkit.core.text import annotation, count_text, workspace_path
-from toolkit.verification.notebook_files import NotANotebook, read_notebook
-from toolkit.verification.verdict import CellPlace, Difference, Outcome, Verdict, describe_changes
+from toolkit.core.text import annotation, count_text, excerpt, fence, masked, printable, workspace_path
+from toolkit.verification.compare import CellPlace, Difference
 
-_MOST_DIFFERENCES: Final = 20  # of a notebook, in text; JSON has all
-_MOST_LINES: Final = 20  # of one difference
-_NEXT_STEP: Final = {
-    Outcome.DIFFERS: "If the new outputs are right: toolkit verify --update, and commit the notebook.",
-    Outcome.UNSTABLE: "Two runs give different outputs, so the notebook was not updated.",
-}
+_MOST_LINES: Final = 15  # of each cell, in text
+_LONGEST_LINE: Final = 160  # characters
 
 
-def result_text(verdict: Verdict) -> str:
-    """Return the result of a notebook in a few words: "differs at 2 places"."""
-    count = len(verdict.decisive_differences)
-    words = f"{verdict.outcome} at {count_text(count, 'place')}" if count else str(verdict.outcome)
-    if verdict.outcome is Outcome.SAME and verdict.differences:
-        words += ", as another program saved it"
-    versions = describe_changes(verdict.versions)
-    return f"{words} ({versions})" if versions else words
+class Outcome(StrEnum):
+    """The result of one notebook in one word."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    UPDATED = "updated"
+    UNSTABLE = "unstable"
+    FAILED = "failed"
+
+    @property
+    def is_good(self) -> bool:
+        """True if the stored outputs are now equal to those of the run."""
+        return self in (Outcome.SAME, Outcome.UPDATED)
 
 
-def details_text(verdict: Verdict) -> str:
-    """Return where a notebook differs or why it failed, and what to do; empty if all is well."""
-    if verdict.outcome.is_good:  # git shows what was updated
-        return ""
-    lines = [str(verdict.path)]
-    if verdict.failure is not None:
-        place = "" if verdict.failure.cell is None else f"{verdict.failure.cell}: "
-        lines += [f"{place}{verdict.failure.what}", verdict.failure.next_step]
-    differences = verdict.decisive_differences
-    for difference in differences[:_MOST_DIFFERENCES]:
-        cell = "" if difference.cell is None else f"{difference.cell}: "
-        first, *rest = _lines(difference)
-        lines += [f"{cell}{first}", *(f"  {line}" for line in rest)]
-    if len(differences) > _MOST_DIFFERENCES:
-        lines.append(f"… and {len(differences) - _MOST_DIFFERENCES} more; --json has them all")
-    return "\n".join(filter(None, [*lines, _NEXT_STEP.get(verdict.outcome)]))
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a notebook could not be run to its end.
+
+    Attributes:
+        what: what happened.
+        next_step: what to do about it.
+        cell: the cell that it happened in; None before the first cell.
+    """
+
+    what: str
+    next_step: str
+    cell: CellPlace | None = None
+
+    def __str__(self) -> str:
+        return f"{self.cell}: {self.what}" if self.cell else self.what
 
 
-def json_text(verdicts: Sequence[Verdict]) -> str:
-    """Return verdicts as JSON: a list of their attributes, and `is_good`."""
-    report = [{**asdict(verdict), "is_good": verdict.outcome.is_good} for verdict in verdicts]
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The result of verifying one notebook.
+
+    Attributes:
+        path: the notebook, as the caller named it.
+        outcome: the result in one word.
+        cells: number of cells.
+        seconds: duration of the verification.
+        differences: the cells that differ from the stored notebook; for `UNSTABLE`, from one run to the next.
+        failure: why it could not be run to its end; None if it could.
+        saved_to: where it was saved as executed; None if it was not.
+    """
+
+    path: Path
+    outcome: Outcome
+    cells: int = 0
+    seconds: float = 0.0
+    differences: tuple[Difference, ...] = ()
+    failure: Failure | None = None
+    saved_to: Path | None = None
+
+    def __str__(self) -> str:
+        """Return the report on this notebook, safe to show: at most 15 lines for each cell that differs."""
+        places = f" in {count_text(len(self.differences), 'cell')}" if self.differences else ""
+        lines = [f"{self.path}: {self.outcome}{places} ({self.seconds:.1f} s)"]
+        if self.failure:
+            lines += [f"  {self.failure}", f"  {self.failure.next_step}"]
+        for difference in self.differences if not self.outcome.is_good else ():  # git shows what was updated
+            lines += [f"  {difference.cell}", *(f"    {line}" for line in _shortened(difference.diff))]
+        return "\n".join(masked(printable(line).replace("\n", " ")) for line in lines)
+
+
+def _shortened(lines: Sequence[str]) -> Iterator[str]:
+    most = _MOST_LINES if len(lines) <= _MOST_LINES else _MOST_LINES - 1
+    for line in lines[:most]:
+        yield line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+    if len(lines) > most:
+        yield f"… {count_text(len(lines) - most, 'more line')}"
+
+
+def _text(verdicts: Sequence[Verdict], _: Path) -> str:
+    counts = Counter(str(verdict.outcome) for verdict in verdicts)
+    total = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items()) or "nothing to verify"
+    lines = [*map(str, verdicts), f"{count_text(len(verdicts), 'notebook')}: {total}."]
+    if counts[Outcome.DIFFERS]:
+        lines.append("If the new outputs are right, add --update and check what git shows.")
+    if counts[Outcome.UNSTABLE]:
+        lines.append("Two runs of an unstable notebook give different outputs, so it was not updated.")
+    return "\n".join([*lines, ""])
+
+
+def _json(verdicts: Sequence[Verdict], _: Path) -> str:
+    report: list[dict[str, Any]] = [{**asdict(each), "is_good": each.outcome.is_good} for each in verdicts]
     return json.dumps(report, indent=1, default=str) + "\n"
 
 
-def github_text(verdicts: Sequence[Verdict], workspace: Path) -> str:
-    """Return annotations for the cells that fail or differ, a line each.
-
-    Args:
-        verdicts: the results.
-        workspace: the folder of the checkout, from which GitHub counts paths.
-    """
-    return "".join(f"{line}\n" for verdict in verdicts for line in _annotations(verdict, workspace))
+def _github(verdicts: Sequence[Verdict], checkout: Path) -> str:
+    # The outputs of notebooks are foreign text, in which the runner must not look for commands.
+    begin, end = fence(secrets.token_hex(16))
+    lines = [line for verdict in verdicts if not verdict.outcome.is_good for line in _annotations(verdict, checkout)]
+    return "\n".join([begin, _text(verdicts, checkout), end, *lines, ""])
 
 
-def _annotations(verdict: Verdict, workspace: Path) -> Iterator[str]:
-    if verdict.outcome.is_good:
-        return
+def _annotations(verdict: Verdict, checkout: Path) -> Iterator[str]:
+    """Yield an annotation for each cell that fails or differs."""
+    about: list[tuple[CellPlace | None, Sequence[str]]] = [(each.cell, each.diff) for each in verdict.differences]
+    if verdict.failure:
+        about.append((verdict.failure.cell, (verdict.failure.what, verdict.failure.next_step)))
     try:
-        lines = _cell_lines(read_notebook(verdict.path).data)
-    except NotANotebook:
-        lines = []
-    by_cell: dict[CellPlace | None, list[str]] = {}
-    if verdict.failure is not None:
-        by_cell[verdict.failure.cell] = [verdict.failure.what, verdict.failure.next_step]
-    for difference in verdict.decisive_differences:
-        by_cell.setdefault(difference.cell, []).extend(_lines(difference))
-    ends = [_NEXT_STEP.get(verdict.outcome, ""), describe_changes(verdict.versions)]
-    for cell, texts in by_cell.items():
-        yield annotation(
-            "error",
-            "\n".join(filter(None, [*texts, *ends])),
-            file=workspace_path(verdict.path, workspace),
-            line=lines[cell.number - 1] if cell is not None and cell.number <= len(lines) else 1,
-            title=f"{verdict.path.name}{f', {cell}' if cell else ''}: {verdict.outcome}",
-        )
+        lines = lines_of_values(verdict.path.read_text(encoding="utf-8"), depth=3)
+    except (OSError, ValueError, IndexError):
+        lines = {}
+    for cell, texts in about:
+        text = masked("\n".join(_shortened(texts)))
+        line = lines.get(("cells", cell.number - 1, "source"), 1) if cell else 1
+        title = excerpt(f"{verdict.path.name}{f', {cell}' if cell else ''}: {verdict.outcome}")
+        yield annotation("error", text, file=workspace_path(verdict.path, checkout), line=line, title=title)
 
 
-def _cell_lines(data: bytes) -> list[int]:
-    """Return the line of each cell's source, from 1; the line of the cell itself if it has no source."""
-    lines = lines_of_values(data.decode(json.detect_encoding(data)), depth=3)
-    cells = (path for path in lines if len(path) == 2 and path[0] == "cells")
-    return [lines.get((*path, "source"), lines[path]) for path in cells]
-
-
-def _lines(difference: Difference) -> Iterator[str]:
-    yield f"{difference.place} [{difference.kind}]"
-    yield from difference.excerpt(_MOST_LINES)
-    if difference.hint:
-        yield difference.hint
+# By the name of the format; the folder is that of the checkout, from which GitHub counts paths.
+FORMATS: Final[Mapping[str, Callable[[Sequence[Verdict], Path], str]]] = {
+    "text": _text,
+    "json": _json,
+    "github": _github,
+}

@@ -24,7 +24,6 @@ _PRIVATE_KEY: Final = (
     r"-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 )
 _KEY_IN_BASE64: Final = r"LS0tLS1CRUdJTi(?<![A-Za-z0-9+/]LS0tLS1CRUdJTi)[A-Za-z0-9+/]{40,16000}+={0,2}"
-_PUTTY_KEY: Final = r"Private-Lines: [0-9]{1,3}+\s{1,4}+((?:[A-Za-z0-9+/=]{20,100}+\s{1,4}+){1,100}+)"
 _KEY_LINE: Final = re.compile(r"[A-Za-z0-9+/]{16}")
 _ESCAPED_BREAK: Final = re.compile(r"\\{1,8}+([rn])")
 _ESCAPED_SLASH: Final = re.compile(r"\\{1,8}+/")
@@ -60,15 +59,7 @@ _USER_INFO: Final = r":(?:\\{0,8}+/){2}([^\s/?#@:\"'<>\\]{0,400}+)(?::([^\s/?#@\
 
 
 class ShapedCredential(NamedTuple):
-    """A credential that is recognized by its shape.
-
-    Attributes:
-        start: position in the text where it starts.
-        end: position after it.
-        kind: its kind, as placeholders name it, such as "ACCESS_TOKEN".
-        what: what it is called in findings, such as "bearer token".
-        value: the credential without escapes.
-    """
+    """A credential without escapes and where it stands, with its kind for placeholders and its name in findings."""
 
     start: int
     end: int
@@ -91,11 +82,8 @@ def credentials_in(text: str) -> Iterator[ShapedCredential]:
 
 
 def _provider_keys(text: str) -> Iterator[ShapedCredential]:
-    for credential in provider_credentials(text):
-        if credential.provider != "PuTTY":  # only its first line
-            start, end = credential.start, credential.end
-            what = f"{PROVIDER_KEY} {credential.provider}"
-            yield ShapedCredential(start, end, credential.kind, what, text[start:end])
+    for start, end, form in provider_credentials(text):
+        yield ShapedCredential(start, end, form.kind, f"{PROVIDER_KEY} {form.provider}", text[start:end])
 
 
 def _private_keys(text: str) -> Iterator[ShapedCredential]:
@@ -109,11 +97,6 @@ def _keys_in_base64(text: str) -> Iterator[ShapedCredential]:
     for match in matches_in(_KEY_IN_BASE64, text, longest=_LONGEST):
         if b"PRIVATE KEY" in base64.b64decode(match[0][:80]):
             yield ShapedCredential(*match.span(), "PRIVATE_KEY", "private key", match[0])
-
-
-def _putty_keys(text: str) -> Iterator[ShapedCredential]:
-    for match in matches_in(_PUTTY_KEY, text, longest=_LONGEST):
-        yield ShapedCredential(*match.span(1), "PRIVATE_KEY", "private key", match[1].strip())
 
 
 def _bearers(text: str, shadow: bytes) -> Iterator[ShapedCredential]:
@@ -170,7 +153,6 @@ def _segments_after_words(text: str) -> Iterator[ShapedCredential]:
 _FINDERS: Final = (
     (("PRIVATE KEY",), _private_keys),
     (("LS0tLS1CRUdJTi",), _keys_in_base64),
-    (("Private-Lines:",), _putty_keys),
     (("eyJ",), _signed_tokens),
     (("@",), _passwords_of_urls),
     (

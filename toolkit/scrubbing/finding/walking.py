@@ -175,14 +175,7 @@ def replace_cookies(header: str, value: str, stand_in: Callable[[str, str], str]
 
 
 class Part(NamedTuple):
-    """A part of a multipart body.
-
-    Attributes:
-        name: the name of the field, or "".
-        head: the header lines.
-        start: position in the body where the content starts.
-        end: position in the body where the content ends.
-    """
+    """A part of a multipart body: the name of the field, or "", its header lines, and where the content stands."""
 
     name: str
     head: bytes
