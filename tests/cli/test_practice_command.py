@@ -87,4 +87,3 @@ def test_command(monkeypatch):
     result = CliRunner().invoke(app, ["practice", "--accounts", "1"])
     assert re.search(r'^set "TOOLKIT_PAPER_KEY_ID=', result.output, re.MULTILINE)
     assert result.output.endswith("rem Stopped.\n")
-    assert CliRunner().invoke(app, ["practice", "--format", "csh"]).exit_code == 2

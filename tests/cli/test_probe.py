@@ -8,9 +8,9 @@ from tls_servers import Authority, tls_server
 from typer.testing import CliRunner
 
 from toolkit.cli.credentials_command import app
-from toolkit.cli.probe import explain_status, probe
 from toolkit.core.clock import ManualClock
 from toolkit.local.settings import Settings
+from toolkit.session.probing import explain_status, probe
 from toolkit.session.session import Session
 
 

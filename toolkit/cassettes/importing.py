@@ -102,6 +102,10 @@ class ImportReport:
         lines.append(f"Secrets replaced: {kinds or 'none were found'}.")
         if self.environment:
             lines.append(f"The calls are those of {self.environment}.")
+        if self.hosts:
+            lines.append(f"{count_text(len(self.hosts), 'host')} kept as in the file: {', '.join(self.hosts)}.")
+        if self.replaced:
+            lines.append(f"{self.source} still holds its secrets: keep it out of git, and delete it once not needed.")
         return lines
 
     def __repr__(self) -> str:
