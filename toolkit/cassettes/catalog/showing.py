@@ -191,6 +191,8 @@ def _text_of(headers: HeaderList, body: bytes) -> str:
     if text.lstrip()[:1] not in ("{", "[") or len(plain) > _LARGEST_JSON:
         return text
     try:
-        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        # Numbers stay as they are written: 1.10, not 1.1.
+        laid_out = json.dumps(json.loads(text, parse_float="\ue000{}\ue001".format), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return text
+    return laid_out.replace('"\ue000', "").replace('\ue001"', "")
