@@ -1,4 +1,4 @@
-"""Streams of events: recorded as far as they were read, and replayed event by event."""
+"""Streams of events: recorded as far as they were read."""
 
 from __future__ import annotations
 
