@@ -44,17 +44,17 @@ def test_neither_name_nor_path(folder, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"),
+    "name",
     [
-        *((name, "dot") for name in (".", "..", "...", ".hidden")),
-        *((name, "dash") for name in ("-", "-x", "--mode")),
-        *((name, "space") for name in (" lead", "trail ", "\u00a0lead", "trail\u2003")),
-        *((name, "shorter") for name in ("x" * 201, "é" * 101)),
+        *(".", "..", "...", ".hidden"),
+        *("-", "-x", "--mode"),
+        *(" lead", "trail ", "\u00a0lead", "trail\u2003"),
+        *("x" * 201, "é" * 101),
     ],
 )
-def test_unsuitable_name(folder, name, reason):
-    """A name that is hidden, reads as an option, ends in white space or is too long is refused with the reason."""
-    with pytest.raises(ConfigurationError, match=f"A cassette cannot be called .*{reason}") as caught:
+def test_unsuitable_name(folder, name):
+    """A name that is hidden, reads as an option, ends in white space or is too long is refused."""
+    with pytest.raises(ConfigurationError, match="A cassette cannot be called ") as caught:
         find_cassette(name, folder)
     assert "letters, digits, spaces" in caught.value.next_step
     assert len(caught.value.what) < 200

@@ -19,9 +19,10 @@ from urllib.parse import urlsplit
 
 from toolkit.auth.credentials import as_environment
 from toolkit.cassettes import har
-from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, replacement_counts, rewrite
+from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, rescrubbed, rewrite
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
+from toolkit.cassettes.format.contents import Contents
+from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.har import Entry
 from toolkit.cassettes.opening import todays_scrubber
 from toolkit.cassettes.paths import find_cassette
@@ -35,7 +36,6 @@ from toolkit.core.text import count_text, excerpt
 from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.rules.model import Rules, as_rules
-from toolkit.scrubbing.scrubber import Scrubber
 
 _MOST_BYTES: Final = 256 << 20  # of a file
 _READABLE: Final = "HAR files of browsers are imported, and cassettes of vcrpy. The file was left as it was."
@@ -161,27 +161,20 @@ def import_cassette(
     addresses = sorted(settings.addresses.items(), key=lambda pair: pair[0] not in own)
     scrubber.use_addresses(dict(addresses), settings.header_prefix)
     scrubber.known.add_texts(secrets)
+    reasons = {entry.number: entry.reason for entry in entries if entry.interaction is None}
     for entry in entries:  # a later one may name the secret of an earlier
-        with suppress(SecretLeak):
+        try:
             if entry.interaction is not None:
                 scrub(entry.interaction, scrubber)
+        except SecretLeak:
+            reasons[entry.number] = "it holds data that cannot be checked for secrets"
         with suppress(SecretLeak):
             if entry.hint is not None:
                 scrubber.lookup_request(entry.hint)
-    items: list[bytes] = []
-    left_out: list[LeftOut] = []
-    replaced: Counter[str] = Counter()
-    for entry in chosen:
-        try:
-            item, counts = _imported(entry, called, settings, scrubber)
-        except ValueError as error:
-            left_out.append(LeftOut(entry.number, excerpt(entry.method, _LONGEST_WORD), _host(entry.uri), str(error)))
-        else:
-            items.append(item)
-            replaced.update(counts)
+    items = [noted(e.interaction, called, settings) for e in chosen if e.interaction and e.number not in reasons]
+    data, replacements = rescrubbed(b"", Contents(items, is_foreign=True), scrubber, source=path)
+    replaced = sum((Counter(counts) for _, counts in replacements), Counter())
     if items:
-        data = b"".join((HEADER, *items))
-        scrubber.known.check(data, where=f"{path}, as it is imported,")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -193,29 +186,16 @@ def import_cassette(
         program=program,
         path=path if items else None,
         imported=len(items),
-        left_out=tuple(left_out),
+        left_out=tuple(
+            LeftOut(entry.number, excerpt(entry.method, _LONGEST_WORD), _host(entry.uri), reasons[entry.number])
+            for entry in chosen
+            if entry.number in reasons
+        ),
         not_chosen=len(entries) - len(chosen),
         replaced={kind: replaced[kind] for kind in sorted(replaced.keys() - {ADDRESS, OTHER})},
         environment=None if called is None else str(called),
         hosts=tuple(sorted({_host(e.uri) for e in chosen if e.interaction and not _names_of(e.uri, settings)})),
     )
-
-
-def _imported(
-    entry: Entry, called: Environment | None, settings: Settings, scrubber: Scrubber
-) -> tuple[bytes, dict[str, int]]:
-    """Return an entry as an item of a cassette, and what was replaced in it; ValueError says why it is left out."""
-    if entry.interaction is None:
-        raise ValueError(entry.reason)
-    before = noted(entry.interaction, called, settings)
-    try:
-        after = scrub(before, scrubber)
-    except SecretLeak:
-        raise ValueError("it holds data that cannot be checked for secrets") from None
-    item = encode(after)
-    if scrubber.known.is_in(item):
-        raise ValueError("a secret in it cannot be replaced")
-    return item, replacement_counts(before, after, scrubber)
 
 
 def _fits(uri: str, pattern: str) -> bool:
@@ -310,7 +290,7 @@ def _read(path: Path) -> tuple[str, list[Entry]]:
         raise error.reworded(error.what, _READABLE) from None
 
 
-def _vcrpy_entries(recorded: contents.Contents) -> Iterator[Entry]:
+def _vcrpy_entries(recorded: Contents) -> Iterator[Entry]:
     for number in range(len(recorded)):
         interaction = recorded.interaction_or_error(number)
         if isinstance(interaction, CassetteCorrupt):

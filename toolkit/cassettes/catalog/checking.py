@@ -115,13 +115,13 @@ def _unclean(path: Path, data: bytes, opened: Contents, settings: Settings) -> I
     """Yield what recording the same calls today, under today's rules, would replace."""
     try:
         recorded = opened.readable()
-        result = rescrubbed(data, opened, todays_scrubber(settings), source=path, recorded=recorded)
+        _, replacements = rescrubbed(data, opened, todays_scrubber(settings), source=path, recorded=recorded)
     except SecretLeak as error:
         yield Problem(path, "secret", error.what, "Drop that interaction with toolkit cassettes prune.")
     except CassetteError as error:
         yield Problem(path, "corrupt", error.what, error.next_step)
     else:
-        for number, counts in result.replacements:
+        for number, counts in replacements:
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
             what = f"Recorded today, this would be replaced: {kinds}."
             next_step = _SCRUB if counts.keys() <= SHOWN_IN_SHARED_FILES else _TO_SCRUB

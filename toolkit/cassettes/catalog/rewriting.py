@@ -22,7 +22,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, Unparsed
@@ -98,18 +98,6 @@ _STAND_IN: Final = re.compile(r"(?i)<[\w -]+>|\[[\w -]+\]|suppress|test_set_cook
 _SYMBOLIC: Final = SYMBOLIC_ENDING.encode()
 
 
-class Rescrubbed(NamedTuple):
-    """A recording under today's rules.
-
-    Attributes:
-        data: the bytes of the file. Interactions in which nothing is replaced keep theirs.
-        replacements: number of an interaction, from 0, and how often each kind is replaced in it, such as ACCESS_TOKEN.
-    """
-
-    data: bytes
-    replacements: list[tuple[int, dict[str, int]]]
-
-
 def rescrubbed(
     data: bytes,
     opened: Contents,
@@ -117,7 +105,7 @@ def rescrubbed(
     *,
     source: Path | str,
     recorded: Mapping[int, Interaction] | None = None,
-) -> Rescrubbed:
+) -> tuple[bytes, list[tuple[int, dict[str, int]]]]:
     """Scrub all interactions of a file, and let the gate check the result.
 
     Args:
@@ -126,6 +114,10 @@ def rescrubbed(
         scrubber: see `todays_scrubber`.
         source: the file, for messages.
         recorded: some of the interactions by their numbers; the result then holds only these. By default all.
+
+    Returns:
+        The bytes of the file, in which interactions keep theirs if nothing is replaced in them; and for the others the
+        number, from 0, with the count of each kind that is replaced, such as ACCESS_TOKEN.
 
     Raises:
         SecretLeak: if an interaction cannot be checked, or holds a secret that cannot be removed.
@@ -146,7 +138,7 @@ def rescrubbed(
     result = _written(data, opened, safe, changed)
     scrubber.known.check(result, where=f"{source}, scrubbed again,")
     counts = [(each, replacement_counts(recorded[each], safe[each], scrubber)) for each in sorted(telling)]
-    return Rescrubbed(result, counts)
+    return result, counts
 
 
 def _written(data: bytes, opened: Contents, safe: Mapping[int, Interaction], changed: Collection[int]) -> bytes:
@@ -233,7 +225,7 @@ def without(data: bytes, dropped: Collection[int], scrubber: Scrubber, *, source
         )
     if not isinstance(opened, Unparsed):
         left = {number: opened.interaction(number) for number in kept}
-        return rescrubbed(data, opened, scrubber, source=source, recorded=left).data
+        return rescrubbed(data, opened, scrubber, source=source, recorded=left)[0]
     scrubber.recall(data)
     return repaired(b"".join((HEADER, *map(opened.item, kept))), scrubber, source=source)
 
@@ -322,11 +314,9 @@ def scrub_cassette(
     rows: list[tuple[Any, ...]] = []
 
     def scrubbed(data: bytes) -> bytes:
-        result = rescrubbed(data, contents.read(data, source=str(path)), scrubber, source=path)
-        rows[:] = [
-            (at + 1, kind, count) for at, counts in result.replacements for kind, count in sorted(counts.items())
-        ]
-        return result.data
+        clean, replacements = rescrubbed(data, contents.read(data, source=str(path)), scrubber, source=path)
+        rows[:] = [(at + 1, *count) for at, counts in replacements for count in sorted(counts.items())]
+        return clean
 
     if as_flag(dry_run, about="dry_run"):
         scrubbed(data)
