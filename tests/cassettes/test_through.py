@@ -275,22 +275,6 @@ def test_leak(path, is_async, is_read_already):
 # Transports below
 
 
-def test_one_transport_for_both_kinds_of_client(server, path):
-    """One transport serves a sync and an async client, each with an httpx transport of its own."""
-    transport = tk.Cassette(path, "new_episodes").transport()
-
-    async def call():
-        async with httpx.AsyncClient(transport=transport) as client:
-            return await client.get(server.url + "/two")
-
-    with httpx.Client(transport=transport) as client:
-        assert client.get(server.url + "/one").status_code == 200
-        assert asyncio.run(call()).status_code == 200
-        assert client.get(server.url + "/three").status_code == 200
-    assert server.paths == ["/one", "/two", "/three"]
-    assert len(tk.Cassette(path, "none")) == 3
-
-
 def test_replay_makes_no_transport(path, monkeypatch):
     """A replay makes no transport that could reach a network."""
     record(path, reply)
