@@ -275,19 +275,6 @@ def test_leak(path, is_async, is_read_already):
 # Transports below
 
 
-def test_replay_makes_no_transport(path, monkeypatch):
-    """A replay makes no transport that could reach a network."""
-    record(path, reply)
-    for name in ("HTTPTransport", "AsyncHTTPTransport"):
-        monkeypatch.setattr(httpx, name, None)
-    transport = tk.Cassette(path, "none").transport()
-    assert transport.handle_request(httpx.Request("GET", URL)).read() == b"body"
-    with pytest.raises(CassetteMiss):
-        transport.handle_request(httpx.Request("GET", URL + "/b"))
-    transport.close()
-    asyncio.run(transport.aclose())
-
-
 # Nothing secret
 
 SECRETS = st.lists(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8, max_size=30).map("".join)

@@ -92,7 +92,6 @@ FILES = {
     "Ruby's VCR 1": ("- !ruby/struct:VCR::HTTPInteraction\n  request: 1\n", "recorded by Ruby's VCR"),
     "R's vcr": (RUBY.replace("recorded_with: VCR 6.3.1", "recorded_with: vcr/0.5.4"), "recorded by R's vcr"),
     "betamax": (json.dumps(BETAMAX), "recorded by betamax"),
-    "unsaid": (RUBY.replace("recorded_with: VCR 6.3.1\n", ""), "Ruby's VCR or a program that shares its format"),
     "pydantic-ai": (PYDANTIC_AI, "pydantic-ai"),
     "go-vcr": (GO, "recorded by go-vcr"),
     "vcrpy before 1.0": (OLD_VCRPY, "older version of vcrpy"),

@@ -42,7 +42,8 @@ def test_decompression_bomb(monkeypatch, interaction, layout, names):
     bomb = interaction("/bomb", response={"headers": (("content-encoding", names),), "body": body})
     data = HEADER + encode(interaction("/a")) + encode(bomb)
     if layout != "ours":
-        data = MARKER * (layout != "foreign") + yaml.safe_dump(yaml.safe_load(data), default_flow_style=True).encode()
+        is_ours = layout != "foreign"
+        data = MARKER * is_ours + yaml.safe_dump(yaml.safe_load(data), default_flow_style=is_ours).encode()
     player = Player(contents.read(data, source="x.yaml"), Scrubber(KnownSecrets()), file_name="x.yaml")
     assert player.play(interaction("/a").request, ANYONE) is not None
     for _ in range(2):
