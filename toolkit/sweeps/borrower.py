@@ -134,9 +134,6 @@ class Borrower:
             clock: the borrower's clock.
             refused: a token that the service refused and that needs a replacement, or None.
             was_accepted: True if the service had accepted that token earlier.
-
-        Raises:
-            TokenError: if the loan is over, or the lender has no token, or is gone.
         """
         started, pause = clock.monotonic(), _FIRST_PAUSE
         while True:

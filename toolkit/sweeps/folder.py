@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.text import excerpt
-from toolkit.sweeps.alike import Misfit, joined, target_of, with_columns
 from toolkit.sweeps.parts import (
     KEY,
     Definition,
@@ -20,17 +25,18 @@ from toolkit.sweeps.parts import (
     KeyedRows,
     KeyFailure,
     KeyKind,
+    Misfit,
     SweepPart,
     failures_table,
+    joined,
     key_array,
     part_bytes,
     read_part,
+    target_of,
+    with_columns,
 )
 from toolkit.sweeps.places import SweepPlace
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
+from toolkit.tables.columns import frame_of
 
 _FAILURES: Final = "failures.parquet"
 _ANEW: Final = "Sweep into another folder; resume=False removes what this one holds and begins anew."
@@ -147,19 +153,12 @@ class Folder:
 
     def rows_of(self, name: str) -> KeyedRows:
         """Return the rows of a part."""
-        from pyarrow import parquet
-
         with self.place.open("parts", name) as file:
             table = parquet.ParquetFile(file).read().replace_schema_metadata(None)
         return KeyedRows(table, self.parts[name].keys, self.parts[name].failures)
 
     def table(self, order: Collection[Key]) -> pd.DataFrame:
         """Return the rows of all parts in this order of their keys; other keys come last, in the order of parts."""
-        import numpy as np
-        import pyarrow.compute as pc
-
-        from toolkit.tables.columns import frame_of
-
         parts = []
         for name, twice in self._overlaps():  # a worker may have written a part after the sweep had ended
             rows = self.rows_of(name)

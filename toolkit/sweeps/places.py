@@ -7,8 +7,8 @@ those within. The lock, a copy of the failures and files that are still being wr
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, TypeAlias
 
@@ -62,12 +62,9 @@ class LocalPlace:
         """Remove a file."""
         (self._folders[area] / name).unlink(missing_ok=True)
 
-    def lock(self) -> Callable[[], None]:
-        """Keep other sweeps out, and return the function that lets them in again.
-
-        Raises:
-            SweepBusy: if another sweep is in progress here.
-        """
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other sweeps out; SweepBusy if another one is in progress here."""
         beside = self._folders["beside"]
         try:
             for folder in self._folders.values():
@@ -79,7 +76,10 @@ class LocalPlace:
             what = "in another process, or in another thread of this one; nothing was sent"
             advice = "Wait for it, or interrupt it; or sweep into another folder."
             raise SweepBusy(f"A sweep into this folder is in progress {what}.", advice, about="into")
-        return lock.release
+        try:
+            yield
+        finally:
+            lock.release()
 
 
 class RemotePlace:
@@ -118,8 +118,8 @@ class RemotePlace:
         with suppress(FileNotFoundError):
             self._system.rm_file(f"{self._paths[area]}/{name}")
 
-    def lock(self) -> Callable[[], None]:
-        return lambda: None
+    def locked(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 SweepPlace: TypeAlias = LocalPlace | RemotePlace

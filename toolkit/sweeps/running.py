@@ -20,10 +20,9 @@ from typing import Any, Final
 from toolkit.core.clock import SystemClock
 from toolkit.core.errors import ServiceError, Unreachable
 from toolkit.core.tracebacks import warn
-from toolkit.sweeps.alike import Answered, RowMaker, failed_rows, joined
-from toolkit.sweeps.asking import Outcome, Plan
+from toolkit.sweeps.asking import Answered, Outcome, Plan, RowMaker
 from toolkit.sweeps.folder import Folder
-from toolkit.sweeps.parts import KeyedRows, KeyFailure, KeySource
+from toolkit.sweeps.parts import KeyedRows, KeyFailure, KeySource, failed_rows, joined
 from toolkit.transport.flow import Flow, Pause, run, run_async
 
 SECONDS: Final = 3.0  # between two writes

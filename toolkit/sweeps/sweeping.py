@@ -12,6 +12,8 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, cast, get_args, overload
 
 import httpx
+import pyarrow as pa
+from pyarrow import parquet
 
 from toolkit.cassettes.cell_cassette import kind_text
 from toolkit.core.arguments import as_choice, as_count, as_function
@@ -27,11 +29,12 @@ from toolkit.sweeps.parts import Key, KeySource
 from toolkit.sweeps.places import SweepPlace, place_of
 from toolkit.sweeps.result import SweepResult
 from toolkit.sweeps.running import Run
+from toolkit.tables.conversion import Numbers
+from toolkit.tables.schema import schema as schema_of
+from toolkit.tables.tabulation import check_names
 from toolkit.transport.next_page import Cursor
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from toolkit.session.session import Session
 
 _MOST_AT_ONCE: Final = 1_000  # each is a thread or a task
@@ -140,9 +143,6 @@ def sweep(
         ServiceError, Unreachable: if key after key fails, so that going on makes no sense.
         ToolkitError: if the session refuses or cannot send a request, as the client would raise it.
     """
-    from toolkit.tables.conversion import Numbers
-    from toolkit.tables.tabulation import check_names
-
     check_names(records, key)
     if hasattr(keys, "itertuples") or not hasattr(keys, "__iter__") or isinstance(keys, str | bytes):
         name = "a table" if hasattr(keys, "itertuples") else f"a single {type(keys).__name__}"
@@ -186,11 +186,6 @@ def _stored(schema: Any) -> pa.Schema:
     Raises:
         ConfigurationError: if Parquet has no such type.
     """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    from toolkit.tables.schema import schema as schema_of
-
     buffer = io.BytesIO()
     try:
         parquet.write_table(schema_of(schema).empty_table(), buffer)
@@ -225,7 +220,7 @@ class Job:
         self, keys: Iterable[Any] | None, *, resume: bool = True, order: Collection[Key] | None = None
     ) -> SweepResult:
         """Ask for keys with a synchronous client; None for those that failed, in the order of an earlier result."""
-        with self._locked():
+        with self.place.locked():
             folder, source = self._opened(keys, resume=resume)
             if self.cluster is not None and not self.is_replay:
                 folder = self._spread(folder, source)
@@ -240,24 +235,11 @@ class Job:
         """Ask for keys with an asynchronous client; see `run`."""
         if self.cluster is not None and not self.is_replay:
             return await asyncio.to_thread(self.run, keys, resume=resume, order=order)
-        with self._locked():
+        with self.place.locked():
             folder, source = await asyncio.to_thread(self._opened, keys, resume=resume)
             with self._running(folder, source) as run:
                 await run.in_tasks()
         return self._result(folder, source, order)
-
-    def again(self, order: Collection[Key]) -> SweepResult | Coroutine[Any, Any, SweepResult]:
-        """Ask again for the keys that failed."""
-        run = self.run_async if isinstance(self.plan.client, httpx.AsyncClient) else self.run
-        return run(None, order=order)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        release = self.place.lock()
-        try:
-            yield
-        finally:
-            release()
 
     def _opened(self, keys: Iterable[Any] | None, *, resume: bool) -> tuple[Folder, KeySource]:
         folder = Folder(self.place, self.plan.definition)
