@@ -1,4 +1,4 @@
-"""Ask for one key, its request and the pages that follow, in one flow for threads and tasks; make rows of the answers."""
+"""Ask for one key, its request and the pages that follow, in one flow for threads and tasks; make rows of answers."""
 
 from __future__ import annotations
 
@@ -67,10 +67,7 @@ class Plan:
         return transport_of(self.client).sender.known
 
     def asking(self, key: Key) -> Flow[Outcome]:
-        """Ask for a key and return the outcome.
-
-        Errors that every other key would meet as well, such as refused credentials, pass through.
-        """
+        """Ask for a key and return the outcome. Errors that every other key would meet as well pass through."""
         answers: list[httpx.Response] = []
         sent: list[httpx.Request] = []
         try:
@@ -103,7 +100,6 @@ class Plan:
         return Answered(key, answers, sum(len(answer.content) for answer in answers))
 
     def _reason(self, walk: Pages, response: httpx.Response) -> str:
-        """Return the words for a status, with the service's own message if it has one."""
         try:
             words = HTTPStatus(response.status_code).phrase
         except ValueError:
@@ -148,14 +144,10 @@ def _tries(sent: Iterable[httpx.Request]) -> int:
 
 
 class RowMaker:
-    """Makes rows of answers, without secrets that are `known`.
-
-    Attributes:
-        hint: a hint about the rows of an answer, such as that it has two lists of records; or "".
-    """
+    """Makes rows of answers, without secrets that are `known`."""
 
     def __init__(self, definition: Definition, schema: pa.Schema | None, known: KnownSecrets) -> None:
-        self.hint = ""
+        self.hint = ""  # about the rows of an answer, such as that it has two lists of records
         options = {name: definition[name] for name in ("numbers", "records", "key")}
         self._make_builder: Callable[[], TableBuilder] = partial(TableBuilder, **options, schema=schema)
         self._schema = schema

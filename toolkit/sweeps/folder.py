@@ -43,29 +43,17 @@ _ANEW: Final = "Sweep into another folder; resume=False removes what this one ho
 
 
 class Folder:
-    """The files of one sweep and their contents.
-
-    Args:
-        place: where they are.
-        definition: what all rows have in common.
-        before_write: called before each write; an error it raises keeps the file as it was.
-
-    Attributes:
-        parts: the parts by the names of their files.
-        finished: the keys that have an answer, with rows or without.
-        failures: the failures of other keys.
-        kind: the type of the keys, or None without keys.
-    """
+    """The files of one sweep and their contents. An error of `before_write` keeps a file as it was."""
 
     def __init__(
         self, place: SweepPlace, definition: Definition, *, before_write: Callable[[], None] = lambda: None
     ) -> None:
         self.place = place
         self.definition = definition
-        self.parts: dict[str, SweepPart] = {}
-        self.finished: set[Key] = set()
-        self.failures: dict[Key, KeyFailure] = {}
-        self.kind: KeyKind | None = None
+        self.parts: dict[str, SweepPart] = {}  # by the names of their files
+        self.finished: set[Key] = set()  # keys that have an answer, with rows or without
+        self.failures: dict[Key, KeyFailure] = {}  # of other keys
+        self.kind: KeyKind | None = None  # of the keys
         self._before_write = before_write
 
     def is_done(self, key: Key) -> bool:
@@ -85,7 +73,6 @@ class Folder:
                 self._note(name, part)
 
     def now(self) -> Folder:
-        """Return the folder as its files are now."""
         folder = Folder(self.place, self.definition)
         folder.load()
         return folder
@@ -127,7 +114,6 @@ class Folder:
             self.place.write("beside", _FAILURES, part_bytes(rows, self.definition, self.kind))
 
     def write_part(self, name: str, rows: KeyedRows) -> None:
-        """Write a part, or replace it."""
         for key in rows.keys if self.failures else ():
             self.failures.pop(key, None)
         failures = [failure for failure in rows.failures if self.failures.get(failure.key) == failure]
@@ -146,13 +132,11 @@ class Folder:
         return failure
 
     def next_name(self, writer: str = "") -> str:
-        """Return the name of the next part, which no file of this writer has."""
         names, end = self.place.names("parts"), f"-{writer}.parquet" if writer else ".parquet"
         last = max((int(name[5:10]) for name in names if name[5:10].isdecimal() and name.endswith(end)), default=0)
         return f"part-{last + 1:05}{end}"
 
     def rows_of(self, name: str) -> KeyedRows:
-        """Return the rows of a part."""
         with self.place.open("parts", name) as file:
             table = parquet.ParquetFile(file).read().replace_schema_metadata(None)
         return KeyedRows(table, self.parts[name].keys, self.parts[name].failures)

@@ -71,10 +71,7 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
 class Loan:
     """A loan of a session to a cluster: a context manager that gives the handle. Made by `lend`.
 
-    Args:
-        session: what is lent.
-        cluster: a connected `distributed.Client`.
-        is_used_here: False to borrow in this process, too, synchronously.
+    Unless it `is_used_here`, tasks in this process borrow, too, and synchronously.
     """
 
     def __init__(self, session: Session | AsyncSession, cluster: Client, *, is_used_here: bool = True) -> None:
@@ -147,12 +144,8 @@ def _warn_of_open(address: str) -> None:
 class Lender:
     """Keeps a token in hand for its borrowers, renews it shortly before it expires, and says what to publish.
 
-    A thread takes turns; other threads may ask for the fields and note reports meanwhile.
-
-    Args:
-        authorizer: where the session's tokens come from.
-        network: sends its token requests, without an event loop.
-        clock: the session's clock.
+    A thread takes turns; other threads may ask for the fields and note reports meanwhile. The network needs no event
+    loop.
     """
 
     def __init__(self, authorizer: TokenAuthorizer, network: Network, clock: Clock) -> None:

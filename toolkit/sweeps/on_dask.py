@@ -49,18 +49,16 @@ def spread_keys(
     earlier: Mapping[Key, KeyFailure],
     show: Callable[..., None],
 ) -> Iterable[str]:
-    """Let the workers of a cluster ask for keys; return what to warn of. Each worker has one share at a time.
+    """Let the workers of a cluster ask for keys; return what to warn of. What a worker raises is raised here.
+
+    Each worker has one share at a time, and Dask gives the share of a worker that dies to another.
 
     Args:
-        cluster: a connected `distributed.Client`. Dask gives the task of a worker that dies to another.
+        cluster, at_once: as in `sweep`.
         spread: what all tasks share.
         source: the keys.
-        at_once: number of keys that all workers together ask for at the same time.
         earlier: failures of earlier runs, to whose tries the new ones are added.
-        show: called after each share with the number of keys that are done, and a note about failures.
-
-    Raises:
-        ToolkitError: what a worker raised.
+        show: shows the progress after each share.
     """
     from distributed import as_completed
 
@@ -92,7 +90,6 @@ def spread_keys(
 
 
 def _taken(source: KeySource, workers: int) -> list[Key]:
-    """Return the keys of the next share."""
     size = _UNKNOWN if source.total is None else min(max(source.total // (workers * _SHARES_FOR_EACH), _LEAST), _MOST)
     keys: list[Key] = []
     while len(keys) < size and (key := source.take()) is not None:
@@ -103,12 +100,7 @@ def _taken(source: KeySource, workers: int) -> list[Key]:
 def ask_share(
     spread: Spread, number: int, keys: Sequence[Key], at_once: int, earlier: Mapping[Key, KeyFailure]
 ) -> tuple[int, int, tuple[str, ...]]:
-    """Ask for the keys of a share on a worker; return how many were answered, how many failed, and what to warn of.
-
-    Raises:
-        SweepError: if the sweep has ended, or its folder is not shared with this worker.
-        ToolkitError: as `sweep`.
-    """
+    """Ask for the keys of a share on a worker; return how many were answered, how many failed, and what to warn of."""
     check = partial(check_run, spread.place, spread.run)
     check()
     folder = Folder(spread.place, spread.plan.definition, before_write=check)
@@ -124,11 +116,7 @@ def ask_share(
 
 
 def check_run(place: SweepPlace, run: str) -> None:
-    """Check that a run goes on in its place.
-
-    Raises:
-        SweepError: if it does not, or the folder is not the one of the run.
-    """
+    """Check that a run goes on in its place; SweepError if not, or if the folder is not the one of the run."""
     with suppress(OSError), place.open("beside", RUN) as file:
         if file.read(64) == run.encode():
             return

@@ -75,11 +75,7 @@ class SweepPart(NamedTuple):
 
 
 def key_of(value: Any) -> tuple[Key, KeyKind]:
-    """Return a key as a plain value, with its kind; integers of NumPy and timestamps of pandas are converted.
-
-    Raises:
-        ConfigurationError: if the value is not text, an integer, a date or a datetime.
-    """
+    """Return a key as a plain value, with its kind; integers of NumPy and timestamps of pandas are converted."""
     if isinstance(value, str):
         return str(value), "text"
     if isinstance(value, datetime) and value == value:  # noqa: PLR0124 - pandas's NaT differs from itself
@@ -99,37 +95,20 @@ def key_of(value: Any) -> tuple[Key, KeyKind]:
 
 
 class KeySource:
-    """Keys to ask for, taken one by one by threads or tasks, each key once.
-
-    Args:
-        keys: any iterable; it is gone through as keys are taken.
-        kind: the kind of the folder's keys, or None if it has none yet.
-        is_done: returns True for a key that need not be asked for.
-
-    Attributes:
-        kind: the kind of the keys; None before the first key.
-        order: the keys so far, in their order.
-        total: number of all keys, or None if the iterable does not know.
-        skipped: number of keys that were done or came twice.
-        done: number of keys that were done.
-    """
+    """Keys to ask for, taken one by one by threads or tasks, each key once, unless it `is_done` already."""
 
     def __init__(self, keys: Iterable[Any], *, kind: KeyKind | None, is_done: Callable[[Key], bool]) -> None:
         length = operator.length_hint(keys, -1)
-        self.kind = kind
-        self.order: dict[Key, None] = {}
-        self.total = length if length >= 0 else None
-        self.skipped = self.done = 0
+        self.kind = kind  # None before the first key
+        self.order: dict[Key, None] = {}  # the keys so far
+        self.total = length if length >= 0 else None  # None if the iterable does not know
+        self.skipped = self.done = 0  # keys that were done or came twice; keys that were done
         self._keys: Iterator[Any] = iter(keys)
         self._is_done = is_done
         self._lock = threading.Lock()
 
     def take(self) -> Key | None:
-        """Return the next key to ask for, or None after the last one.
-
-        Raises:
-            ConfigurationError: if something is not a key, or is of another kind than the earlier keys.
-        """
+        """Return the next key to ask for, or None after the last one."""
         with self._lock:  # an iterator belongs to one thread at a time
             for value in self._keys:
                 key, kind = key_of(value)
@@ -176,7 +155,6 @@ def failures_table(failures: Sequence[KeyFailure], kind: KeyKind | None) -> pa.T
 
 
 def part_bytes(rows: KeyedRows, definition: Definition, kind: KeyKind | None) -> bytes:
-    """Return the Parquet file of rows and their keys."""
     failures = _packed(failures_table(rows.failures, kind))
     about = {"version": _VERSION, "definition": dict(definition), "kind": kind, "failures": failures}
     keys = _packed(pa.table({KEY: _exact_array(rows.keys, kind)}))
@@ -197,11 +175,7 @@ def _note_for_pandas(schema: pa.Schema) -> Mapping[bytes, bytes]:
 
 
 def read_part(name: str, file: BinaryIO) -> SweepPart:
-    """Read the end of a part.
-
-    Raises:
-        ConfigurationError: if the file is torn, or was not written by a sweep.
-    """
+    """Read the end of a part; ConfigurationError if the file is torn, or was not written by a sweep."""
     try:
         parts = parquet.ParquetFile(file)
         metadata = parts.metadata.metadata or {}
@@ -242,7 +216,6 @@ def key_column_beside(names: Iterable[str]) -> str:
 
 
 def failed_rows(failures: Sequence[KeyFailure], kind: KeyKind | None) -> KeyedRows:
-    """Return failures alone, without rows."""
     return KeyedRows(pa.table({KEY: key_array([], kind)}), (), failures)
 
 
@@ -282,11 +255,7 @@ class Misfit(Exception):
 
 
 def with_columns(part: KeyedRows, target: pa.Schema) -> KeyedRows:
-    """Return the part with exactly these columns and types.
-
-    Raises:
-        Misfit: if a value would not survive.
-    """
+    """Return the part with exactly these columns and types; Misfit if a value would not survive."""
     table = part.table.rename_columns([target.field(0).name, *part.table.column_names[1:]])
     columns = []
     for index, column in enumerate(target):

@@ -36,15 +36,10 @@ class LocalPlace:
         return sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
 
     def open(self, area: Area, name: str) -> BinaryIO:
-        """Open a file for reading at any position."""
         return (self._folders[area] / name).open("rb")
 
     def write(self, area: Area, name: str, data: bytes) -> None:
-        """Write a file, or replace it.
-
-        Raises:
-            SweepError: if it cannot be written.
-        """
+        """Write a file, or replace it; SweepError if it cannot be written."""
         target, partial = self._folders[area] / name, self._folders["beside"] / f"{name}.part"
         try:
             partial.unlink(missing_ok=True)  # what an interruption left, or a link
@@ -59,7 +54,6 @@ class LocalPlace:
             raise _unwritable(str(target), error) from None
 
     def remove(self, area: Area, name: str) -> None:
-        """Remove a file."""
         (self._folders[area] / name).unlink(missing_ok=True)
 
     @contextmanager
@@ -131,11 +125,7 @@ def _unwritable(path: str, error: Exception) -> SweepError:
 
 
 def place_of(into: str | Path) -> SweepPlace:
-    """Return the place of a path or of an fsspec address such as `s3://bucket/positions`.
-
-    Raises:
-        ConfigurationError: if it does not name a folder, or fsspec or its package for this address is not installed.
-    """
+    """Return the place of a path or of an fsspec address such as `s3://bucket/positions`."""
     system, path, reason = None, str(into), "it is not the name of a folder"
     if isinstance(into, Path) or "://" not in path:
         path = os.path.abspath(expanded(into, about="into"))  # noqa: PTH100 - links stay as they are

@@ -49,9 +49,7 @@ class Writer:
     of one write.
 
     Args:
-        plan: says how answers become rows.
-        folder: the folder, loaded; this process may write to it.
-        source: the keys.
+        plan, folder, source: the sweep; the folder is loaded.
         name: distinguishes the files of several processes that sweep together.
         is_replay: True to write by number of keys only, so that the same answers give the same files.
     """
@@ -73,7 +71,6 @@ class Writer:
         self._part_name = ""
 
     def add(self, outcome: Outcome) -> None:
-        """Add the outcome of a key."""
         if self._due_at is None:
             self._due_at = time.monotonic() + SECONDS
         if isinstance(outcome, KeyFailure):
@@ -84,17 +81,12 @@ class Writer:
             self._bytes += outcome.size
 
     def write_if_due(self) -> None:
-        """Write what was added if it is time for it."""
         is_late = not self._is_replay and self._due_at is not None and time.monotonic() >= self._due_at
         if is_late or len(self._answers) >= _BATCH_KEYS or self._bytes >= _BATCH_BYTES:
             self.write()
 
     def write(self) -> None:
-        """Write all that was added.
-
-        Raises:
-            SweepError: if it cannot be written.
-        """
+        """Write all that was added."""
         self._folder.kind = kind = self._source.kind
         rows, failures = self.make_rows.rows_of(self._answers, kind)
         self.answered -= len(failures)
@@ -258,11 +250,7 @@ class Run:
         self._show(self._source.skipped + self.writer.answered + failed, f"{failed:,} failed" if failed else "")
 
     def _note(self, outcome: Outcome) -> None:
-        """Note the outcome of a key.
-
-        Raises:
-            Unreachable, ServiceError: after too many keys in a row without an answer, or with 401, 408, 429 or 5xx.
-        """
+        """Raise an error after too many keys in a row without an answer, or with 401, 408, 429 or 5xx."""
         with self._noting:
             is_in_vain = isinstance(outcome, KeyFailure) and (not outcome.is_final or outcome.status == 401)
             self._in_vain = self._in_vain + 1 if is_in_vain else 0

@@ -181,10 +181,7 @@ def sweep(
 def _stored(schema: Any) -> pa.Schema:
     """Return a schema as Parquet gives it back: it has no seconds but milliseconds, for example, and no `date64`.
 
-    With a type that changes on the way, rows that were read would not fit those that come later.
-
-    Raises:
-        ConfigurationError: if Parquet has no such type.
+    With a type that changes on the way, parts that are read would not fit answers that come later.
     """
     buffer = io.BytesIO()
     try:
