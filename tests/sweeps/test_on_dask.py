@@ -46,7 +46,9 @@ def begin_run(place):
 
 def opened(begun):
     """Return the folder as it is now."""
-    return Folder(begun[1], begun[0].plan.definition).now()
+    folder = Folder(begun[1], begun[0].plan.definition)
+    folder.load()
+    return folder
 
 
 def test_what_a_dead_worker_finished_is_not_asked_again(begun, service):

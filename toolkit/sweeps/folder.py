@@ -66,16 +66,14 @@ class Folder:
         Raises:
             ConfigurationError: if they belong to another sweep, to an earlier version, or to none.
         """
+        self.parts.clear()
+        self.finished.clear()
+        self.failures.clear()
         for name in self.place.names("parts"):
             if writer in name:
                 part = self._read(name)
                 self._check(part.definition)
                 self._note(name, part)
-
-    def now(self) -> Folder:
-        folder = Folder(self.place, self.definition)
-        folder.load()
-        return folder
 
     def clear(self) -> None:
         """Remove all parts.

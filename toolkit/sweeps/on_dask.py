@@ -7,7 +7,7 @@ sweep has ended: then the file `run` beside the parts is gone, or names another 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,37 +40,23 @@ class Spread:
     run: str  # name of this run
 
 
-def spread_keys(
-    cluster: Any,
-    spread: Spread,
-    source: KeySource,
-    *,
-    at_once: int,
-    earlier: Mapping[Key, KeyFailure],
-    show: Callable[..., None],
-) -> Iterable[str]:
-    """Let the workers of a cluster ask for keys; return what to warn of. What a worker raises is raised here.
+def spread_keys(cluster: Any, spread: Spread, run: Run) -> dict[str, None]:
+    """Let the workers of a cluster ask for the keys of a run; return what to warn of. What a worker raises is raised.
 
     Each worker has one share at a time, and Dask gives the share of a worker that dies to another.
-
-    Args:
-        cluster, at_once: as in `sweep`.
-        spread: what all tasks share.
-        source: the keys.
-        earlier: failures of earlier runs, to whose tries the new ones are added.
-        show: shows the progress after each share.
     """
     from distributed import as_completed
 
     numbers, futures, notes = count(1), set[Any](), dict[str, None]()
+    source, earlier = run.source, run.folder.failures
     answered = failed = 0
 
     def submitted() -> list[Any]:
-        workers = min(count_workers(cluster), at_once)
+        workers = min(count_workers(cluster), run.at_once)
         more = []
         while len(futures) < workers and (keys := _taken(source, workers)):
             known = {key: earlier[key] for key in keys if key in earlier}
-            share = (next(numbers), keys, at_once // workers, known)
+            share = (next(numbers), keys, run.at_once // workers, known)
             more.append(cluster.submit(ask_share, spread, *share, pure=False))
             futures.add(more[-1])
         return more
@@ -83,7 +69,7 @@ def spread_keys(
             answered, failed = answered + more_answered, failed + more_failed
             notes |= dict.fromkeys(more_notes)
             completed.update(submitted())  # type: ignore[no-untyped-call]
-            show(source.skipped + answered + failed, f"{failed:,} failed" if failed else "")
+            run.show(source.skipped + answered + failed, f"{failed:,} failed" if failed else "")
     finally:
         cluster.cancel(list(futures))
     return notes
@@ -112,7 +98,7 @@ def ask_share(
     plan = replace(spread.plan, client=getattr(spread.lent, str(spread.interface)))
     run = Run(plan, folder, source, at_once=min(at_once, len(keys)), name=f"{name}-{token_hex(4)}")
     run.on_threads()
-    return run.writer.answered + finished, run.writer.failed, run.notes
+    return run.writer.answered + finished, run.writer.failed, tuple(run.notes)
 
 
 def check_run(place: SweepPlace, run: str) -> None:

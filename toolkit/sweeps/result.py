@@ -54,7 +54,8 @@ class SweepResult:
             names: a table with a column of the keys, such as `session.accounts()` if they are ids. Its columns with
                 other names for the same things, such as account numbers, are put beside the keys.
         """
-        table = self._folder.now().table(self._order)
+        self._folder.load()
+        table = self._folder.table(self._order)
         if names is not None:
             table = _with_names(table, names)
         table.attrs["source"] = " · ".join(filter(None, (self._environment, self._job.account, self._job.source)))
@@ -65,7 +66,7 @@ class SweepResult:
 
         `tries` counts requests over all runs. A notebook shows reasons and keys whole, however long they are.
         """
-        folder = self._folder.now()
+        (folder := self._folder).load()
         failures = [folder.failures.pop(key) for key in self._order if key in folder.failures]
         failures += folder.failures.values()
         table = failures_table(failures, folder.kind).drop_columns(["is_final"])

@@ -137,11 +137,13 @@ class Run:
         is_replay: bool = False,
         show: Callable[..., None] = lambda *_: None,
     ) -> None:
+        self.folder = folder
+        self.source = source
+        self.at_once = 1 if is_replay else at_once  # a cassette answers in the order of the keys
+        self.show = show
         self.writer = Writer(plan, folder, source, name=name, is_replay=is_replay)
+        self.notes: dict[str, None] = {}  # what to warn of after the run
         self._plan = plan
-        self._source = source
-        self._at_once = 1 if is_replay else at_once  # a cassette answers in the order of the keys
-        self._show = show
         send = plan.client.send  # which authorizes and counts requests, where flows have a transport
         self._sending: Any = SimpleNamespace(handle_request=send, handle_async_request=send)
         self._outcomes: queue.Queue[Outcome | None] = queue.Queue(max(64, 4 * at_once))
@@ -152,16 +154,11 @@ class Run:
         # Daemons, because the interpreter would wait for other threads after an interrupt.
         self._writing = threading.Thread(target=self._write, name="sweep-writer", daemon=True)
 
-    @property
-    def notes(self) -> tuple[str, str]:
-        """What to warn of after the run; empty texts for nothing."""
-        return self._plan.more, self.writer.make_rows.hint
-
     def on_threads(self) -> None:
         """Ask for the keys on threads. An interrupt drops what is in flight."""
         self._writing.start()
         try:
-            work = [lambda: run(self._work(), self._sending)] * self._at_once
+            work = [lambda: run(self._work(), self._sending)] * self.at_once
             threads = [threading.Thread(target=each, daemon=True) for each in work]
             for thread in threads:
                 thread.start()
@@ -178,7 +175,7 @@ class Run:
     async def in_tasks(self) -> None:
         """Ask for the keys in tasks of the running event loop."""
         self._writing.start()
-        tasks = [asyncio.create_task(run_async(self._work(), self._sending)) for _ in range(self._at_once)]
+        tasks = [asyncio.create_task(run_async(self._work(), self._sending)) for _ in range(self.at_once)]
         try:
             pending = set(tasks)
             while pending and not self._stopped.is_set():
@@ -196,7 +193,7 @@ class Run:
     def _work(self) -> Flow[None]:
         """Ask for one key after the other: what each thread or task does."""
         try:
-            while not self._stopped.is_set() and (key := self._source.take()) is not None:
+            while not self._stopped.is_set() and (key := self.source.take()) is not None:
                 outcome = yield from self._plan.asking(key)
                 while not self._hand_over(outcome):
                     yield Pause(_FULL_PAUSE, _CLOCK)
@@ -227,6 +224,7 @@ class Run:
                         self.writer.add(outcome)
                 self.writer.write_if_due()
             self.writer.write()
+            self.notes |= dict.fromkeys((self._plan.more, self.writer.make_rows.hint))
         except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
             self._stop(error)
 
@@ -247,14 +245,14 @@ class Run:
         if hint:
             warn(hint)
         failed = self.writer.failed
-        self._show(self._source.skipped + self.writer.answered + failed, f"{failed:,} failed" if failed else "")
+        self.show(self.source.skipped + self.writer.answered + failed, f"{failed:,} failed" if failed else "")
 
     def _note(self, outcome: Outcome) -> None:
         """Raise an error after too many keys in a row without an answer, or with 401, 408, 429 or 5xx."""
         with self._noting:
             is_in_vain = isinstance(outcome, KeyFailure) and (not outcome.is_final or outcome.status == 401)
             self._in_vain = self._in_vain + 1 if is_in_vain else 0
-            if isinstance(outcome, KeyFailure) and self._in_vain >= max(_LEAST_IN_VAIN, 2 * self._at_once):
+            if isinstance(outcome, KeyFailure) and self._in_vain >= max(_LEAST_IN_VAIN, 2 * self.at_once):
                 what = f"The last {self._in_vain} keys all failed ({outcome.reason}), so the sweep has stopped."
                 if outcome.status is None:
                     raise Unreachable(what, _LATER)
