@@ -156,17 +156,6 @@ def test_version_option(run: Run, tmp_path: Path) -> None:
     assert run("--version").stdout.strip() == f"service-access-toolkit {tk.__version__}"
 
 
-def test_refused_recording(run: Run, tmp_path: Path) -> None:
-    """A wrong secret is an error and leaves no cassette."""
-    with tk.practice() as service:
-        exported = {f"TOOLKIT_{name.upper()}_URL": address for name, address in service.settings.addresses.items()}
-        keys = {"TOOLKIT_PAPER_KEY_ID": "PK-of-nobody-0000", "TOOLKIT_PAPER_SECRET_KEY": "wrong-wrong-wrong"}
-        result = run("record", "wrong", "--environment", "paper", **exported, **keys)
-    assert result.status == 1
-    assert "did not accept the credentials" in result.stderr
-    assert not list(tmp_path.rglob("*.yaml"))
-
-
 def test_unwritable_folder(run: Run, tmp_path: Path) -> None:
     """A cassette that cannot be written is an error before anything is sent."""
     (tmp_path / "cassettes").write_text("no folder", encoding="utf-8")
