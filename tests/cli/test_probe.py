@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from tls_servers import Authority, tls_server
-from typer.testing import CliRunner
 
-from toolkit.cli.credentials_command import app
 from toolkit.core.clock import ManualClock
 from toolkit.local.settings import Settings
 from toolkit.session.probing import explain_status, probe
@@ -24,20 +21,6 @@ def results_of(service, settings, make_credentials):
             return {result.interface: result for result in probe(session)}
 
     return try_credentials
-
-
-def test_bodies_are_not_read(results_of, service):
-    """A huge page at the address is not downloaded."""
-    bodies = []
-
-    def answer(request):
-        response = service.reply(b"x")
-        bodies.append(response.stream)
-        return response
-
-    service.answer = answer
-    results_of("live")
-    assert [(body.taken, body.closed) for body in bodies] == [(0, True), (0, True)]
 
 
 @pytest.mark.parametrize(
@@ -103,23 +86,3 @@ def test_missing_addresses(results_of, settings):
     assert "auth is not set" in results["auth"].meaning
     results = results_of("broker-live", settings=without("broker", "market_data"))
     assert results["auth"].works is None
-
-
-def test_certificates_of_a_company(project, monkeypatch):
-    """`toolkit credentials test` says how to trust a company's certificates, and does so once the variable is set."""
-    monkeypatch.chdir(project)
-    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
-    monkeypatch.setenv("COLUMNS", "200")
-    authority = Authority(project)
-    with tls_server(authority.certify("127.0.0.1")) as (port, _):
-        for name, value in {
-            "TOOLKIT_TRADING_PAPER_URL": f"https://127.0.0.1:{port}",
-            "TOOLKIT_PAPER_KEY_ID": "fake-key-id-1",
-            "TOOLKIT_PAPER_SECRET_KEY": "fake-Canary-41aB8Qx9",
-        }.items():
-            monkeypatch.setenv(name, value)
-        refused = CliRunner().invoke(app, ["test", "--environment", "paper"])
-        assert "not trusted here" in refused.output
-        assert "set the variable TOOLKIT_VERIFY" in refused.output.replace("\n", " ")
-        monkeypatch.setenv("TOOLKIT_VERIFY", authority.file.name)
-        assert " works" in CliRunner().invoke(app, ["test", "--environment", "paper"]).output
