@@ -63,19 +63,6 @@ def test_demo(run: Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_record_and_replay(run: Run, tmp_path: Path) -> None:
-    """`record --practice` leaves one cassette without secrets, which a session replays."""
-    result = run("record", "mine", "--practice", "--environment", "paper")
-    assert result.status == 0, result.stderr
-    path = tmp_path / "cassettes" / "mine.yaml"
-    assert str(path) in result.stdout
-    assert tk.scan(path) == []
-    assert len(tk.Session(cassette=path, mode="none").accounts()) == 1
-    again = run("record", "mine", "--practice")
-    assert again.status == 1
-    assert "exists already" in again.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "variables", "expected"),
     [

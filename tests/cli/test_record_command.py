@@ -50,20 +50,14 @@ def answer_by_path(service, **statuses):
     service.answer = lambda request: service.reply([], statuses.get(request.url.path.split("/")[-1], 200))
 
 
-def test_accounts_call(run, service, file):
-    """Without a path the accounts call is recorded; the count includes the token request."""
-    result = run("mine")
-    assert sent(service) == ["GET broker-sandbox.example.com/v1/accounts"]
-    assert "recording, 2 interactions" in result.output
-    assert f"replay {file}" in result.output
-    assert len(tk.Session(cassette=file, mode="none").accounts()) == 1
-
-
 def test_other_paths(run, service, file):
-    """Paths and full URLs are read with their queries, at the interface of the accounts call or another one."""
-    own = "https://broker-sandbox.example.com/v1/b"
-    run("mine", "/v1/a?x=%20 y", own)
-    assert sent(service) == [f"GET broker-sandbox.example.com{path}" for path in ("/v1/a?x=%20%20y", "/v1/b")]
+    """Recorded are the accounts call, or paths and full URLs with their queries, perhaps at another interface."""
+    assert "recording, 2 interactions" in run("mine").output
+    assert len(tk.Session(cassette=file, mode="none").accounts()) == 1
+    run("paths", "/v1/a?x=%20 y", "https://broker-sandbox.example.com/v1/b")
+    assert sent(service) == [
+        f"GET broker-sandbox.example.com{path}" for path in ("/v1/accounts", "/v1/a?x=%20%20y", "/v1/b")
+    ]
     service.requests.clear()
     run("other", "/v2/quotes", "--interface", "market_data")
     assert sent(service) == ["GET market-data-sandbox.example.com/v2/quotes"]
@@ -92,12 +86,6 @@ def test_pages(run, service):
     everything = run("more", "/v1/a", "--pages")
     assert "recording, 2 interactions" in everything.output
     assert "--pages" not in everything.output
-
-
-def test_answer_that_is_not_a_table(run, service):
-    """Another answer is described by its size and type, without its text."""
-    service.answer = lambda request: service.reply(b"\x00\x1b[2Jtext", headers={"Content-Type": "application/pdf\x1b"})
-    assert "9 bytes of application/pdf" in run("mine", "/v1/statement").output
 
 
 @pytest.mark.parametrize(
