@@ -194,16 +194,12 @@ def test_options_of_a_key(project):
     ("piped", "words"),
     [("", "Key ID is missing"), ("PK-1\n\nx", "Secret key is missing"), (b"kanari-5f1d\xff\n", "not UTF-8")],
 )
-def test_unusable_input(monkeypatch, piped, words):
-    """A missing value is named, nothing is quoted, and secrets are neither read from a pipe nor shown by surprise."""
+def test_unusable_input(piped, words):
+    """A missing value is named, nothing is quoted, and secrets are read from a pipe with --stdin only."""
     message = refusal("add", "a", "-e", "live", "--stdin", piped=piped)
     assert words in message
     assert "kanari" not in message
     assert "add --stdin" in refusal("add", "a", "-e", "live", piped="PK-1").lower()
-    monkeypatch.setattr(
-        "toolkit.cli.terminal.sys", type("sys", (), {"stdin": type("tty", (), {"isatty": lambda: True})})
-    )
-    assert "would be visible" in refusal("add", "a", "-e", "live", "--stdin")
 
 
 @pytest.mark.parametrize(
@@ -215,11 +211,6 @@ def test_unusable_input(monkeypatch, piped, words):
         (["../a", "-e", "live"], "profile name", ConfigurationError),
         (["a", "-e", "broker-live", "--key-file", "kanari-5f1d.pem"], "Cannot read the file", ConfigurationError),
         (["a", "-e", "live", "--client-id", "kanari-5f1d"], "Client ID in your input cannot", CredentialsMismatch),
-        (
-            ["a", "-e", "broker-live", "--kind", "client-secret", "--key-id", "kanari-5f1d"],
-            "Private key ID in your input cannot be used with a client secret",
-            ConfigurationError,
-        ),
     ],
 )
 def test_refused_before_asking(person, arguments, output, kind):
@@ -353,22 +344,17 @@ def test_test_command_without_a_service(service, monkeypatch, project):
 CLONE = '[addresses]\ntrading_paper = "https://evil.example"\n'
 
 
-@pytest.mark.parametrize("place", ["keyring", "variables", "dotenv"])
-def test_allow(person, project, monkeypatch, place):
-    """A refused destination is shown beside the earlier one and allowed after a question, wherever credentials are."""
-    if place == "keyring":
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_allow(person, project, monkeypatch, is_saved):
+    """A refused destination is shown beside the earlier one and allowed after a question."""
+    if is_saved:
         add_pair(person)
     else:
-        variables = {"TOOLKIT_PAPER__MINE_KEY_ID": "a-key-id-1", "TOOLKIT_PAPER__MINE_SECRET_KEY": "not-a-real-secret"}
-        for name, text in variables.items() if place == "variables" else ():
-            monkeypatch.setenv(name, text)
-        if place == "dotenv":
-            (project / ".env").write_text("".join(f"{name}={text}\n" for name, text in variables.items()))
+        monkeypatch.setenv("TOOLKIT_PAPER__MINE_KEY_ID", "a-key-id-1")
+        monkeypatch.setenv("TOOLKIT_PAPER__MINE_SECRET_KEY", "not-a-real-secret")
         run("allow", "mine", "-e", "paper", "--yes")
     (project / "toolkit.toml").write_text(CLONE)
     credentials = find_credentials("paper", "mine", settings=tk.Settings.load())
-    with pytest.raises(UnsafeAddress, match="toolkit credentials allow mine --environment paper"):
-        check_destinations(credentials, tk.Settings.load())
     refused = CliRunner().invoke(app, ["test", "mine", "-e", "paper"])
     assert refused.exit_code == 1
     assert "https://evil.example" in f"{refused.output}{refused.exception}"

@@ -82,22 +82,6 @@ def test_printed_command_saves_the_key(algorithm, tmp_path, monkeypatch):
     assert saved.key_id == json.loads(JWK.search(shown)[0])["kid"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--algorithm", "HS256"], "algorithm 'HS256' is not known"),
-        (["--key-id", " "], "key ID"),
-        (["--passphrase"], "at a terminal only"),
-    ],
-)
-def test_refused_key_options(arguments, words, tmp_path):
-    """Wrong options are explained, and no file is written."""
-    with pytest.raises(ConfigurationError, match=words) as caught:
-        run(str(tmp_path / "key.pem"), *arguments)
-    assert caught.value.next_step
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_passphrase(tmp_path, monkeypatch):
     """A passphrase is asked for twice, encrypts the file and is never printed."""
     monkeypatch.setattr(keys_command, "can_ask", lambda: True)
