@@ -121,17 +121,6 @@ def test_wrong_usage(run: Run, arguments: list[str]) -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_malformed_settings_file(run: Run, tmp_path: Path) -> None:
-    """The error names the file and the line; the file is kept."""
-    file = tmp_path / "toolkit.toml"
-    file.write_text("[addresses]\nauth = https://x\n", encoding="utf-8")
-    result = run("record", "x", "--practice")
-    assert result.status == 1
-    assert str(file) in result.stderr.replace("\n", "")
-    assert "line 2" in result.stderr
-    assert file.read_text(encoding="utf-8") == "[addresses]\nauth = https://x\n"
-
-
 def test_environment_that_is_not_activated(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Next steps, notes, usage and errors name the program by its path if the shell would not find it."""
     scripts = tmp_path / ".venv" / "bin"
@@ -154,26 +143,6 @@ def test_environment_that_is_not_activated(run: Run, tmp_path: Path, monkeypatch
 def test_version_option(run: Run, tmp_path: Path) -> None:
     """`--version` prints the name and version of the distribution."""
     assert run("--version").stdout.strip() == f"service-access-toolkit {tk.__version__}"
-
-
-def test_refused_recording(run: Run, tmp_path: Path) -> None:
-    """A wrong secret is an error and leaves no cassette."""
-    with tk.practice() as service:
-        exported = {f"TOOLKIT_{name.upper()}_URL": address for name, address in service.settings.addresses.items()}
-        keys = {"TOOLKIT_PAPER_KEY_ID": "PK-of-nobody-0000", "TOOLKIT_PAPER_SECRET_KEY": "wrong-wrong-wrong"}
-        result = run("record", "wrong", "--environment", "paper", **exported, **keys)
-    assert result.status == 1
-    assert "did not accept the credentials" in result.stderr
-    assert not list(tmp_path.rglob("*.yaml"))
-
-
-def test_unwritable_folder(run: Run, tmp_path: Path) -> None:
-    """A cassette that cannot be written is an error before anything is sent."""
-    (tmp_path / "cassettes").write_text("no folder", encoding="utf-8")
-    result = run("record", "x", "--practice")
-    assert result.status == 1
-    assert "Traceback" not in result.stderr
-    assert str(tmp_path / "cassettes" / "x.yaml") in result.stderr.replace("\n", "")
 
 
 def test_characters_that_a_pipe_does_not_have(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 import os
 import re
@@ -102,14 +101,6 @@ def test_refused_key_options(arguments, words, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_existing_file(tmp_path):
-    """An existing file is kept."""
-    (tmp_path / "key.pem").write_text("before")
-    with pytest.raises(ConfigurationError, match="the name exists already"):
-        run(str(tmp_path / "key.pem"))
-    assert (tmp_path / "key.pem").read_text() == "before"
-
-
 def test_passphrase(tmp_path, monkeypatch):
     """A passphrase is asked for twice, encrypts the file and is never printed."""
     monkeypatch.setattr(keys_command, "can_ask", lambda: True)
@@ -122,24 +113,12 @@ def test_passphrase(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("answers", "words"),
-    [
-        (["QXZ0123456789QXZ", "QXZ0123456789"], "differ"),
-        (["", ""], "is empty"),
-        ([EOFError()], "the input has ended"),
-        ([getpass.GetPassWarning()], "would be seen"),
-    ],
+    [(["QXZ0123456789QXZ", "QXZ0123456789"], "differ"), (["", ""], "is empty")],
 )
 def test_bad_passphrase(answers, words, tmp_path, monkeypatch):
     """A mistyped, empty or visible passphrase creates no key."""
-
-    def ask(question):
-        answer = answers.pop(0)
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
-
     monkeypatch.setattr(keys_command, "can_ask", lambda: True)
-    monkeypatch.setattr("getpass.getpass", ask)
+    monkeypatch.setattr("getpass.getpass", lambda question: answers.pop(0))
     with pytest.raises(ConfigurationError, match=words) as caught:
         run(str(tmp_path / "key.pem"), "--passphrase")
     assert caught.value.__context__ is None

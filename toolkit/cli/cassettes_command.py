@@ -17,17 +17,11 @@ from typing import Annotated, Any, Final
 import typer
 
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.catalog.comparing import KINDS
-from toolkit.cassettes.catalog.frames import (
-    check_cassettes,
-    compare_cassettes,
-    list_cassettes,
-    prune_cassette,
-    scrub_cassette,
-)
-from toolkit.cassettes.catalog.reading import parse_numbers, read_cassette
-from toolkit.cassettes.catalog.rewriting import scrubber_to_show
-from toolkit.cassettes.catalog.showing import EXCERPT, InteractionRow, Message, messages_of, row_of
+from toolkit.cassettes.catalog.checking import check_cassettes
+from toolkit.cassettes.catalog.comparing import KINDS, compare_cassettes
+from toolkit.cassettes.catalog.facts import list_cassettes, parse_numbers, read_cassette
+from toolkit.cassettes.catalog.rewriting import prune_cassette, scrub_cassette
+from toolkit.cassettes.catalog.showing import EXCERPT, InteractionRow, Message, messages_of, row_of, scrubber_to_show
 from toolkit.cassettes.importing import import_cassette
 from toolkit.cassettes.replay.player import VARIABLE
 from toolkit.cli import terminal

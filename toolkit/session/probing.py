@@ -49,24 +49,22 @@ def probe(session: Session) -> list[Probe]:
     Failures are part of the result and are not raised. Bodies are not read.
     """
     results: list[Probe] = []
-    needs_token = Interface.AUTH in session.environment.rules.addresses
-    token_error: ToolkitError | None = None
-    for interface in session.environment.rules.addresses:
-        documented, documented_path = session.environment.rules.accounts
-        path = documented_path if interface is documented else _ROOT
+    rules, token_error = session.environment.rules, None
+    needs_token = Interface.AUTH in rules.addresses
+    for interface in rules.addresses:
         if interface is Interface.AUTH:
             continue
-        if token_error is not None:
-            results.append(Probe(interface, f"GET {path}", None, _NEEDS_TOKEN))
-            continue
+        path = rules.accounts[1] if interface is rules.accounts[0] else _ROOT
         try:
-            results.append(_call(session, interface, path))
+            if token_error is None:
+                results.append(_call(session, interface, path))
+                continue
         except ToolkitError as error:  # raised by the authentication, below the client
-            if needs_token:
-                token_error = error
-                results.append(Probe(interface, f"GET {path}", None, _NEEDS_TOKEN))
-            else:
+            if not needs_token:
                 results.append(_failed(interface, f"GET {path}", error))
+                continue
+            token_error = error
+        results.append(Probe(interface, f"GET {path}", None, _NEEDS_TOKEN))
     return [_token_request(session, token_error), *results] if needs_token else results
 
 
