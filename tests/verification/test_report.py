@@ -28,7 +28,7 @@ def test_text(notebook):
     assert "2 notebooks: 1 differs, 1 same." in text
     assert "--update" in text
     updated = FORMATS["text"]([verdict(notebook, Outcome.UPDATED, diff=["-1", "+2"])], notebook.parent)
-    assert "-1" not in updated
+    assert "    -1" not in updated
     assert "Two runs" in FORMATS["text"]([verdict(notebook, Outcome.UNSTABLE, diff=["-1"])], notebook.parent)
 
 
