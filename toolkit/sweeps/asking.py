@@ -32,6 +32,7 @@ from toolkit.sweeps.parts import (
 )
 from toolkit.tables.joining import TableBuilder
 from toolkit.transport.flow import Flow
+from toolkit.transport.network import LANE
 from toolkit.transport.next_page import Cursor
 
 # Besides 5xx, statuses after which asking again may help: a timeout (RFC 9110 section 15.5.9) and too many requests
@@ -66,13 +67,14 @@ class Plan:
         """Secrets that no row and no reason may repeat."""
         return transport_of(self.client).sender.known
 
-    def asking(self, key: Key) -> Flow[Outcome]:
+    def asking(self, key: Key, lane: int) -> Flow[Outcome]:
         """Ask for a key and return the outcome. Errors that every other key would meet as well pass through."""
         answers: list[httpx.Response] = []
         sent: list[httpx.Request] = []
         try:
             walk = Pages(self.client, self._request_of(key), cursor=self.cursor).begin()
             while walk.request is not None:
+                walk.request.extensions[LANE] = lane
                 sent.append(walk.request)
                 response = yield walk.request
                 status = response.status_code

@@ -158,8 +158,8 @@ class Run:
         """Ask for the keys on threads. An interrupt drops what is in flight."""
         self._writing.start()
         try:
-            work = [lambda: run(self._work(), self._sending)] * self.at_once
-            threads = [threading.Thread(target=each, daemon=True) for each in work]
+            flows = map(self._work, range(self.at_once))
+            threads = [threading.Thread(target=run, args=(flow, self._sending), daemon=True) for flow in flows]
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -175,7 +175,7 @@ class Run:
     async def in_tasks(self) -> None:
         """Ask for the keys in tasks of the running event loop."""
         self._writing.start()
-        tasks = [asyncio.create_task(run_async(self._work(), self._sending)) for _ in range(self.at_once)]
+        tasks = [asyncio.create_task(run_async(self._work(lane), self._sending)) for lane in range(self.at_once)]
         try:
             pending = set(tasks)
             while pending and not self._stopped.is_set():
@@ -190,11 +190,11 @@ class Run:
         if self._error is not None:
             raise self._error
 
-    def _work(self) -> Flow[None]:
-        """Ask for one key after the other: what each thread or task does."""
+    def _work(self, lane: int) -> Flow[None]:
+        """Ask for one key after the other: what each thread or task does, on a connection of its own."""
         try:
             while not self._stopped.is_set() and (key := self.source.take()) is not None:
-                outcome = yield from self._plan.asking(key)
+                outcome = yield from self._plan.asking(key, lane)
                 while not self._hand_over(outcome):
                     yield Pause(_FULL_PAUSE, _CLOCK)
                 self._note(outcome)
