@@ -6,14 +6,12 @@ import json
 import secrets
 
 import canaries
-import httpx
 import pandas as pd
 import pytest
 from recordings import paths_in
 from typer.testing import CliRunner
 
 import toolkit as tk
-from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cli import cassettes_command, terminal
 from toolkit.cli.cassettes_command import app
@@ -86,19 +84,14 @@ def test_show(record, interaction, authorization):
     table = run("show", "a")
     assert "https://broker.svc.invalid/a" in table
     full = run("show", "a", "2")
-    assert "uri: https://broker.svc.invalid/b?api_key=" in full
     assert '{\n  "name": "' in full
     assert "--characters shows more" in full
-    assert len(full) < 4_000
     assert '"amount": 1.10' in run("show", "a", "2", "--characters", "100000")
-    assert [row["number"] for row in rows("show", "a")] == [1, 2]
     [one] = rows("show", "a", "1")
     assert (one["token"], one["response"]["body"]) == (1, '{\n  "id": 1\n}')
     for output in (table, full, json.dumps(rows("show", "a", "1-2"))):
         assert secret not in output
-        assert "\x1b[31m" not in output
-    record("raw", interaction(body=b"\x1b[31mred\xe2\x80\xae"))
-    assert "\n[31mred\n" in run("show", "raw", "1")
+        assert "\x1b" not in output
     run("show", "a", "3", status=2)
     run("show", "missing", status=2)
 
@@ -114,18 +107,6 @@ def test_check(record, folder):
     run("check", "a")
     run("check", "a", "missing", status=1)
     run("check", "a", "--play-log", folder / "missing", status=2)
-
-
-def test_what_nothing_plays(record, folder, monkeypatch):
-    """A log of what a run played tells what it did not play, to `check` and to `prune`."""
-    file = record("a", "/a", "/b")
-    monkeypatch.setenv("TOOLKIT_PLAY_LOG", str(folder / "log"))
-    with httpx.Client(transport=Cassette(file, "none").transport()) as client:
-        client.get("https://broker.svc.invalid/b")
-    monkeypatch.delenv("TOOLKIT_PLAY_LOG")
-    assert "Nothing plays GET" in run("check", "a", "--play-log", folder / "log", status=1)
-    run("prune", "a", "--play-log", folder / "log", "--yes")
-    assert paths_in(file) == ["b"]
 
 
 def test_diff(record, interaction):
@@ -178,31 +159,22 @@ def test_scrub(record, interaction):
     run("scrub", "missing", status=2)
 
 
-def write_har(path, secret):
-    """Write a HAR file with an answer and an entry without a body."""
-    request = {"method": "GET", "url": "https://b.example.com/v1/accounts", "headers": []}
-    request["headers"].append({"name": "Authorization", "value": f"Bearer {secret}"})
+def test_import(folder):
+    """The report counts what was imported and left out, and names the next steps; no secret is shown."""
+    (folder.parent / "toolkit.toml").write_text(ADDRESSES)
+    secret, source = canaries.new(), folder.parent / "session.har"
+    headers = [{"name": "Authorization", "value": f"Bearer {secret}"}]
+    request = {"method": "GET", "url": "https://b.example.com/v1/accounts", "headers": headers}
     answers = [{"status": 200, "headers": [], "content": content} for content in ({"text": "[]"}, {"size": 9})]
     entries = [{"request": request, "response": answer} for answer in answers]
-    path.write_text(json.dumps({"log": {"entries": entries}}))
-    return path
-
-
-def test_import(folder):
-    """The report counts what was imported, left out and replaced, and names the next steps; no secret is shown."""
-    (folder.parent / "toolkit.toml").write_text(ADDRESSES)
-    secret = canaries.new()
-    source = write_har(folder.parent / "session.har", secret)
+    source.write_text(json.dumps({"log": {"entries": entries}}))
     shown = run("import", source, "mine")
-    for words in ("1 interaction imported into", "1 left out: its body is not stored.", 'tk.Session(cassette="mine")'):
+    for words in ("1 interaction imported", "1 left out", 'tk.Session(cassette="mine")', "still holds its secrets"):
         assert words in shown
-    assert "session.har still holds its secrets" in shown
     canaries.assert_absent([shown, folder], secret)
     assert "mine.yaml exists" in run("import", source, "mine", status=2)
     assert rows("import", source, "mine", "--replace")["imported"] == 1
     assert "no file was written" in run("import", source, "x", "--only", "c.example.com", status=1)
-    source.write_text("{")
-    run("import", source, "x", status=2)
 
 
 def test_drift(folder, service, settings, make_credentials, monkeypatch):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import subprocess
-import sys
 import warnings
 
 import keyring
@@ -18,7 +16,6 @@ from cryptography.hazmat.primitives.serialization import (
     NoEncryption,
     PrivateFormat,
 )
-from keyring.backends import null
 from memory_keyring import MemoryKeyring
 from typer.testing import CliRunner
 
@@ -28,6 +25,7 @@ from toolkit.auth.profiles.saving import find_credentials, load_credentials
 from toolkit.cli.credentials_command import app
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, UnsafeAddress
+from toolkit.session.probing import explain_status
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 
@@ -61,20 +59,16 @@ def project(project, monkeypatch):
 
 
 class Person:
-    """A person at the terminal: their answers, and the questions asked with echo (`seen`) and without (`unseen`)."""
+    """A person at the terminal: their answers, and the questions that they were asked."""
 
     def __init__(self):
-        self.answers, self.unseen, self.seen = [], [], []
+        self.answers, self.asked = [], []
 
     def types(self, *answers):
         self.answers += answers
 
-    def type_unseen(self, question):
-        self.unseen.append(question)
-        return self.answers.pop(0)
-
-    def type_seen(self, question):
-        self.seen.append(question)
+    def answer(self, question):
+        self.asked.append(question)
         return self.answers.pop(0)
 
 
@@ -84,8 +78,8 @@ def person(monkeypatch):
     person = Person()
     for module in ("credentials_command", "terminal"):
         monkeypatch.setattr(f"toolkit.cli.{module}.can_ask", lambda: True)
-    monkeypatch.setattr("getpass.getpass", person.type_unseen)
-    monkeypatch.setattr("builtins.input", person.type_seen)
+    monkeypatch.setattr("getpass.getpass", person.answer)
+    monkeypatch.setattr("builtins.input", lambda question: person.answer(f"seen: {question}"))
     return person
 
 
@@ -118,8 +112,7 @@ def add_pair(person, name="mine", environment="paper"):
 def test_add_key_pair(person, home):
     """Key ID and secret key are typed without echo and saved; the output names place and addresses, never a value."""
     (key_id, secret_key), output = add_pair(person)
-    assert person.unseen == ["Key ID of paper: ", "Secret key of paper: "]
-    assert person.seen == []
+    assert person.asked == ["Key ID of paper: ", "Secret key of paper: "]
     loaded = load_credentials("paper", "mine")
     assert (loaded.key_id.reveal(), loaded.secret_key.reveal()) == (key_id, secret_key)
     (file,) = (home / ".config" / "service-access-toolkit" / "profiles").glob("*.toml")
@@ -136,131 +129,77 @@ def test_add_key_pair(person, home):
         assert words not in output
 
 
-def test_header_prefix_of_the_project(person, project):
-    """Another header prefix is shown, because headers carry the secrets."""
-    text = (project / "toolkit.toml").read_text()
-    (project / "toolkit.toml").write_text(f'header_prefix = "ACME"\n{text}')
-    assert "header prefix  ACME  (~/project/toolkit.toml)" in add_pair(person)[1]
-
-
-def test_pasted_spaces(person):
-    """Space around a pasted value is left out, also from a pipe."""
-    person.types(" PK-1234567\t", "secret-1234567 ")
-    run("add", "typed", "-e", "live")
-    run("add", "piped", "-e", "live", "--stdin", piped="\ufeff PK-1234567\nsecret-1234567 \r\nnote\n")
-    for name in ("typed", "piped"):
-        loaded = load_credentials("live", name)
-        assert (loaded.key_id.reveal(), loaded.secret_key.reveal()) == ("PK-1234567", "secret-1234567")
+SIGNED = ("--kind", "client-key", "--client-id", "client-1")
 
 
 @pytest.mark.parametrize(
-    ("answer", "flaw"),
-    [("", "is empty"), ("PK-12 34\x00", "a control character"), ("PK-1234567\u00e9", "outside ASCII")],
+    ("arguments", "answers", "questions"),
+    [
+        (("-e", "live"), (" PK-1234567\t", "secret-1234567 "), ["Key ID of live: ", "Secret key of live: "]),
+        (("-e", "live", "--stdin"), "\ufeff PK-1234567\nsecret-1234567 \r\nnote\n", []),
+        (
+            ("-e", "broker-live", "--scope", "orders"),
+            ("client-1", "hush-hush-1"),
+            ["seen: Client ID of broker-live: ", "Client secret of broker-live: "],
+        ),
+        (("-e", "broker-live", "--client-id", "client-1", "--key-file", "plain.pem"), (), []),
+        (
+            ("-e", "broker-live", *SIGNED),
+            ("~/project/locked.pem", "hush hush"),
+            ["seen: File of the private key of broker-live (PEM or JWK): ", "Private key passphrase of broker-live: "],
+        ),
+        (("-e", "broker-live", *SIGNED, "--stdin"), f"{pem()}note\n", []),
+        (("-e", "broker-live", *SIGNED, "--stdin"), f"{pem('hush hush')}hush hush\n", []),
+    ],
 )
-def test_malformed_answer(person, answer, flaw):
-    """A malformed answer is refused at once, and not quoted."""
-    person.types(answer, "never asked for")
-    message = refusal("add", "mine", "-e", "live")
-    assert flaw in message
-    assert "PK" not in message
-    assert person.answers == ["never asked for"]
+def test_values(person, project, arguments, answers, questions):
+    """What no option gives is typed, secrets without echo, or piped line by line; space around a value is left out."""
+    (project / "plain.pem").write_text(pem())
+    (project / "locked.pem").write_text(pem("hush hush"))
+    is_piped = "--stdin" in arguments
+    person.types(*(() if is_piped else answers))
+    run("add", "mine", *arguments, piped=answers if is_piped else None)
+    loaded = load_credentials(arguments[1], "mine")
+    assert person.asked == questions
+    same = {
+        "key pair": tk.KeyPair("PK-1234567", "secret-1234567", environment="live"),
+        "client secret": tk.ClientSecret("client-1", "hush-hush-1", environment="broker-live"),
+        "client key": tk.ClientKey("client-1", KEY, environment="broker-live"),
+    }[str(loaded.kind)]
+    assert loaded.proof() == same.proof()
 
 
-def test_addresses_are_printed_before_asking(person, project, monkeypatch):
-    """Addresses, and those that are missing, are printed first, because the project may be a stranger's."""
-    (project / "toolkit.toml").write_text('[addresses]\ntrading_paper = "https://trading-paper.example.com"\n')
-
-    def interrupt(_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("getpass.getpass", interrupt)
-    output = run("add", "mine", "-e", "paper", status=130)
-    assert "https://trading-paper.example.com" in output
-    assert "Not set: market_data." in output
-    assert run("list").startswith("No profile exists.")
-
-
-def test_add_without_keyring(person):
-    """Without a keyring a warning names the file and says that it is not encrypted."""
-    keyring.set_keyring(null.Keyring())
-    person.types("PK-1234567", "secret-1234567")
-    with pytest.warns(UserWarning, match=r"No system keyring .*live\.mine\.toml.*unencrypted"):
-        result = CliRunner().invoke(app, ["add", "mine", "-e", "live"])
-    assert "live.mine.toml" in result.output
-
-
-def test_add_client_secret(person):
-    """The client ID may be an option or typed with echo; scope and form fields are saved too."""
-    person.types("client-1", "hush-hush-1")
-    run("add", "fund", "-e", "broker-live", "--scope", "accounts.read orders", "--form-field", "resource=a=b")
-    assert person.seen == ["Client ID of broker-live: "]
-    assert person.unseen == ["Client secret of broker-live: "]
-    loaded = load_credentials("broker-live", "fund")
-    assert (loaded.client_id, loaded.client_secret.reveal()) == ("client-1", "hush-hush-1")
-    assert loaded.form_fields == {"scope": "accounts.read orders", "resource": "a=b"}
-    assert "Replace it?" in run("add", "fund", "-e", "broker-live", piped="n\n", status=1)
-
-
-def test_add_client_key_from_file(project):
-    """With --key-file and --client-id nothing is asked, so no terminal is needed, and every option is saved."""
+def test_options_of_a_key(project):
+    """Every option of a client key is saved; a profile is replaced only after a question or with --replace."""
     (project / "key.pem").write_text(pem())
     arguments = (
         *("add", "fund", "-e", "broker-sandbox", "--client-id", "client-1", "--key-file", "key.pem", "--key-id", "k1"),
         *("--algorithm", "ES256", "--audience", "issuer", "--assertion-typ", "none", "--assertion-lifetime", "30"),
+        *("--scope", "accounts.read orders", "--form-field", "resource=a=b"),
     )
     run(*arguments)
     loaded = load_credentials("broker-sandbox", "fund")
-    same = tk.ClientKey("client-1", KEY, environment="broker-sandbox", key_id="k1", audience="issuer")
-    assert loaded.fingerprint() == same.fingerprint()
-    assert (loaded.assertion_typ, loaded.assertion_lifetime) == (None, 30)
+    assert (loaded.key_id, loaded.audience, loaded.assertion_typ, loaded.assertion_lifetime) == (
+        "k1",
+        "issuer",
+        None,
+        30,
+    )
+    assert loaded.form_fields == {"scope": "accounts.read orders", "resource": "a=b"}
     assert "add --replace" in refusal(*arguments)
     run(*arguments, "--replace")
-
-
-def test_add_encrypted_key(person, home):
-    """The passphrase of an encrypted key is typed without echo; a wrong one saves nothing."""
-    (home / "key.pem").write_text(pem("hush hush"))
-    person.types("client-1", "~/key.pem", "wrong")
-    assert "passphrase" in refusal("add", "fund", "-e", "broker-live", "--kind", "client-key")
-    assert "No profile exists" in run("list")
-    person.types("client-1", "~/key.pem", "hush hush")
-    run("add", "fund", "-e", "broker-live", "--kind", "client-key")
-    assert person.unseen[-1] == "Private key passphrase of broker-live: "
-    assert load_credentials("broker-live", "fund").kind == "client key"
-
-
-def test_add_key_from_pipe(project):
-    """A private key of several lines is read to its end, and its passphrase follows."""
-    whole = tk.ClientKey("c", KEY, environment="broker-live").fingerprint()
-    options = ("-e", "broker-live", "--kind", "client-key", "--stdin")
-    run("add", "plain", *options, piped=f"c\n{pem()}note\n")
-    run("add", "encrypted", *options, piped=f"c\n{pem('hush hush')}hush hush\n")
-    (project / "key.pem").write_text(pem("hush hush"))
-    run("add", "file", *options, "--client-id", "c", "--key-file", "key.pem", piped="hush hush\n")
-    for name in ("plain", "encrypted", "file"):
-        assert load_credentials("broker-live", name).fingerprint() == whole
 
 
 @pytest.mark.parametrize(
     ("piped", "words"),
     [("", "Key ID is missing"), ("PK-1\n\nx", "Secret key is missing"), (b"kanari-5f1d\xff\n", "not UTF-8")],
 )
-def test_unusable_pipe(piped, words):
-    """The error names the missing value, and quotes nothing."""
-    result = CliRunner().invoke(app, ["add", "a", "-e", "live", "--stdin"], input=piped)
-    assert words in str(result.exception)
-    assert result.exception.__context__ is None
-    assert "kanari" not in str(result.exception) + result.output
-
-
-def test_who_can_type_secrets(monkeypatch):
-    """Without a terminal nothing is read without --stdin, which is refused at a terminal."""
-    message = refusal("add", "a", "-e", "broker-live", piped="kanari-5f1d\n")
-    assert "TOOLKIT_BROKER_LIVE_CLIENT_SECRET" in message
-    assert "--stdin" in message
-    terminal = type("sys", (), {"stdin": type("tty", (), {"isatty": lambda: True})})
-    monkeypatch.setattr("toolkit.cli.terminal.sys", terminal)
-    assert "would be visible" in refusal("add", "a", "-e", "live", "--stdin")
+def test_unusable_input(piped, words):
+    """A missing value is named, nothing is quoted, and secrets are read from a pipe with --stdin only."""
+    message = refusal("add", "a", "-e", "live", "--stdin", piped=piped)
+    assert words in message
+    assert "kanari" not in message
+    assert "add --stdin" in refusal("add", "a", "-e", "live", piped="PK-1").lower()
 
 
 @pytest.mark.parametrize(
@@ -272,11 +211,6 @@ def test_who_can_type_secrets(monkeypatch):
         (["../a", "-e", "live"], "profile name", ConfigurationError),
         (["a", "-e", "broker-live", "--key-file", "kanari-5f1d.pem"], "Cannot read the file", ConfigurationError),
         (["a", "-e", "live", "--client-id", "kanari-5f1d"], "Client ID in your input cannot", CredentialsMismatch),
-        (
-            ["a", "-e", "broker-live", "--kind", "client-secret", "--key-id", "kanari-5f1d"],
-            "Private key ID in your input cannot be used with a client secret",
-            ConfigurationError,
-        ),
     ],
 )
 def test_refused_before_asking(person, arguments, output, kind):
@@ -284,42 +218,24 @@ def test_refused_before_asking(person, arguments, output, kind):
     message = refusal("add", *arguments, kind=kind)
     assert output in message
     assert "kanari" not in message
-    assert (person.unseen, person.seen) == ([], [])
+    assert person.asked == []
 
 
-def test_add_without_address(person, project):
-    """Without an address to bind the credentials to, nothing is asked."""
-    (project / "toolkit.toml").write_text("")
-    assert "No address of paper" in refusal("add", "a", "-e", "paper")
-    assert person.unseen == []
-
-
-def test_add_behind_dotenv(person, project):
-    """If .env has credentials of the same name, the output says that the saved ones are not used."""
+def test_list(person, project, home, monkeypatch):
+    """The list shows profiles and their places, what is not used, and what is broken; never a value."""
     (project / ".env").write_text("TOOLKIT_PAPER__MINE_KEY_ID=PK-1\nTOOLKIT_PAPER__MINE_SECRET_KEY=kanari-5f1d\n")
-    _, output = add_pair(person)
+    (_, secret_key), output = add_pair(person)
     assert "Remove it: .env" in output
+    monkeypatch.setenv("TOOLKIT_LIVE_KEY_ID", "kanari-5f1d")
     listed = run("list")
     assert re.search(r"mine +key pair +\.env *\n", listed)
     assert re.search(r"mine +key pair +keyring +not used", listed)
+    assert re.search(r"live +default +broken: .*TOOLKIT_LIVE_KEY_ID without TOOLKIT_LIVE_SECRET_KEY", listed)
+    assert "Add what is missing" in listed
     assert "kanari" not in listed
-    assert "a profile of that name remains in: .env" in run("remove", "mine", "-e", "paper", "--yes")
-
-
-def test_list(person, home, monkeypatch):
-    """The list shows profiles and their places, explains broken ones, and can be limited to an environment."""
-    (_, secret_key), _ = add_pair(person)
-    monkeypatch.setenv("TOOLKIT_LIVE_KEY_ID", "kanari-5f1d")
-    (home / ".config" / "service-access-toolkit" / "profiles" / "broker-live.bad.toml").write_text("kanari-5f1d")
-    output = run("list")
-    assert re.search(r"live +default +broken: .*TOOLKIT_LIVE_KEY_ID without TOOLKIT_LIVE_SECRET_KEY", output)
-    assert re.search(r"paper +mine +key pair +keyring", output)
-    assert re.search(r"broker-live +bad +broken: .*not valid TOML", output)
-    assert "Add what is missing" in output
-    assert "kanari" not in output
-    assert secret_key not in output
+    assert secret_key not in listed
     assert "mine" not in run("list", "-e", "live")
-    assert "No profile exists for broker-sandbox" in run("list", "-e", "broker-sandbox")
+    assert "a profile of that name remains in: .env" in run("remove", "mine", "-e", "paper", "--yes")
 
 
 def test_remove(person, monkeypatch):
@@ -357,35 +273,40 @@ def save(service, name):
 @pytest.mark.parametrize(
     ("name", "environment", "lines"),
     [
-        ("live", "live", [r"as 'mine'.*: live calls", r"trading +GET /v2/account +200 +works"]),
-        ("paper", "paper", [r"trading +GET /v2/account +200 +works", r"market_data +GET / +404 +reached, and not"]),
+        (
+            "paper",
+            "paper",
+            [r"as 'mine'", r"trading +GET /v2/account +200 +\x1b\[32mworks", r"GET / +404 +\x1b\[33mreached"],
+        ),
         (
             "sandbox-key",
             "broker-sandbox",
-            [r"auth +POST /v1/oauth2/token +200 .*a token", r"broker +GET /v1/accounts +200 .*works", r"market_data"],
+            [r"auth +POST /v1/oauth2/token +200", r"GET /v1/accounts +200", "market_data"],
         ),
     ],
 )
 def test_test_command(service, name, environment, lines):
-    """Each interface is called once, after the token request of a broker partner; no body is shown."""
+    """Each interface is called once, after the token request of a broker partner; only success is green."""
     save(service, name)
-    output = run("test", "--environment", environment)
+    output = (
+        CliRunner().invoke(app, ["test", "--environment", environment], color=True, env={"FORCE_COLOR": "1"}).output
+    )
     positions = [re.search(line, output).start() for line in lines]
     assert positions == sorted(positions)
-    assert "as 'mine'" in output
     assert "account_number" not in output
     for _, secret in service.credentials[name].secrets():
         assert secret.reveal() not in output
 
 
-def test_only_success_is_green(service, monkeypatch):
-    """An error status is not green, also where the document shows nothing to call."""
-    save(service, "paper")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    output = CliRunner().invoke(app, ["test", "-e", "paper"], color=True).output
-    assert "\x1b[32mworks" in output
-    assert "\x1b[33mreached" in output
-    assert "\x1b[32mreached" not in output
+@pytest.mark.parametrize(
+    ("status", "documented", "elsewhere"),
+    [(200, True, True), (401, False, False), (403, False, False), (404, False, True), (500, False, True)],
+)
+def test_explain_status(status, documented, elsewhere):
+    """On documented paths only success counts; elsewhere every answer that does not refuse the caller does."""
+    for is_documented, good in ((True, documented), (False, elsewhere)):
+        works, meaning, next_step = explain_status(status, is_documented=is_documented, call="GET /v2/account")
+        assert (works, bool(meaning), bool(next_step)) == (good, True, not good)
 
 
 def test_test_command_refused(service, monkeypatch):
@@ -423,22 +344,17 @@ def test_test_command_without_a_service(service, monkeypatch, project):
 CLONE = '[addresses]\ntrading_paper = "https://evil.example"\n'
 
 
-@pytest.mark.parametrize("place", ["keyring", "variables", "dotenv"])
-def test_allow(person, project, monkeypatch, place):
-    """A refused destination is shown beside the earlier one and allowed after a question, wherever credentials are."""
-    if place == "keyring":
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_allow(person, project, monkeypatch, is_saved):
+    """A refused destination is shown beside the earlier one and allowed after a question."""
+    if is_saved:
         add_pair(person)
     else:
-        variables = {"TOOLKIT_PAPER__MINE_KEY_ID": "a-key-id-1", "TOOLKIT_PAPER__MINE_SECRET_KEY": "not-a-real-secret"}
-        for name, text in variables.items() if place == "variables" else ():
-            monkeypatch.setenv(name, text)
-        if place == "dotenv":
-            (project / ".env").write_text("".join(f"{name}={text}\n" for name, text in variables.items()))
+        monkeypatch.setenv("TOOLKIT_PAPER__MINE_KEY_ID", "a-key-id-1")
+        monkeypatch.setenv("TOOLKIT_PAPER__MINE_SECRET_KEY", "not-a-real-secret")
         run("allow", "mine", "-e", "paper", "--yes")
     (project / "toolkit.toml").write_text(CLONE)
     credentials = find_credentials("paper", "mine", settings=tk.Settings.load())
-    with pytest.raises(UnsafeAddress, match="toolkit credentials allow mine --environment paper"):
-        check_destinations(credentials, tk.Settings.load())
     refused = CliRunner().invoke(app, ["test", "mine", "-e", "paper"])
     assert refused.exit_code == 1
     assert "https://evil.example" in f"{refused.output}{refused.exception}"
@@ -456,22 +372,13 @@ def test_new_destination_is_confirmed_before_typing(person, project):
     """In a project that names other addresses than before, `add` asks before any secret is typed; a pipe cannot."""
     add_pair(person)
     (project / "toolkit.toml").write_text(CLONE)
-    person.unseen.clear()
+    person.asked.clear()
     output = run("add", "other", "-e", "paper", piped="n\n", status=1)
     assert "https://evil.example (~/project/toolkit.toml)" in output
     assert "https://trading-paper.example.com" in output
-    assert person.unseen == []
+    assert person.asked == []
     arguments, piped = ("add", "other", "-e", "paper", "--stdin"), "a-key-id-1\nnot-a-real-secret\n"
     assert "--yes" in refusal(*arguments, piped=piped)
     assert "Saved other" in run(*arguments, "--yes", piped=piped)
     person.types("a-key-id-1", "not-a-real-secret")
     assert "Do you trust" not in run("add", "third", "-e", "paper")
-
-
-def test_credentials_command_import_is_light():
-    """Importing the command loads neither pandas nor cryptography nor keyring."""
-    heavy = "{'pandas', 'cryptography', 'keyring'}"
-    code = f"import sys, toolkit.cli.credentials_command; print({heavy} & sys.modules.keys())"
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    result = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "set()"

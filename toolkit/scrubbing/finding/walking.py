@@ -156,12 +156,12 @@ def replace_cookies(header: str, value: str, stand_in: Callable[[str, str], str]
     parts = [""]
     start = 0
     while start < len(value):  # in slices, since a regular expression blocks all other threads
-        end = value.find(";", start + SLICE)
-        end = len(value) if end < 0 else end
-        first, *others = compiled(_SEPARATOR).split(value[start:end])
+        cut = value.find(";", start + SLICE)
+        cut = len(value) if cut < 0 else cut
+        first, *others = compiled(_SEPARATOR).split(value[start:cut])
         parts[-1] += first
         parts += others
-        start = end
+        start = cut
     is_first = True
     for number in range(0, len(parts), 2):
         if number:
