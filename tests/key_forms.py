@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 import toolkit
-from toolkit.auth.keys import as_signer
+from toolkit.auth.private_keys import as_signer
 from toolkit.core.errors import ConfigurationError
 
 RSA_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from key_forms import KEYS_AND_ALGORITHMS, RSA_ALGORITHMS, key
 
-from toolkit.auth.assertion import ASSERTION_LIFETIME, client_assertion
-from toolkit.auth.keys import as_signer
+from toolkit.auth.private_keys import as_signer
+from toolkit.auth.signers import ASSERTION_LIFETIME, client_assertion
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import REGISTER, Secret
 

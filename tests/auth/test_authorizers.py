@@ -12,10 +12,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.auth.assertion import ASSERTION_TYPE
-from toolkit.auth.authorizers import KeyPairAuthorizer, TokenAuthorizer
-from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
-from toolkit.auth.grants import AuthorizedRequest
+from toolkit.auth.authorizers import AuthorizedRequest, KeyPairAuthorizer, TokenAuthorizer
+from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
+from toolkit.auth.signers import ASSERTION_TYPE
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.core.addresses import Address

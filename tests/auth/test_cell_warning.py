@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.auth.cell_warning import _holds, remember_input, warn_if_in_cell
+from toolkit.auth.typed_secrets import _holds, remember_input, warn_if_in_cell
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 
-SETUP = "from toolkit.auth.cell_warning import warn_if_in_cell as check; from toolkit.core.secret import Secret"
+SETUP = "from toolkit.auth.typed_secrets import warn_if_in_cell as check; from toolkit.core.secret import Secret"
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ from jwt.algorithms import ECAlgorithm
 from key_forms import frames_of, jwk, pem
 from key_forms import key as key_of_kind
 
-from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair, as_environment
+from toolkit.auth.credentials import Credentials, as_environment
+from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
 from toolkit.core.document import CredentialKind, Environment, Placeholder
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.core.secret import REGISTER, Secret

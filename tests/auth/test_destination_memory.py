@@ -14,15 +14,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 import toolkit
-from toolkit.auth.credentials import ClientSecret, KeyPair
-from toolkit.auth.destination_memory import (
+from toolkit.auth.destinations import (
     DestinationMemory,
     check_destinations,
+    destinations_of,
     new_in_environment,
     note_destinations,
     uses_of,
 )
-from toolkit.auth.destinations import destinations_of
+from toolkit.auth.kinds import ClientSecret, KeyPair
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.local.settings import Settings
@@ -298,7 +298,7 @@ def test_read_only_folder_still_protects(in_project, monkeypatch):
     def refuse(*_, **__):
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("toolkit.auth.destination_memory.try_lock", refuse)
+    monkeypatch.setattr("toolkit.auth.destinations.try_lock", refuse)
     check_destinations(from_variables(), in_project("a.example"))
     with pytest.raises(UnsafeAddress):
         check_destinations(from_variables(), in_project("b.example"))
@@ -310,7 +310,7 @@ def test_disk_without_locks(in_project, monkeypatch):
     def refuse(_):
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr("toolkit.auth.destination_memory.try_lock", refuse)
+    monkeypatch.setattr("toolkit.auth.destinations.try_lock", refuse)
     allow(from_variables(), in_project("a.example"))
     check_destinations(from_variables(), in_project("a.example"))
     with pytest.raises(UnsafeAddress):
@@ -319,7 +319,7 @@ def test_disk_without_locks(in_project, monkeypatch):
 
 def test_many_entries(in_project, monkeypatch):
     """The file does not grow for ever: what was not changed for longest is forgotten."""
-    monkeypatch.setattr("toolkit.auth.destination_memory._MOST_ENTRIES", 4)
+    monkeypatch.setattr("toolkit.auth.destinations._MOST_ENTRIES", 4)
     for number in range(6):
         allow(from_variables(f"not-a-real-secret-{number}"), in_project("a.example"))
     kept = [number for number in range(6) if uses_of(from_variables(f"not-a-real-secret-{number}"))]
@@ -328,8 +328,8 @@ def test_many_entries(in_project, monkeypatch):
 
 USE = """
 import sys
-from toolkit.auth.credentials import ClientSecret
-from toolkit.auth.destination_memory import DestinationMemory
+from toolkit.auth.kinds import ClientSecret
+from toolkit.auth.destinations import DestinationMemory
 from toolkit.auth.destinations import Destination
 for number in range(10):
     credentials = ClientSecret("client", f"not-a-real-secret-{sys.argv[1]}-{number}", environment="broker-live")

@@ -23,7 +23,7 @@ from memory_keyring import MemoryKeyring
 from typer.testing import CliRunner
 
 import toolkit as tk
-from toolkit.auth.destination_memory import check_destinations
+from toolkit.auth.destinations import check_destinations
 from toolkit.auth.profiles.saving import find_credentials, load_credentials
 from toolkit.cli.credentials_command import app
 from toolkit.core.document import ADDRESS_NAMES

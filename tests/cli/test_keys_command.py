@@ -11,8 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from toolkit.auth.keys import as_signer
-from toolkit.auth.keys.new_key import thumbprint
+from toolkit.auth.private_keys import as_signer, thumbprint
 from toolkit.auth.profiles.saving import find_credentials
 from toolkit.cli import keys
 from toolkit.cli.app import app

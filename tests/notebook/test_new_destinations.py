@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import toolkit as tk
-from toolkit.auth.destination_memory import DestinationMemory, check_destinations, note_destinations
-from toolkit.auth.destinations import destinations_of
+from toolkit.auth.destinations import DestinationMemory, check_destinations, destinations_of, note_destinations
 from toolkit.auth.profiles.saving import load_credentials
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
@@ -172,7 +171,7 @@ def test_nobody_to_ask(project_of, monkeypatch):
     """Where nobody can answer, the error names both destinations."""
     monkeypatch.setattr("toolkit.notebook.panel.asking.can_ask", lambda: False)
     use(project_of("a.example"))
-    from toolkit.auth.destination_memory import new_in_environment
+    from toolkit.auth.destinations import new_in_environment
 
     with pytest.raises(ConfigurationError, match=r"evil\.example.*a\.example"):
         is_trusted(new_in_environment(*HERE, project_of("evil.example")))

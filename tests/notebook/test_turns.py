@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 
 from toolkit.auth import destination_memory
-from toolkit.auth.destination_memory import note_destinations
-from toolkit.auth.destinations import destinations_of
+from toolkit.auth.destinations import destinations_of, note_destinations
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.local.settings import Settings
 from toolkit.notebook.panel.turns import Turns

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
-from toolkit.auth.profiles.prompt import can_ask
+from toolkit.auth.typed_secrets import can_ask
 from toolkit.cassettes.catalog.reading import read_cassette, selected
 from toolkit.cassettes.catalog.rewriting import (
     check_rewritable,

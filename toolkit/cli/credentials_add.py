@@ -9,12 +9,11 @@ import typer
 from rich.console import Console
 
 from toolkit.auth import checks
-from toolkit.auth.destination_memory import new_in_environment
-from toolkit.auth.profiles.fields import REQUIRED, Profile
-from toolkit.auth.profiles.prompt import can_ask
+from toolkit.auth.destinations import new_in_environment
+from toolkit.auth.profiles.fields import DEFAULT, REQUIRED, Profile
 from toolkit.auth.profiles.saved import profile_at
 from toolkit.auth.profiles.saving import destinations_to_save, save_credentials, survey
-from toolkit.auth.profiles.variables import DEFAULT
+from toolkit.auth.typed_secrets import can_ask
 from toolkit.cli import terminal, values
 from toolkit.cli.credentials_destinations import confirm_new, print_destinations, print_missing_addresses
 from toolkit.core.document import Environment

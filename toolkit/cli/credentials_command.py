@@ -8,13 +8,12 @@ import typer
 from rich.console import Console
 
 from toolkit.auth.correcting import where_to_correct
-from toolkit.auth.destination_memory import DestinationMemory, uses_of
-from toolkit.auth.destinations import changes
+from toolkit.auth.destinations import DestinationMemory, changes, uses_of
 from toolkit.auth.profiles.fields import Profile
-from toolkit.auth.profiles.prompt import can_ask
 from toolkit.auth.profiles.saved import profile_at
 from toolkit.auth.profiles.saving import destinations_to_save, find_credentials, remove_credentials, survey
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
+from toolkit.auth.typed_secrets import can_ask
 from toolkit.cli import probe, terminal
 from toolkit.cli.application import Application
 from toolkit.cli.credentials_add import EPILOG, EnvironmentOption, add

@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 
 from toolkit.auth.destinations import HEADER_PREFIX, Change, Destination
-from toolkit.auth.profiles.prompt import can_ask
+from toolkit.auth.typed_secrets import can_ask
 from toolkit.cli import terminal
 from toolkit.cli.programs import pasteable
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, Environment, header_names

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from toolkit.auth.keys.new_key import NewKey, new_key, write_key_file
-from toolkit.auth.keys.signer import ALGORITHMS
-from toolkit.auth.profiles.prompt import ask_secret, can_ask
+from toolkit.auth.private_keys import NewKey, new_key, write_key_file
+from toolkit.auth.signers import ALGORITHMS
+from toolkit.auth.typed_secrets import ask_secret, can_ask
 from toolkit.cli import terminal
 from toolkit.cli.application import Application
 from toolkit.core.errors import ConfigurationError

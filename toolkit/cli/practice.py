@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from toolkit.auth.profiles.fields import REQUIRED, decompose
-from toolkit.auth.profiles.variables import DEFAULT, variable
+from toolkit.auth.profiles.fields import DEFAULT, REQUIRED, decompose, variable
 from toolkit.cli import terminal
 from toolkit.cli.programs import pasteable
 from toolkit.core.errors import ConfigurationError

@@ -17,9 +17,8 @@ from urllib.parse import urlencode
 import typer
 
 from toolkit.auth import checks
-from toolkit.auth.profiles.fields import PASSPHRASE, REQUIRED, ProfileFields
-from toolkit.auth.profiles.prompt import Prompt, ask_secret, can_ask, field_in_words
-from toolkit.auth.profiles.variables import variables_to_set
+from toolkit.auth.profiles.fields import PASSPHRASE, REQUIRED, ProfileFields, variables_to_set
+from toolkit.auth.typed_secrets import Prompt, ask_secret, can_ask, field_in_words
 from toolkit.core.document import CredentialKind
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret

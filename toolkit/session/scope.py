@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 import httpx
 
-from toolkit.auth.grants import RawHeaders
+from toolkit.auth.authorizers import RawHeaders
 from toolkit.core.addresses import Address
 from toolkit.core.document import KEY_ID_HEADER, SECRET_KEY_HEADER, Environment, Interface, symbolic_address
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, InterfaceNotAllowed, UnsafeAddress

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from toolkit.auth.authorizers import Authorizer
+from toolkit.auth.authorizers import AuthorizedRequest, Authorizer, Grant
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.grants import AuthorizedRequest, Grant
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Final, cast
 
 import httpx
 
-from toolkit.auth.authorizers import Authorizer, KeyPairAuthorizer, TokenAuthorizer, TokenRequest
-from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.auth.destination_memory import check_destinations
-from toolkit.auth.grants import authorization
-from toolkit.auth.tokens.response import read_token_response
-from toolkit.auth.tokens.token import Token
+from toolkit.auth.authorizers import Authorizer, KeyPairAuthorizer, TokenAuthorizer, TokenRequest, authorization
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.destinations import check_destinations
+from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
+from toolkit.auth.tokens.token import Token, read_token_response
 from toolkit.cassettes.bodies import as_recorded_response, header_list
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.core.document import TOKEN_PATH, Interface, symbolic_address

@@ -10,9 +10,8 @@ from typing import Protocol
 
 import httpx
 
-from toolkit.auth.authorizers import BearerAuthorizer
+from toolkit.auth.authorizers import BearerAuthorizer, Grant
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.grants import Grant
 from toolkit.auth.tokens.single_flight import TokenSource
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import Clock

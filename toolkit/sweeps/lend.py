@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 import httpx
 
 from toolkit.auth.authorizers import TokenAuthorizer
-from toolkit.auth.credentials import KeyPair
+from toolkit.auth.kinds import KeyPair
 from toolkit.auth.tokens.token import Token, early_seconds
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Interface

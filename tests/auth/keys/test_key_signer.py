@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from key_forms import DEFAULTS, KEYS_AND_ALGORITHMS, RSA_ALGORITHMS, identity, jwk, key, pem, refusal
 
-from toolkit.auth.keys import LocalKey, Signer, as_signer
-from toolkit.auth.keys.signer import ALGORITHMS, describe_signer, sign_with
+from toolkit.auth.private_keys import as_signer
+from toolkit.auth.signers import ALGORITHMS, LocalKey, Signer, describe_signer, sign_with
 from toolkit.core.errors import ConfigurationError
 
 CANARY = "QXZ0123456789QXZ"

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from key_forms import assert_shows_nothing_of
 
-import toolkit.auth.keys.new_key as new_key_module
-from toolkit.auth.keys import as_signer
-from toolkit.auth.keys.new_key import new_key, thumbprint, write_key_file
-from toolkit.auth.keys.signer import ALGORITHMS, SMALLEST_RSA_KEY
+import toolkit.auth.private_keys as new_key_module
+from toolkit.auth.private_keys import as_signer, new_key, thumbprint, write_key_file
+from toolkit.auth.signers import ALGORITHMS, SMALLEST_RSA_KEY
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 

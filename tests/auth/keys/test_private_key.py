@@ -26,7 +26,7 @@ from key_forms import (
     refusal,
 )
 
-from toolkit.auth.keys import as_signer
+from toolkit.auth.private_keys import as_signer
 from toolkit.core.errors import ToolkitError
 from toolkit.core.secret import Secret
 
@@ -347,7 +347,7 @@ def test_unforeseen_error(monkeypatch):
     def fail(text, passphrase):
         raise RuntimeError(text)
 
-    monkeypatch.setattr("toolkit.auth.keys.private_key._from_pem", fail)
+    monkeypatch.setattr("toolkit.auth.private_keys._from_pem", fail)
     with pytest.raises(ToolkitError, match="as_signer failed with RuntimeError") as caught:
         as_signer(pem(key("P-256")))
     assert_shows_nothing_of(caught.value, pem(key("P-256")))

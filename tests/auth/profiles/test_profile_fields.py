@@ -8,7 +8,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
-from toolkit.auth.credentials import ClientKey
+from toolkit.auth.kinds import ClientKey
 from toolkit.auth.profiles.fields import FIELDS, ProfileFields, decompose, fields_of
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from keyring.backend import KeyringBackend
 from keyring.backends import chainer, fail, null
 
-from toolkit.auth.profiles.keyring import USER_NAME, open_text, seal_text
+from toolkit.auth.profiles.saved import USER_NAME, open_text, seal_text
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.local.locks import try_lock
@@ -168,5 +168,5 @@ def test_disk_without_locks(memory_keyring, tmp_path, monkeypatch):
     def refuse(_):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr("toolkit.auth.profiles.keyring.try_lock", refuse)
+    monkeypatch.setattr("toolkit.auth.profiles.saved.try_lock", refuse)
     assert opened(seal_text(Secret("x"), "live/a", tmp_path)) == "x"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolkit.auth.credentials import KeyPair
+from toolkit.auth.kinds import KeyPair
 from toolkit.auth.profiles.fields import Profile
 from toolkit.auth.profiles.saving import ProfileList, save_credentials, survey
 from toolkit.core.document import CredentialKind, Environment

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from toolkit.auth.profiles import prompt
-from toolkit.auth.profiles.prompt import ask_secret, can_ask, field_in_words
+from toolkit.auth.typed_secrets import ask_secret, can_ask, field_in_words
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.auth.credentials import KeyPair
+from toolkit.auth.kinds import KeyPair
 from toolkit.auth.profiles.fields import FIELDS
-from toolkit.auth.profiles.keyring import seal_text
 from toolkit.auth.profiles.saved import (
     Document,
     SealedDocument,
@@ -22,6 +21,7 @@ from toolkit.auth.profiles.saved import (
     render,
     render_sealed,
     saved_profiles,
+    seal_text,
     write,
 )
 from toolkit.auth.profiles.saving import (

@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.auth.profiles.fields import fields_of
-from toolkit.auth.profiles.variables import fields_in_dotenv, fields_in_variables, variable, variables_to_set
+from toolkit.auth.profiles.fields import fields_in_dotenv, fields_in_variables, fields_of, variable, variables_to_set
 from toolkit.core.document import ADDRESS_NAMES, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings

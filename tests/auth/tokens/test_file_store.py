@@ -12,8 +12,14 @@ from pathlib import Path
 import pytest
 
 from toolkit.auth.tokens import file_store
-from toolkit.auth.tokens.file_store import STALE_AFTER, FileTokenStore, user_token_store
-from toolkit.auth.tokens.store import LARGEST_ENTRY, StoreUnavailableError, TokenStore
+from toolkit.auth.tokens.store import (
+    LARGEST_ENTRY,
+    STALE_AFTER,
+    FileTokenStore,
+    StoreUnavailableError,
+    TokenStore,
+    user_token_store,
+)
 
 NAME = "0123456789abcdef" * 4
 OTHER = "fedcba9876543210" * 4

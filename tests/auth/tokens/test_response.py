@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolkit.auth.tokens.response import read_token_response
+from toolkit.auth.tokens.token import read_token_response
 from toolkit.core.errors import TokenError, TokenRefused, TokenResponseInvalid
 from toolkit.core.secret import REGISTER, Secret
 from toolkit.core.text import printable

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.auth.tokens.retrying import with_retries
+from toolkit.auth.tokens.single_flight import with_retries
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import TokenRefused, TokenResponseInvalid, Unreachable
 from toolkit.transport.flow import Pause

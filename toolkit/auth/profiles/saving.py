@@ -9,26 +9,18 @@ from typing import TYPE_CHECKING, Final
 
 from toolkit.auth import checks
 from toolkit.auth.credentials import Credentials, as_environment
-from toolkit.auth.destination_memory import check_destinations, note_destinations
-from toolkit.auth.destinations import Destination, destinations_of
-from toolkit.auth.profiles.fields import Profile, ProfileFields, decompose
-from toolkit.auth.profiles.keyring import seal_text
-from toolkit.auth.profiles.practice_profiles import has_stopped, practice_credentials
-from toolkit.auth.profiles.saved import (
-    KEYRING,
-    Document,
-    SavedProfile,
-    SealedDocument,
-    delete,
-    make_folder,
-    profile_at,
-    profiles_folder,
-    render,
-    render_sealed,
-    saved_profiles,
-    write,
+from toolkit.auth.destinations import Destination, check_destinations, destinations_of, note_destinations
+from toolkit.auth.profiles.fields import (
+    DEFAULT,
+    Profile,
+    ProfileFields,
+    decompose,
+    fields_in_dotenv,
+    fields_in_variables,
+    variables_to_set,
 )
-from toolkit.auth.profiles.variables import DEFAULT, fields_in_dotenv, fields_in_variables, variables_to_set
+from toolkit.auth.profiles.practice_profiles import has_stopped, practice_credentials
+from toolkit.auth.profiles.saved import KEYRING, SavedProfile, profile_at, profiles_folder, saved_profiles
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import SHORTEST_SECRET
@@ -46,20 +38,20 @@ if TYPE_CHECKING:
 
     from toolkit.core.document import CredentialKind
 
-_VARIABLES: Final = "environment variables"
-_ENVIRONMENTS: Final = tuple(Environment)
 _COLUMNS: Final = ("environment", "profile", "kind", "source")
-_NONE: Final = "No profiles."
 
 
 class ProfileList(list[Profile]):
     """Profiles, shown as a table in a notebook and a terminal."""
 
     def __repr__(self) -> str:
-        return list_text(_COLUMNS, _rows(self)) if self else _NONE
+        return list_text(_COLUMNS, self._rows()) if self else "No profiles."
 
     def _repr_html_(self) -> str:
-        return list_html(_COLUMNS, _rows(self)) if self else f"<p>{_NONE}</p>"
+        return list_html(_COLUMNS, self._rows()) if self else "<p>No profiles.</p>"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [(profile.environment, profile.name, profile.kind, profile.source) for profile in self]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +79,7 @@ def profiles_in_order(settings: Settings, environ: Mapping[str, str] | None) -> 
     Raises:
         ConfigurationError: if a place as a whole cannot be read.
     """
-    yield from fields_in_variables(os.environ if environ is None else environ, _VARIABLES, Path())
+    yield from fields_in_variables(os.environ if environ is None else environ, "environment variables", Path())
     yield from fields_in_dotenv(settings.project)
     yield from saved_profiles()
 
@@ -101,12 +93,17 @@ def survey(settings: Settings, environ: Mapping[str, str] | None) -> list[Listed
         ConfigurationError: if a place as a whole cannot be read.
     """
     listed: list[ListedProfile] = []
-    known: set[tuple[Environment, str]] = set()
+    known = set()
     for profile in profiles_in_order(settings, environ):
+        outcome: Profile | ToolkitError
+        try:
+            outcome = profile.profile()
+        except ToolkitError as error:
+            outcome = error.with_traceback(None)
         key = profile.environment, profile.name
-        listed.append(ListedProfile(*key, _outcome(profile), key not in known))
+        listed.append(ListedProfile(*key, outcome, key not in known))
         known.add(key)
-    return sorted(listed, key=lambda profile: (_ENVIRONMENTS.index(profile.environment), profile.name))
+    return sorted(listed, key=lambda each: (list(Environment).index(each.environment), each.name))
 
 
 @frameless
@@ -189,22 +186,13 @@ def find_credentials(
     by_name: dict[str, ProfileFields | SavedProfile] = {}
     for profile in profiles_in_order(settings, environ):
         if profile.environment is environment:
-            if profile.name == name:
-                return profile.credentials()
             by_name.setdefault(profile.name, profile)
-    if name is None and DEFAULT in by_name:
-        return by_name[DEFAULT].credentials()
-    if name is None and len(by_name) == 1:
-        return by_name.popitem()[1].credentials()
-    if name is None and by_name:
-        raise ConfigurationError(
-            f"Several profiles exist for {environment}: {', '.join(sorted(by_name))}.",
-            f'Choose one by its name: tk.Session("{environment}", "{min(by_name)}").',
-            about="name",
-        )
-    if practice:
-        raise _not_a_practice_name(environment, name, [*practice, *by_name])
-    raise _not_found(environment, name, sorted(by_name), settings)
+            if profile.name == name:
+                break
+    chosen = next(iter(by_name), None) if name is None and len(by_name) == 1 else name or DEFAULT
+    if chosen in by_name:
+        return by_name[chosen].credentials()
+    raise _not_found(environment, name, [*practice, *sorted(by_name)], settings, is_practice=bool(practice))
 
 
 def unbound_credentials(environment: Environment, name: str, *, settings: Settings) -> Credentials | None:
@@ -242,20 +230,16 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
             malformed, the keyring is locked or broken, or the file cannot be written.
     """
     fields, environment = decompose(credentials), credentials.environment
-    checks.profile_name(name)
+    saved = profile_at(environment, checks.profile_name(name))
     destinations = destinations_to_save(environment, credentials.kind, _settings(settings, None))
-    text = render(Document(fields, {name: text for name, text, _ in destinations}))
-    saved = profile_at(environment, name)
-    sealed = seal_text(text, saved.label, make_folder())
-    write(saved.file, text if sealed is None else render_sealed(SealedDocument(credentials.kind, sealed)))
+    source = saved.save(fields, {name: text for name, text, _ in destinations}, credentials.kind)
     note_destinations(environment, destinations)
-    if sealed is not None:
-        return Profile(name, environment, credentials.kind, KEYRING)
-    warn(
-        f"No system keyring is available. The credentials are now in {shown(saved.file)}, unencrypted: other users "
-        "cannot read it, but every program that you run can."
-    )
-    return Profile(name, environment, credentials.kind, shown(saved.file))
+    if source != KEYRING:
+        warn(
+            f"No system keyring is available. The credentials are now in {source}, unencrypted: other users cannot "
+            "read it, but every program that you run can."
+        )
+    return Profile(name, environment, credentials.kind, source)
 
 
 def destinations_to_save(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Destination]:
@@ -287,54 +271,45 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
         ConfigurationError: if no such profile is saved, or it cannot be removed.
     """
     environment = as_environment(environment)
-    checks.profile_name(name)
-    saved = {profile.name: profile for profile in saved_profiles() if profile.environment is environment}
-    if name not in saved:
-        raise ConfigurationError(
-            f"No profile of that name is saved for {environment}.",
-            f"Saved: {', '.join(saved) or 'none'}. Profiles in variables and {FILE_NAME} cannot be removed here.",
-            about="name",
-        )
-    delete(saved[name].file)
+    file, reason = profile_at(environment, checks.profile_name(name)).file, "no such profile is saved"
+    try:
+        file.unlink()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        reason = error.strerror or reason
+    else:
+        return
+    raise ConfigurationError(
+        f"Cannot remove the profile {excerpt(name)!r} of {environment} ({shown(file)}): {reason}.",
+        f"`toolkit credentials list` shows all. Profiles in variables and {FILE_NAME} cannot be removed here.",
+        about="name",
+    )
 
 
 def _settings(settings: Settings | None, environ: Mapping[str, str] | None) -> Settings:
     return Settings.load(environ=environ) if settings is None else as_settings(settings)
 
 
-def _not_found(environment: Environment, name: str | None, others: list[str], settings: Settings) -> ConfigurationError:
-    if name is None:
-        what = f"No profile exists for {environment}."
-    else:
-        what = f"The profile {_quoted(name)} does not exist for {environment}{'' if others else ', and no other does'}."
-    choice = f"Choose one of {', '.join(others)}. " if others else ""
-    new = name or DEFAULT
-    new = shell_word(new) if len(new) < SHORTEST_SECRET and new.isprintable() else "NAME"
-    return ConfigurationError(
-        what,
-        f"{choice}To save {'it' if name else 'one'}, run `toolkit credentials add {new} --environment {environment}` "
-        f"at a terminal, or save_credentials() in Python. Or set {variables_to_set(environment, name)}, as environment "
-        f"variables or in {shown(settings.project / FILE_NAME)}. Looked there and in {shown(profiles_folder())}.",
-        about="name" if name else "credentials",
+def _not_found(
+    environment: Environment, name: str | None, others: list[str], settings: Settings, *, is_practice: bool
+) -> ConfigurationError:
+    # A name that is long enough to be a misplaced secret is not quoted.
+    is_shown = name is not None and len(name) < SHORTEST_SECRET and name.isprintable()
+    choice = (
+        f'Choose one of {", ".join(others)}, for example tk.Session("{environment}", "{others[0]}"). ' if others else ""
     )
-
-
-def _not_a_practice_name(environment: Environment, name: str | None, names: list[str]) -> ConfigurationError:
-    what = f"does not have credentials {_quoted(name)} for {environment}" if name else "needs the name of credentials"
-    return ConfigurationError(f"The practice service {what}.", f"Choose one of {', '.join(names)}.", about="name")
-
-
-def _quoted(name: str) -> str:
-    """Return a name for a message. A name that is long enough to be a misplaced secret is not quoted."""
-    return "of that name" if len(name) >= SHORTEST_SECRET else repr(excerpt(name))
-
-
-def _outcome(profile: ProfileFields | SavedProfile) -> Profile | ToolkitError:
-    try:
-        return profile.profile()
-    except ToolkitError as error:
-        return error.with_traceback(None)
-
-
-def _rows(profiles: list[Profile]) -> list[tuple[str, ...]]:
-    return [(profile.environment, profile.name, profile.kind, profile.source) for profile in profiles]
+    if name is None and others:
+        what = f"Several profiles exist for {environment}: {', '.join(others)}."
+    else:
+        quoted = f"The profile {name!r} does not exist" if is_shown else "No such profile exists"
+        what = f"{quoted} for {environment}."
+    new = shell_word(name) if name is not None and is_shown else DEFAULT
+    save = (
+        f"To save one, run `toolkit credentials add {new} --environment {environment}` at a terminal, or "
+        f"save_credentials() in Python. Or set {variables_to_set(environment, name)}, as environment variables or in "
+        f"{shown(settings.project / FILE_NAME)}. Looked there and in {shown(profiles_folder())}."
+    )
+    return ConfigurationError(
+        what, choice.rstrip() if is_practice else choice + save, about="name" if name else "credentials"
+    )

@@ -2,10 +2,14 @@
 
 A lock is held only to decide what to do: use the current token, wait for the caller who is fetching a new one, or
 fetch. It is never held across a request.
+
+A token request is sent again if that may help: 429, 5xx, `temporarily_unavailable` and broken connections may pass. The
+service document shows no rate limits; the bounds are ours, and those of calls (`transport.retry`).
 """
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -17,16 +21,23 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.tokens.retrying import seconds_until_another_try
-from toolkit.auth.tokens.store import SharedToken, TokenStore, token_seal
+from toolkit.auth.tokens.store import SharedToken, TokenStore, token_seal, user_token_store
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import Clock
-from toolkit.core.errors import ConfigurationError, TokenError, Unreachable
-from toolkit.transport.flow import Flow, Shielded, Wait, WhichLoop
+from toolkit.core.errors import ConfigurationError, TokenError, TokenRefused, Unreachable
+from toolkit.transport.flow import Flow, Pause, Shielded, Wait, WhichLoop
+from toolkit.transport.retry import Retry
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
+# RFC 6749 section 5.2: the same request is refused again until somebody changes something.
+_LASTING: Final = frozenset(
+    {"invalid_client", "invalid_request", "invalid_scope", "unauthorized_client", "unsupported_grant_type"}
+)
+_LASTING_IS_REMEMBERED: Final = 30.0  # seconds
+_PASSING_IS_REMEMBERED: Final = 1.0  # seconds; for callers who waited for the request that failed
+_LONGEST_REMEMBERED: Final = 60.0  # seconds; bounds a Retry-After
 _LONGEST_SILENCE: Final = 1.0  # seconds without a response after which an event loop counts as stuck
 
 
@@ -235,7 +246,7 @@ class TokenSource:
         raise failure
 
     def _remember(self, error: TokenError | Unreachable, clock: Clock) -> None:
-        seconds, now = seconds_until_another_try(error, needs_token=not self._is_good(clock)), clock.monotonic()
+        seconds, now = _seconds_until_another_try(error, needs_token=not self._is_good(clock)), clock.monotonic()
         self._failure = _Failure(error, now, now + seconds) if seconds else None
 
     def _remembered(self, clock: Clock) -> TokenError | Unreachable | None:
@@ -246,6 +257,56 @@ class TokenSource:
         return error.reworded(
             error.what, f"{error.next_step} That was {ago} s ago; the next request is possible in {left} s."
         )
+
+
+def with_retries(
+    attempt: Callable[[int], Flow[Token]],
+    clock: Clock,
+    retry: Retry,
+    *,
+    jitter: Callable[[], float] = random.random,
+) -> Flow[Token]:
+    """Send a token request until it gives a token, fails for good, or reaches the limits.
+
+    Args:
+        attempt: makes and sends a new request, because an assertion is valid for one request only; takes the number of
+            the try, from 1.
+        clock: where time comes from.
+        retry: the limits.
+        jitter: returns a random number from 0 to 1, which a pause is multiplied with.
+
+    Raises:
+        TokenError, Unreachable: the error of the last try, with the number of tries in its message.
+    """
+    first_sent, tries = clock.monotonic(), 0
+    while True:
+        tries += 1
+        failure: TokenRefused | Unreachable
+        try:
+            return (yield from attempt(tries))
+        except (TokenRefused, Unreachable) as error:
+            failure = error
+        retry_after = failure.retry_after if isinstance(failure, TokenRefused) else None
+        elapsed = clock.monotonic() - first_sent
+        pause = retry.pause(tries, elapsed, retry_after, jitter=jitter()) if failure.is_passing else None
+        if pause is None:  # raised outside of the handler, so that the error has no context
+            raise failure if tries == 1 else failure.reworded(f"{failure.what} {tries} tries.", failure.next_step)
+        yield Pause(pause, clock)
+
+
+def _seconds_until_another_try(error: TokenError | Unreachable, *, needs_token: bool = True) -> float:
+    """Return for how many seconds to remember a failure instead of sending another request; 0 for not at all.
+
+    Args:
+        error: the failure.
+        needs_token: True if no valid token can be used in the meantime.
+    """
+    if isinstance(error, TokenRefused) and error.error in _LASTING:
+        return _LASTING_IS_REMEMBERED
+    if not isinstance(error, TokenRefused | Unreachable) or not error.is_passing:
+        return 0.0 if needs_token else _PASSING_IS_REMEMBERED
+    retry_after = error.retry_after if isinstance(error, TokenRefused) else None
+    return min(max(retry_after or 0.0, _PASSING_IS_REMEMBERED), _LONGEST_REMEMBERED)
 
 
 class MemoryTokenStore:
@@ -298,8 +359,6 @@ def as_token_store(
     if store is None:
         return SHARED_IN_PROCESS if clock is None else MemoryTokenStore()
     if store == "shared":
-        from toolkit.auth.tokens.file_store import user_token_store
-
         return user_token_store()
     if isinstance(store, MemoryTokenStore | TokenStore):
         return store

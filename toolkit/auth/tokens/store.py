@@ -1,14 +1,18 @@
 """Share one token among processes: the store and its entries, and how processes take turns to request a token.
 
 An entry is JSON, sealed with a key derived from the credentials. Only a holder of the same credentials can find and
-read it.
+read it. `FileTokenStore` keeps entries in the user's cache folder; a cache server can be another store.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
 
 from toolkit.auth.sealing import Seal
@@ -18,9 +22,14 @@ from toolkit.core.clock import Clock
 from toolkit.core.ledger import instant_text, parse_instant
 from toolkit.core.secret import REGISTER, Secret
 from toolkit.core.tracebacks import warn
+from toolkit.local.files import shown, write_atomically
+from toolkit.local.locks import FileLock, try_lock
+from toolkit.local.private_files import UnfitFile, is_own_folder, private_folder, read_private
+from toolkit.local.user_folders import cache_folder
 from toolkit.transport.flow import Flow, Pause
 
 LARGEST_ENTRY: Final = 1 << 16  # bytes, sealed
+STALE_AFTER: Final = 2 * 86_400.0  # seconds; twice the longest lifetime of a token
 _EARLIEST_ISSUE: Final = timedelta(seconds=5)  # ahead of our clock, which may have been set back a little
 _LOOK_AGAIN: Final = 0.02  # seconds
 # Seconds. A token request with its retries usually takes less; it takes longer if the reply comes in drips. Then this
@@ -177,3 +186,70 @@ def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
         return None
     left = min(expires_at - now, lifetime)
     return Token(access_token, issued_at, expires_at, expires_monotonic=clock.monotonic() + left.total_seconds())
+
+
+class FileTokenStore:
+    """Keeps entries as files in a folder that only their user may enter.
+
+    Nothing is read or written through a link. An entry must be a plain file that belongs to this user and has at most
+    LARGEST_ENTRY bytes; anything else in its place counts as missing, and the next entry replaces it. Methods raise
+    StoreUnavailableError if the folder is a link or belongs to another user, the disk fails or does not have locks.
+
+    Args:
+        folder: the folder of the entries, made when it is first needed; by default in the user's cache folder.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        # The permissions of another folder's parent are the user's own decision.
+        self._folders = [cache_folder(), cache_folder() / "tokens"] if folder is None else [folder]
+        self.folder = self._folders[-1]
+
+    def __repr__(self) -> str:
+        return f"<FileTokenStore {shown(self.folder)}>"
+
+    def read(self, name: str, /) -> bytes | None:
+        """Return the entry of a name, or None if it does not exist."""
+        with self._unavailable("read in"):
+            exists = all(is_own_folder(folder) for folder in self._folders)
+            return read_private(self.folder / f"{name}.token", LARGEST_ENTRY) if exists else None
+
+    def write(self, name: str, data: bytes, /) -> None:
+        """Replace the entry of a name, and remove entries that were last written two days ago or earlier."""
+        with self._unavailable("write in"):
+            self._make_folder()
+            # Not durable: an entry that a crash tore does not open, and then a new token is requested.
+            write_atomically(self.folder / f"{name}.token", data, private=True)
+            oldest = time.time() - STALE_AFTER
+            for file in self.folder.glob("*.token*"):  # a new token is requested if another process has just written it
+                with suppress(OSError):
+                    if os.lstat(file).st_mtime < oldest:
+                        file.unlink()
+
+    def try_lock(self, name: str, /) -> FileLock | None:
+        """Lock the entry of a name, or return None if another process or thread holds the lock."""
+        with self._unavailable("lock in"):
+            self._make_folder()
+            return try_lock(self.folder / f"{name}.lock")
+
+    def _make_folder(self) -> None:
+        for folder in self._folders:
+            private_folder(folder)
+            is_own_folder(folder)
+
+    @contextmanager
+    def _unavailable(self, action: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            where = Path(error.filename) if isinstance(error, UnfitFile) else self.folder
+            why = error.strerror or type(error).__name__
+            raise StoreUnavailableError(f"cannot {action} {shown(where)}: {why}") from None
+
+
+_STORES: Final[dict[Path, FileTokenStore]] = {}
+
+
+def user_token_store() -> FileTokenStore:
+    """Return the store in the user's cache folder; always the same object, so that the sessions share token sources."""
+    store = FileTokenStore()
+    return _STORES.setdefault(store.folder, store)
