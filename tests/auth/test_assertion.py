@@ -93,21 +93,6 @@ def test_claims_of_any_text(client_id, audience, jti, now):
     assert timedelta(0) <= now - datetime.fromtimestamp(claims["iat"], UTC) < timedelta(seconds=1)
 
 
-def test_jti_is_fresh():
-    """Each assertion has a new identifier."""
-    numbers = iter(range(10))
-    signer = as_signer(key("Ed25519"))
-    tokens = [assertion(signer, new_jti=lambda: f"jti-{next(numbers)}") for _ in range(3)]
-    assert [parts(token)[1]["jti"] for token in tokens] == ["jti-0", "jti-1", "jti-2"]
-
-
-def test_assertion_is_a_secret():
-    """An assertion is a Secret, because it can be exchanged for a token for a minute."""
-    signer = as_signer(key("P-256"))
-    result = client_assertion(signer, client_id="c", audience="a", now=NOW, new_jti=lambda: "jti")
-    assert isinstance(result, Secret)
-
-
 def test_header_type():
     """The header has the `typ` that was given; None leaves it out."""
     signer = as_signer(key("P-256"))
@@ -116,24 +101,6 @@ def test_header_type():
         "typ": "client-authentication+jwt",
     }
     assert parts(assertion(signer, typ=None))[0] == {"alg": "ES256"}
-
-
-@given(st.integers(1, 3600))
-def test_lifetime(lifetime):
-    """An assertion is valid for the given number of seconds."""
-    claims = parts(assertion(as_signer(key("Ed25519")), lifetime=lifetime))[1]
-    assert claims["exp"] - claims["iat"] == lifetime
-    assert claims["iat"] == int(NOW.timestamp())
-
-
-def test_key_id_in_header():
-    """`kid` is in the header if it is known."""
-    assert parts(assertion(as_signer(key("P-256"), key_id="kid-1")))[0] == {
-        "alg": "ES256",
-        "typ": "JWT",
-        "kid": "kid-1",
-    }
-    assert "kid" not in parts(assertion(as_signer(key("P-256"))))[0]
 
 
 class Remote:

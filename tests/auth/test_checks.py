@@ -45,44 +45,12 @@ def test_any_value(about, value):
         assert plain == ({} if about == "form_fields" and value is None else value)
 
 
-def test_text_is_named_by_its_argument():
-    """The message names the argument in words."""
-    assert refusal("client_id", "").startswith("The client ID is empty")
-    assert refusal("client_secret", 5).startswith("The client secret is of type int")
-    assert refusal("key_id", "a\nb").startswith("The key ID contains a line break")
-    with pytest.raises(ConfigurationError, match="The assertion type is empty"):
-        checks.text("", "assertion_typ")
-
-
-def test_passphrase():
-    """A passphrase may hold any characters and be a Secret; it is kept as a Secret."""
-    for text in ("a", " with space ", "ä\n\t", "é" * 300):
-        assert checks.passphrase(text) == checks.passphrase(Secret(text)) == Secret(text)
-    assert checks.passphrase(None) is None
-    assert refusal("passphrase", "") == "The passphrase is empty."
-    assert refusal("passphrase", b"QXZ") == "The passphrase is of type bytes, not text."
-
-
 def test_profile_name():
     """A profile name has letters, digits, dots, hyphens and underscores; another is refused and not shown."""
     for name in ("default", "a", "Desk-1.eu_2", "0", "x" * 64):
         assert checks.profile_name(name) == name
     for name in ("", ".hidden", "-x", "a b", "a/b", "..", "a\n", "é", "x" * 65, CANARY + "@", None, 5):
         assert CANARY not in refusal("name", name)
-
-
-def test_algorithm():
-    """Text that has the form of an algorithm is taken; other text may be a secret and is not shown."""
-    assert checks.algorithm("ES256") == "ES256"
-    for algorithm in ("", 5, b"ES256", CANARY * 2, "ES 256", "ES256\n"):
-        assert CANARY not in refusal("algorithm", algorithm)
-
-
-def test_assertion_lifetime():
-    """A lifetime is a whole number of seconds from 1 to 3600; True is not a number here."""
-    for value in (0, -1, 3601, 60.0, "60", True, False, None, float("nan")):
-        assert "whole number of seconds from 1 to 3600" in refusal("assertion_lifetime", value)
-    assert (checks.assertion_lifetime(1), checks.assertion_lifetime(3600)) == (1, 3600)
 
 
 @given(

@@ -120,18 +120,6 @@ def test_the_users_word(in_project, is_known):
         check_destinations(credentials, in_project("evil.example", TOOLKIT_BROKER_URL="https://c.example"))
 
 
-def test_prefix_beside_ones_own_address(in_project, home):
-    """A header prefix alone needs no permission: the user's variables say where the secret goes."""
-    credentials = KeyPair("a-key-id", "not-a-real-secret", environment="paper")
-    credentials.note_source("environment variables")
-    (home / "toolkit.toml").write_text('header_prefix = "ACME"\n')
-    environ = {"TOOLKIT_TRADING_PAPER_URL": "https://own.example"}
-    check_destinations(credentials, Settings.load(home / "toolkit.toml", environ=environ))
-    allow(credentials, in_project("a.example"))
-    with pytest.raises(UnsafeAddress, match="ACME"):
-        check_destinations(credentials, Settings.load(home / "toolkit.toml", environ=environ))
-
-
 def test_a_variable_of_the_project_is_questioned(in_project, home):
     """A variable that the project's .env brings along is questioned like toolkit.toml."""
     credentials = from_variables()
@@ -155,22 +143,6 @@ def test_options_do_not_make_another_secret(in_project):
         credentials.note_source("environment variables")
         with pytest.raises(UnsafeAddress):
             check_destinations(credentials, in_project("evil.example", "clone"))
-
-
-def test_credentials_in_code(in_project):
-    """Credentials that code holds are not remembered, but are compared if they are."""
-    in_code = ClientSecret("client", "not-a-real-secret", environment="broker-live")
-    check_destinations(in_code, in_project("a.example"))
-    assert not config_folder().exists()
-    allow(from_variables(), in_project("b.example"))
-    with pytest.raises(UnsafeAddress, match="made in code"):
-        check_destinations(in_code, in_project("a.example"))
-
-
-def test_loopback_is_not_remembered():
-    """The practice service is neither questioned nor remembered."""
-    check_destinations(from_variables(), Settings({"auth": "http://127.0.0.1:8000", "broker": "http://localhost:1"}))
-    assert not config_folder().exists()
 
 
 def test_loopback_in_a_clone(in_project):
@@ -289,41 +261,6 @@ def test_unwritable_folder(in_project, tmp_path, monkeypatch, place):
     with pytest.raises(UnsafeAddress):
         check_destinations(from_variables(), in_project("a.example"))
     check_destinations(from_variables(), Settings({"auth": "https://b.example"}))
-
-
-def test_read_only_folder_still_protects(in_project, monkeypatch):
-    """What is remembered counts in a folder that has become read-only."""
-    allow(from_variables(), in_project("a.example"))
-
-    def refuse(*_, **__):
-        raise OSError(30, "Read-only file system")
-
-    monkeypatch.setattr("toolkit.auth.destinations.try_lock", refuse)
-    check_destinations(from_variables(), in_project("a.example"))
-    with pytest.raises(UnsafeAddress):
-        check_destinations(from_variables(), in_project("b.example"))
-
-
-def test_disk_without_locks(in_project, monkeypatch):
-    """On a disk without locks what was allowed is remembered all the same."""
-
-    def refuse(_):
-        raise OSError(95, "Operation not supported")
-
-    monkeypatch.setattr("toolkit.auth.destinations.try_lock", refuse)
-    allow(from_variables(), in_project("a.example"))
-    check_destinations(from_variables(), in_project("a.example"))
-    with pytest.raises(UnsafeAddress):
-        check_destinations(from_variables(), in_project("b.example"))
-
-
-def test_many_entries(in_project, monkeypatch):
-    """The file does not grow for ever: what was not changed for longest is forgotten."""
-    monkeypatch.setattr("toolkit.auth.destinations._MOST_ENTRIES", 4)
-    for number in range(6):
-        allow(from_variables(f"not-a-real-secret-{number}"), in_project("a.example"))
-    kept = [number for number in range(6) if uses_of(from_variables(f"not-a-real-secret-{number}"))]
-    assert kept == [3, 4, 5]
 
 
 USE = """

@@ -10,13 +10,13 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 import httpx
 
-from toolkit.auth.credentials import Client, Credentials
-from toolkit.auth.kinds import Headers, KeyPair
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.kinds import Client, Headers, KeyPair
 from toolkit.auth.tokens.single_flight import MemoryTokenStore, TokenSource, token_source, with_retries
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
@@ -34,13 +34,7 @@ _SHOW_CREDENTIALS: Final = frozenset({"request", "auth"})  # keys of httpcore's 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The headers that authorize a request.
-
-    Attributes:
-        headers: name and value of each header for the copy that is sent.
-        authorization: what the ledger and recordings note about it.
-        token: the access token in the headers, None for a key pair.
-    """
+    """The headers that authorize a request, what the ledger notes about it, and the access token if there is one."""
 
     headers: Headers = field(repr=False)
     authorization: Authorization
@@ -48,10 +42,13 @@ class Grant:
 
 
 def authorized(request: httpx.Request, grant: Grant) -> httpx.Request:
-    """Return a copy of a request with the headers of a grant; stream and extensions (timeouts) are the request's own."""
+    """Return a copy of a request with the headers of a grant; stream and timeouts are the request's own."""
     extensions = dict(request.extensions)
-    if "trace" in extensions:
-        extensions["trace"] = _trace_without_requests(extensions["trace"])
+    if trace := extensions.get("trace"):
+        # httpcore's events hold requests, whose headers hold credentials. For async clients httpcore awaits the result.
+        extensions["trace"] = lambda event, info: trace(
+            event, {name: value for name, value in info.items() if name not in _SHOW_CREDENTIALS}
+        )
     added = [(name.encode("ascii"), value.encode("ascii")) for name, value in grant.headers]
     return httpx.Request(
         request.method,
@@ -60,15 +57,6 @@ def authorized(request: httpx.Request, grant: Grant) -> httpx.Request:
         stream=request.stream,
         extensions=extensions,
     )
-
-
-def _trace_without_requests(trace: Callable[[str, dict[str, Any]], Any]) -> Callable[[str, dict[str, Any]], Any]:
-    """Return a trace extension (httpcore's) that does not see requests, whose headers hold credentials."""
-
-    def traced(event: str, info: dict[str, Any]) -> Any:  # for async clients the result is awaited by httpcore
-        return trace(event, {name: value for name, value in info.items() if name not in _SHOW_CREDENTIALS})
-
-    return traced
 
 
 def authorization(credentials: Credentials, token: Token | None = None, number: int | None = None) -> Authorization:
@@ -84,19 +72,12 @@ def authorization(credentials: Credentials, token: Token | None = None, number: 
 
 
 class TokenRequest(NamedTuple):
-    """A request to the token endpoint.
-
-    Attributes:
-        request: the request as it is sent, with credentials in its form.
-        recorded_form: the form as a recording shows it.
-        secrets: the secrets in this request, with the names of their placeholders.
-        tries: how many requests for this token have been sent, this one included.
-    """
+    """A request to the token endpoint, with credentials in its form, and the form as a recording shows it."""
 
     request: httpx.Request
     recorded_form: bytes
-    secrets: tuple[tuple[str, Secret], ...] = ()
-    tries: int = 1
+    secrets: tuple[tuple[str, Secret], ...] = ()  # in this request, with the names of their placeholders
+    tries: int = 1  # requests that were sent for this token, this one included
 
 
 # Sends a token request below the cassette, which records it beside the calls.
@@ -104,10 +85,7 @@ Exchange = Callable[[TokenRequest], Flow[Token]]
 
 
 class KeyPairAuthorizer:
-    """The legacy flow (section 5.2): the key pair goes on every call, in two headers or as HTTP Basic.
-
-    It has the methods of a BearerAuthorizer.
-    """
+    """The legacy flow (section 5.2): the key pair goes on every call. It has the methods of a BearerAuthorizer."""
 
     def __init__(self, credentials: KeyPair, *, header_prefix: str) -> None:
         headers, self.recorded_headers = credentials.headers(header_prefix)
@@ -129,14 +107,7 @@ class BearerAuthorizer:
     After a 401 with a token that should be valid, the token is renewed once and the request sent once more, if
     its body can be sent again. The service document does not ask for this.
 
-    Args:
-        credentials: the caller's credentials.
-        clock: tells whether a token is usable.
-        number: returns the number of a token in its session.
-        source: the token of these credentials.
-
-    Attributes:
-        recorded_headers: the document's placeholders, which recordings show in place of the credentials.
+    `number` returns the number of a token in its session.
     """
 
     recorded_headers: Headers = (("Authorization", f"Bearer {Placeholder.ACCESS_TOKEN}"),)
@@ -185,7 +156,6 @@ class BearerAuthorizer:
         return grant
 
     def _fetch(self, *, patiently: bool) -> Flow[Token]:
-        """Return a new token; see `Fetch`."""
         raise NotImplementedError
 
 
@@ -193,12 +163,7 @@ class TokenAuthorizer(BearerAuthorizer):
     """The client credentials flow (section 5.1): tokens come from the token endpoint.
 
     Args:
-        credentials: the caller's credentials.
-        auth_address: the address of the authentication interface.
-        clock: tells whether a token is usable, and dates assertions.
-        store: keeps tokens, for this process or for several.
         exchange: sends token requests.
-        number: returns the number of a token in its session.
         new_jti: returns a new identifier for an assertion.
         retry: how often and for how long a failed token request is repeated.
         timeout: of a token request; None means 30 seconds. The longest part limits the time in which tries begin.
@@ -233,12 +198,7 @@ class TokenAuthorizer(BearerAuthorizer):
         self._seconds = max(TOKEN_REQUEST_TIMEOUT if part is None else part for part in parts)
 
     def reject(self, token: Token, *, was_accepted: bool) -> bool:
-        """Note that the service refused a token to somebody who borrowed it. Return True if a new one is worth a try.
-
-        Args:
-            token: the token.
-            was_accepted: True if the service had accepted it from the borrower earlier.
-        """
+        """Note that the service refused a token to a borrower, who may have used it; return True to try a new one."""
         if was_accepted:
             self._source.accept(token)
         return self._source.reject(token)
@@ -254,12 +214,13 @@ class TokenAuthorizer(BearerAuthorizer):
         evidence = self._credentials.evidence(
             token_url=self._token_url, issuer=self._issuer, now=self._clock.now(), new_jti=self._new_jti
         )
-        secrets = {name: value for name, value in evidence.items() if isinstance(value, Secret)}
-        plain = {name: value for name, value in evidence.items() if isinstance(value, str)}
-        fields = {**further, "grant_type": GRANT_TYPE, "client_id": self._credentials.client_id, **plain}
-        fields |= {name: value.reveal() for name, value in secrets.items()}
-        shown = {**further.recorded(), "grant_type": GRANT_TYPE, "client_id": Placeholder.CLIENT_ID, **plain}
-        shown |= {name: f"<{name.upper()}>" for name in secrets}
+        fields = {**further, "grant_type": GRANT_TYPE, "client_id": self._credentials.client_id}
+        shown = {**further.recorded(), "grant_type": GRANT_TYPE, "client_id": Placeholder.CLIENT_ID}
+        secrets = tuple((name.upper(), value) for name, value in evidence.items() if isinstance(value, Secret))
+        for name, value in evidence.items():
+            fields[name], shown[name] = (
+                (value.reveal(), f"<{name.upper()}>") if isinstance(value, Secret) else (value, value)
+            )
         request = httpx.Request(
             "POST",
             self._token_url,
@@ -267,8 +228,7 @@ class TokenAuthorizer(BearerAuthorizer):
             data=fields,
             extensions={"timeout": dict(self._timeout)},
         )
-        named = tuple((name.upper(), value) for name, value in secrets.items())
-        return TokenRequest(request, urlencode(shown, safe="<>").encode("ascii"), named, tries)
+        return TokenRequest(request, urlencode(shown, safe="<>").encode("ascii"), secrets, tries)
 
 
 Authorizer = KeyPairAuthorizer | BearerAuthorizer

@@ -60,12 +60,7 @@ class FormFields(Mapping[str, str]):
 
 
 def text(value: object, about: str) -> str:
-    """Check that a value is one run of printable ASCII characters, and return it.
-
-    Args:
-        value: the value of the argument.
-        about: the name of the argument.
-    """
+    """Check that a value is one run of printable ASCII characters, and return it."""
     if not isinstance(value, str):
         raise wrong_type(about, "text", value, "Pass it as a string.")
     if flaw := _flaw(value):
@@ -85,7 +80,9 @@ def _flaw(value: str) -> str:
         return "contains a line break"
     if value != value.strip():
         return "begins or ends with a space"
-    return "" if value.isascii() and value.isprintable() else "contains a character that is not printable ASCII"
+    if not value.isascii():
+        return "contains a character outside ASCII"
+    return "" if value.isprintable() else "contains a control character"
 
 
 def optional_text(value: object, about: str) -> str | None:

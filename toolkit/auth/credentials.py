@@ -6,7 +6,6 @@ Section 1, rule 5 of the service document: credentials of one account or environ
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -17,35 +16,30 @@ from toolkit.core.secret import Secret
 from toolkit.core.shells import shell_word
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from toolkit.auth.authorizers import BearerAuthorizer
-    from toolkit.auth.checks import FormFields
     from toolkit.auth.tokens.token import Token
     from toolkit.core.clock import Clock
 
 
 class Field(NamedTuple):
-    """A field of credentials in profiles: variables, `.env` and saved files.
-
-    Attributes:
-        name: its name there.
-        argument: the argument and attribute that it is for; "" if it has the same name.
-        is_required: True if there are no such credentials without it.
-        is_secret: True if a second field, `<name>_file`, may name a file with the value.
-        read: makes the argument of its text.
-        write: makes the text of the attribute; None leaves the field out.
-    """
+    """A field of credentials in profiles: variables, `.env` and saved files."""
 
     name: str
-    argument: str = ""
+    argument: str = ""  # the argument and attribute that it is for, if their name is another
     is_required: bool = False
-    is_secret: bool = False
-    read: Callable[[Secret], Any] = Secret.reveal
-    write: Callable[[Any], str | Secret | None] = lambda value: value
+    is_secret: bool = False  # a second field, `<name>_file`, may name a file with the value
+    identifies: bool = False  # credentials that differ in it are others, besides the secret itself
+    placeholder: str = ""  # what recordings call the secret
+    read: Callable[[Secret], Any] = Secret.reveal  # makes the argument of its text
+    write: Callable[[Any], str | Secret | None] = lambda value: value  # the text of the attribute; None leaves it out
+
+    def text_of(self, credentials: Credentials) -> Secret | None:
+        """Return the text of this field for credentials, or None if it is left out."""
+        text = self.write(getattr(credentials, self.argument or self.name, None))
+        return None if text is None else Secret(text)
 
 
-class Credentials(ABC):
+class Credentials:
     """Credentials of any kind: immutable, never pickled, never shown.
 
     Attributes:
@@ -108,79 +102,45 @@ class Credentials(ABC):
             raise AttributeError(f"{type(self).__name__} is immutable; make new credentials instead")
         super().__setattr__(attribute, value)
 
-    def __delattr__(self, attribute: str) -> None:
-        raise AttributeError(f"{type(self).__name__} is immutable; make new credentials instead")
-
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(
             "credentials cannot be pickled: they would reach a disk or another process as plain text; "
             "tk.lend(session, cluster) lends a session to the workers of a Dask cluster"
         )
 
-    def __copy__(self) -> Credentials:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Credentials:
-        return self
-
-    @abstractmethod
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
         """Return all secrets, each with the name of its placeholder in recordings."""
+        return tuple((each.placeholder, getattr(self, each.name)) for each in self.fields if each.placeholder)
 
-    @abstractmethod
     def proof(self) -> str:
         """Return the secret that proves who calls, in one form, without the IDs and options that go with it."""
+        return self.secrets()[-1][1].reveal()
 
     def borrowing_authorizer(self, clock: Clock, number: Callable[[Token], int]) -> BearerAuthorizer | None:  # noqa: ARG002
         """Return what gets the tokens of these credentials from somebody else, or None if they request their own."""
         return None
 
-    @abstractmethod
     def _identity(self) -> tuple[str, ...]:
         """Return the texts that tell these credentials from others of their kind and environment, secrets included."""
+        texts = (each.text_of(self) for each in self.fields if each.identifies)
+        return self.proof(), *("" if text is None else text.reveal() for text in texts)
 
     def fingerprint(self) -> str:
         """Return a digest that is equal for equal credentials, to share one token among them. Do not show it."""
-        return hashlib.sha256(self._framed_identity()).hexdigest()
+        return hashlib.sha256(self.identity()).hexdigest()
 
     def token_identity(self) -> bytes | None:
-        """Return everything that a token depends on, secrets included, to derive the key that seals stored tokens.
+        """Return what the key that seals stored tokens is derived from; None if it cannot be known elsewhere."""
+        return self.identity()
 
-        Return None if the private key is kept elsewhere, because such keys cannot be told apart.
-        """
-        return self._framed_identity()
-
-    def _framed_identity(self) -> bytes:
+    def identity(self) -> bytes:
+        """Return everything that a token depends on, secrets included."""
         parts = (part.encode("utf-8", "surrogatepass") for part in (self.kind, self.environment, *self._identity()))
         return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
 
 
-class Client(Credentials):
-    """Credentials of a broker partner, which prove who calls in the form of a token request (section 4.1)."""
-
-    client_id: str
-    form_fields: FormFields
-
-    @abstractmethod
-    def evidence(
-        self, *, token_url: str, issuer: str, now: datetime, new_jti: Callable[[], str]
-    ) -> dict[str, str | Secret]:
-        """Return the fields of a token request that prove who calls; a recording shows placeholders for Secrets.
-
-        Args:
-            token_url: the URL of the token endpoint.
-            issuer: the auth address.
-            now: the time of the request.
-            new_jti: returns a new identifier for an assertion.
-        """
-
-
 def as_environment(environment: Environment | str) -> Environment:
-    """Return the environment of this name.
-
-    Raises:
-        ConfigurationError: if the environment does not exist; suggests the nearest name.
-    """
+    """Return the environment of this name."""
     value: object = environment
     if isinstance(value, Credentials):
         raise ConfigurationError(

@@ -1,35 +1,30 @@
 """Destinations: credentials are sent to those that they are bound to, and nowhere else.
 
 A destination is an address with its path prefix, or for a key pair the prefix of the headers that carry it. The
-`toolkit.toml` of a project names destinations, and a project may come from anybody: without a binding, a cloned
-repository could name an address of its own and receive the user's secrets.
+`toolkit.toml` of a project names destinations, and a project may come from anybody.
 
 - Saved profiles are bound when they are saved, and no later setting changes that.
 - Credentials from variables and `.env` go to addresses that the user sets in code, or in the variables TOOLKIT_*_URL.
   To an address that only a file of the project names they go after the user allowed it, as SSH asks about a new host.
 - A `.env` file belongs to its project: a clone brings one along, and editors export it into the process. So a variable
-  that a `.env` sets, in the working folder, above or beside it, counts as set by the project, like a line of
-  `toolkit.toml`. Its value does not have to be the same, because editors expand references in it.
+  that a `.env` around the project sets counts as set by the project, whatever its value there.
 - Credentials that code holds go where the code says. If the same credentials are remembered, they are compared too.
 - Loopback needs no permission, because the practice service is there. It is compared for saved profiles, and where a
   file names it for credentials that are remembered: any user of this machine may listen there. So is a header prefix.
 
-What was allowed is remembered in `destinations.json` in the user's configuration folder: with `toolkit credentials
-allow`, on the panel, or by saving credentials, and never without being asked. The file lists the destinations of each
-set of credentials, and the places that named them. Credentials are listed by a fingerprint (HMAC) of their secret, made
-with the key in `destinations.key`, so that nobody can test guesses of a secret against the file. It also lists, under
-the name of each environment, the destinations of all its credentials: the terminal and the panel compare with them
-before a secret is typed. Without a file, nothing is allowed yet. A replay sends nothing, so nothing is compared.
+What the user allowed is remembered in `destinations.json` in the configuration folder, by a fingerprint (HMAC) of the
+secret, made with the key in `destinations.key`, so that nobody can test guesses of a secret against the file; and by
+environment, which the terminal and the panel compare with before a secret is typed. A replay compares nothing.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolkit.auth.sealing import locked
 from toolkit.core.addresses import Address, is_loopback
@@ -58,21 +53,14 @@ _UNUSED: Final[Uses] = {}
 
 
 class Destination(NamedTuple):
-    """A part of where credentials go.
-
-    Attributes:
-        name: name of an address, or `header_prefix`.
-        text: the address with its path prefix, or the prefix.
-        place: the settings file or the variable that names it; "" for code.
-    """
+    """A part of where credentials go: an address with its path prefix, or the prefix of key headers."""
 
     name: str
     text: str
-    place: Path | str = ""
+    place: Path | str = ""  # the settings file or the variable that names it; "" for code
 
     @property
     def label(self) -> str:
-        """The name in words."""
         return "header prefix" if self.name == HEADER_PREFIX else f"address {self.name}"
 
     @property
@@ -112,11 +100,7 @@ class Change(NamedTuple):
 
 
 def destinations_of(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Destination]:
-    """Return where the settings send credentials.
-
-    These are the addresses of the environment that are set and, for a key pair, the prefix of the headers that carry
-    it.
-    """
+    """Return where the settings send credentials: addresses that are set and, for a key pair, the header prefix."""
     texts = {name: settings.addresses.get(name, "") for name in environment.rules.addresses.values()}
     if kind is CredentialKind.KEY_PAIR and any(texts.values()):
         texts[HEADER_PREFIX] = settings.header_prefix
@@ -144,42 +128,32 @@ def changes(destinations: list[Destination], uses: Uses) -> list[Change]:
 
 
 def check_destinations(credentials: Credentials, settings: Settings) -> None:
-    """Refuse credentials if the settings would send them where they may not go. Call before anything is sent.
-
-    Raises:
-        UnsafeAddress: if they would go there. The message names both destinations, and how to allow the new one.
-        ConfigurationError: if the file of remembered destinations is malformed.
-    """
+    """Refuse credentials if the settings would send them where they may not go. Call before anything is sent."""
     new = not_allowed(credentials, settings)
     if not new:
         return
-    name, environment = credentials.name, credentials.environment
+    name, environment, to = credentials.name, credentials.environment, [change.destination for change in new]
     who = f"the credentials {name} for {environment} ({credentials.loaded_from or 'made in code'})"
-    if any(change.earlier for change in new):
-        what = f"{who} would go elsewhere. {' '.join(change.in_words() for change in new)}"
-    else:
-        added = (f"the {to.label}, {to.text} ({to.place_in_words})" for to, _ in new)
-        what = f"{who} have not been allowed to go to {' and '.join(added)}."
-    allow = f"run `toolkit credentials allow {shell_word(name)} --environment {environment}`"
-    unread = [to for to, _ in new if not to.is_in_settings_file]  # the command does not know what code and editors say
-    if unread:
-        allow += f" with {' and '.join(f'{variable_name(to.name)}={to.text}' for to in unread)} in the environment"
-    else:
-        allow += " in that project"
-    places = " and ".join(dict.fromkeys(to.place_in_words for to, _ in new))
-    next_step = f"Check {places}: whoever wrote that would receive the credentials. If you trust it, {allow}."
+    what = f"{who} would go elsewhere. {' '.join(change.in_words() for change in new)}"
+    if not any(change.earlier for change in new):
+        added = " and ".join(f"the {each.label}, {each.text} ({each.place_in_words})" for each in to)
+        what = f"{who} have not been allowed to go to {added}."
+    # The command does not know what code and editors say.
+    unread = " and ".join(f"{variable_name(each.name)}={each.text}" for each in to if not each.is_in_settings_file)
+    where = f"with {unread} in the environment" if unread else "in that project"
+    next_step = (
+        f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote that would receive the "
+        f"credentials. If you trust it, run `toolkit credentials allow {shell_word(name)} --environment {environment}` "
+        f"{where}."
+    )
     if credentials.binding is None:
-        own = " and ".join(variable_name(to.name) for to, _ in new)
+        own = " and ".join(variable_name(each.name) for each in to)
         next_step += f" If you set {own} yourself, outside of files of the project, it needs no permission."
-    raise UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=new[0].destination.name)
+    raise UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=to[0].name)
 
 
 def not_allowed(credentials: Credentials, settings: Settings) -> list[Change]:
-    """Return the destinations of the settings that credentials may not go to, each with those that they may.
-
-    Raises:
-        ConfigurationError: if the file of remembered destinations is malformed.
-    """
+    """Return the destinations of the settings that credentials may not go to, each with those that they may."""
     destinations = destinations_of(credentials.environment, credentials.kind, settings)
     if credentials.binding is not None:
         new = [to for to in destinations if credentials.binding.get(to.name) != to.text]
@@ -194,12 +168,9 @@ def not_allowed(credentials: Credentials, settings: Settings) -> list[Change]:
 
 
 def new_in_environment(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Change]:
-    """Return the destinations that a file of the project names, and that no credentials of the environment may go to.
+    """Return the destinations that a file of the project names, and no credentials of the environment may go to.
 
     The terminal and the panel show them before a secret is typed.
-
-    Raises:
-        ConfigurationError: if the file of remembered destinations is malformed.
     """
     destinations = without_loopback(destinations_of(environment, kind, settings))
     of_project = [destination for destination in destinations if destination.is_of_project]
@@ -214,18 +185,14 @@ def note_destinations(environment: Environment, destinations: list[Destination])
 
 
 def uses_of(credentials: Credentials) -> Uses:
-    """Return where credentials may go: what they are bound to, and what was allowed.
-
-    Raises:
-        ConfigurationError: if the file of remembered destinations is malformed.
-    """
+    """Return where credentials may go: what they are bound to, and what was allowed."""
     remembered = DestinationMemory().uses_of(credentials) or _UNUSED
     bound = {name: {text: "as saved"} for name, text in (credentials.binding or {}).items()}
     return {name: {**bound.get(name, {}), **remembered.get(name, {})} for name in {**bound, **remembered}}
 
 
 class DestinationMemory:
-    """The destinations in the user's configuration folder. Methods raise ConfigurationError if the file is malformed."""
+    """The destinations in the user's configuration folder. A malformed file is a ConfigurationError."""
 
     def __init__(self) -> None:
         self.file = config_folder() / f"{_NAME}.json"
@@ -243,14 +210,11 @@ class DestinationMemory:
         return self._table().get(str(environment), _UNUSED)
 
     def add(self, caller: Credentials | Environment, destinations: list[Destination]) -> None:
-        """Remember that credentials, or any of an environment, may go to destinations, besides the earlier ones.
-
-        Raises:
-            ConfigurationError: if the file cannot be written.
-        """
+        """Remember that credentials, or any of an environment, may go to destinations, besides the earlier ones."""
         try:
-            with self._locked() as table:
-                entries = [str(caller)]
+            private_folder(self.file.parent)
+            with locked(self.file.with_suffix(".lock")):
+                table, entries = self._table(), [str(caller)]
                 if not isinstance(caller, Environment):
                     entries = [str(caller.environment), _fingerprint(caller, user_key(_NAME, makes=True) or b"")]
                 for entry in entries:
@@ -258,24 +222,15 @@ class DestinationMemory:
                     for to in destinations:
                         uses.setdefault(to.name, {}).setdefault(to.text, to.place_in_words)
                     table[entry] = uses
+                latest = dict(list(table.items())[-_MOST_ENTRIES:])
+                remove_partials(self.file)
+                data = json.dumps({"version": _VERSION, "uses": latest}, indent=1).encode()
+                write_atomically(self.file, data, private=True)
         except OSError as error:
             raise ConfigurationError(
                 f"Cannot write {shown(self.file)}: {error.strerror or error}.",
                 "Fix the folder, then allow it again. Or set the addresses in code or in your own variables.",
             ) from None
-
-    @contextmanager
-    def _locked(self) -> Iterator[Table]:
-        """Provide the table, and write it at the end. Other processes wait in the meantime."""
-        private_folder(self.file.parent)
-        with locked(self.file.with_suffix(".lock")):
-            table = self._table()
-            yield table
-            for entry in list(table)[: max(0, len(table) - _MOST_ENTRIES)]:
-                del table[entry]
-            remove_partials(self.file)
-            data = json.dumps({"version": _VERSION, "uses": table}, indent=1).encode()
-            write_atomically(self.file, data, private=True)
 
     def _table(self) -> Table:
         data = None
@@ -283,21 +238,16 @@ class DestinationMemory:
             data = read_private(self.file, _LARGEST_FILE)
         if data is None:
             return {}
-        try:
+        with suppress(ValueError, RecursionError, KeyError, TypeError, AttributeError):  # of another form
             content = json.loads(data)
-            if content["version"] == _VERSION and _is_table(content["uses"]):
-                return content["uses"]  # type: ignore[no-any-return]
-        except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
-            pass
+            table: Table = content["uses"]
+            texts = [text for uses in table.values() for places in uses.values() for text in places.values()]
+            if content["version"] == _VERSION and all(isinstance(text, str) for text in texts):
+                return table
         raise ConfigurationError(
             f"{shown(self.file)} was changed or cut short, so it does not say where credentials may be sent.",
             "Look at it, then remove it, and allow the destinations again.",
         )
-
-
-def _is_table(value: Any) -> bool:
-    """Check the types of a Table; other types than dictionaries raise AttributeError."""
-    return all(isinstance(text, str) for uses in value.values() for texts in uses.values() for text in texts.values())
 
 
 def _fingerprint(credentials: Credentials, key: bytes) -> str:

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import base64
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from itertools import chain
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qsl, urlencode
 
 from toolkit.auth import checks
-from toolkit.auth.credentials import Client, Credentials, Field
+from toolkit.auth.checks import FormFields
+from toolkit.auth.credentials import Credentials, Field
 from toolkit.auth.private_keys import as_signer
 from toolkit.auth.signers import ASSERTION_LIFETIME, ASSERTION_TYPE, LocalKey, Signer, client_assertion
 from toolkit.auth.typed_secrets import warn_if_in_cell
@@ -55,7 +56,11 @@ class KeyPair(Credentials):
     """
 
     kind = CredentialKind.KEY_PAIR
-    fields = (Field("key_id", is_required=True), Field("secret_key", is_required=True, is_secret=True), Field("scheme"))
+    fields = (
+        Field("key_id", is_required=True, identifies=True, placeholder="API_KEY_ID"),
+        Field("secret_key", is_required=True, is_secret=True, placeholder="API_SECRET_KEY"),
+        Field("scheme"),
+    )
 
     @frameless
     def __init__(
@@ -82,11 +87,7 @@ class KeyPair(Credentials):
         warn_if_in_cell(self.secrets())
 
     def headers(self, prefix: str) -> tuple[Headers, Headers]:
-        """Return the headers that go on every call, and the same as a recording shows them.
-
-        Args:
-            prefix: the service's prefix of the two key headers.
-        """
+        """Return the headers that go on every call, with the service's prefix, and as a recording shows them."""
         key_id, secret_key = self.key_id.reveal(), self.secret_key.reveal()
         if self.scheme == "basic":
             pair = base64.b64encode(f"{key_id}:{secret_key}".encode("ascii")).decode("ascii")
@@ -97,14 +98,18 @@ class KeyPair(Credentials):
             ((shown[0], Placeholder.KEY_ID), (shown[1], Placeholder.SECRET_KEY)),
         )
 
-    def secrets(self) -> tuple[tuple[str, Secret], ...]:
-        return ("API_KEY_ID", self.key_id), ("API_SECRET_KEY", self.secret_key)
 
-    def proof(self) -> str:
-        return self.secret_key.reveal()
+class Client(Credentials):
+    """Credentials of a broker partner, which prove who calls in the form of a token request (section 4.1)."""
 
-    def _identity(self) -> tuple[str, ...]:
-        return self.key_id.reveal(), self.proof()
+    client_id: str
+    form_fields: FormFields
+
+    @abstractmethod
+    def evidence(
+        self, *, token_url: str, issuer: str, now: datetime, new_jti: Callable[[], str]
+    ) -> dict[str, str | Secret]:
+        """Return the fields of a token request that prove who calls; a recording shows placeholders for Secrets."""
 
 
 def _parse_form(text: Secret) -> dict[str, str]:
@@ -120,8 +125,10 @@ def _parse_form(text: Secret) -> dict[str, str]:
     )
 
 
-_CLIENT_ID: Final = Field("client_id", is_required=True)
-_FORM_FIELDS: Final = Field("form_fields", read=_parse_form, write=lambda fields: urlencode(dict(fields)) or None)
+_CLIENT_ID: Final = Field("client_id", is_required=True, identifies=True)
+_FORM_FIELDS: Final = Field(
+    "form_fields", identifies=True, read=_parse_form, write=lambda fields: urlencode(sorted(fields.items())) or None
+)
 
 
 class ClientSecret(Client):
@@ -141,7 +148,11 @@ class ClientSecret(Client):
     """
 
     kind = CredentialKind.CLIENT_SECRET
-    fields = (_CLIENT_ID, Field("client_secret", is_required=True, is_secret=True), _FORM_FIELDS)
+    fields = (
+        _CLIENT_ID,
+        Field("client_secret", is_required=True, is_secret=True, placeholder="CLIENT_SECRET"),
+        _FORM_FIELDS,
+    )
 
     @frameless
     def __init__(
@@ -162,15 +173,6 @@ class ClientSecret(Client):
 
     def evidence(self, **_: Any) -> dict[str, str | Secret]:
         return {"client_secret": self.client_secret}
-
-    def secrets(self) -> tuple[tuple[str, Secret], ...]:
-        return (("CLIENT_SECRET", self.client_secret),)
-
-    def proof(self) -> str:
-        return self.client_secret.reveal()
-
-    def _identity(self) -> tuple[str, ...]:
-        return self.client_id, self.proof(), *_in_order(self.form_fields)
 
 
 def _pkcs8_pem(signer: Signer) -> str:
@@ -215,10 +217,10 @@ class ClientKey(Client):
     fields = (
         _CLIENT_ID,
         Field("private_key", is_required=True, is_secret=True, write=_pkcs8_pem),
-        Field("private_key_passphrase", "passphrase", is_secret=True, write=lambda _: None),
-        Field("private_key_id", "key_id"),
-        Field("algorithm"),
-        Field("audience"),
+        Field("private_key_passphrase", "passphrase", is_secret=True),
+        Field("private_key_id", "key_id", identifies=True),
+        Field("algorithm", identifies=True),
+        Field("audience", identifies=True),
         Field(
             "assertion_typ",
             read=lambda text: None if text == Secret(_NO_TYP) else text.reveal(),
@@ -287,10 +289,6 @@ class ClientKey(Client):
         # Signer. The Signer is kept alive, so that no other Signer can get its id.
         return _SIGNERS.setdefault(id(self.private_key), (token_hex(), self.private_key))[0]
 
-    def _identity(self) -> tuple[str, ...]:
-        fields = _in_order(self.form_fields)
-        return self.client_id, self.audience, self.algorithm, self.key_id or "", self.proof(), *fields
-
     def token_identity(self) -> bytes | None:
         return super().token_identity() if isinstance(self.private_key, LocalKey) else None
 
@@ -298,7 +296,3 @@ class ClientKey(Client):
 KINDS: Final[Mapping[CredentialKind, type[Credentials]]] = {
     each.kind: each for each in (KeyPair, ClientSecret, ClientKey)
 }
-
-
-def _in_order(fields: Mapping[str, str]) -> Iterable[str]:
-    return chain.from_iterable(sorted(fields.items()))

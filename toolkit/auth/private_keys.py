@@ -1,12 +1,9 @@
 """Private keys: read one from PEM, a JWK or a JWK set, as text or in a file, or from a key object; and make new ones.
 
 `cryptography` reads PEM (PKCS#8, PKCS#1 and SEC 1, encrypted too), and PyJWT reads a JWK (RFC 7517). Text is always key
-text, and a file is always a Path. Text that was changed on its way is refused, not repaired.
-
-All errors are ConfigurationErrors. The frames below `as_signer` hold the key, so its errors show none of them
-(`frameless`), and errors of other libraries, which may quote the key, are replaced.
-
-A new key pair: the private half goes into a file that only its user may read, the public half to the service.
+text, and a file is always a Path. Text that was changed on its way is refused, not repaired. All errors are
+ConfigurationErrors. The frames below `as_signer` hold the key, so its errors show none of them (`frameless`), and
+errors of other libraries, which may quote the key, are replaced.
 """
 
 from __future__ import annotations
@@ -46,9 +43,13 @@ _PRIVATE_MEMBERS: Final = ("d", "p", "q", "dp", "dq", "qi", "k")  # RFC 7518 sec
 _SHORTEST_MEMBER: Final = 16  # characters; no part of a key that signs is shorter
 # RFC 7638 section 3.2 and RFC 8037 section 2; in this order.
 _THUMBPRINT_MEMBERS: Final = {"EC": ("crv", "kty", "x", "y"), "OKP": ("crv", "kty", "x"), "RSA": ("e", "kty", "n")}
+_NOT_ENCRYPTED: Final = (
+    "A passphrase was given, but the private key is not encrypted.",
+    "Leave passphrase out, or give the key that it opens.",
+)
 _HOW_TO_GIVE_A_KEY: Final = (
-    "Give all of one RSA, P-256, P-384, P-521 or Ed25519 private key: PEM or JWK text with its line breaks, its file (a "
-    "pathlib.Path, or --key-file at a terminal), a key object, or a Signer with algorithm, key_id and sign."
+    "Give all of one RSA, P-256, P-384, P-521 or Ed25519 private key: PEM or JWK text with its line breaks, its file "
+    "(a pathlib.Path, or --key-file at a terminal), a key object, or a Signer with algorithm, key_id and sign."
 )
 
 
@@ -68,44 +69,55 @@ def as_signer(
         algorithm: JWS algorithm; by default the JWK's own, else the usual one for the key.
         key_id: the `kid`; names the key of a JWK set.
         passphrase: decrypts an encrypted key.
-
-    Raises:
-        ConfigurationError: if it is not a private key, is too weak, cannot be decrypted, or does not fit `algorithm`
-            or `key_id`.
     """
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
     secret_phrase, key_id = checks.passphrase(passphrase), checks.optional_text(key_id, "key_id")
     if algorithm is not None:
         as_choice(algorithm, ALGORITHMS, about="algorithm")
     if isinstance(private_key, Signer):
         actual_algorithm, actual_key_id = describe_signer(private_key)
         if secret_phrase or algorithm not in (None, actual_algorithm) or key_id not in (None, actual_key_id):
-            raise ConfigurationError(
-                "A Signer has an algorithm and a key_id of its own, and needs no passphrase.",
-                "Leave out what was given beside it.",
-                about="key_id" if key_id else "private_key",
-            )
+            raise _error("A Signer has an algorithm and a key_id of its own, and no passphrase.", "Leave them out.")
         return private_key
-    text = _text_of(private_key)
-    if text is None:
-        if not hasattr(private_key, "private_bytes"):
-            raise _key_error(f"An object of type {type(private_key).__name__} is not a private key.")
-        return _local_key(private_key, (), algorithm, key_id)
-    if text.startswith("{"):
-        jwk = _only_key(text, key_id)
-        if secret_phrase is not None:
-            raise _not_encrypted()
-        return _from_jwk(jwk, Secret(text), algorithm, key_id)
-    return _from_pem(text, secret_phrase, algorithm, key_id)
+    key, texts, jwk = _loaded(private_key, key_id, secret_phrase)
+    if jwk.get("kid") and key_id not in (None, jwk["kid"]):
+        raise _error("The kid of this JWK is not the key_id that was given.", "Leave key_id out.", about="key_id")
+    if jwk.get("alg") and algorithm not in (None, jwk["alg"]):
+        raise _error("The alg of this JWK is another algorithm.", "Leave algorithm out.", about="algorithm")
+    key_id, algorithm = key_id or checks.optional_text(jwk.get("kid") or None, "key_id"), algorithm or jwk.get("alg")
+    fitting = _fitting_algorithms(key)
+    if algorithm is not None and algorithm not in fitting:
+        raise _error("The algorithm does not fit this key.", f"Use {' or '.join(fitting)}.", about="algorithm")
+    der = attempt(
+        lambda: key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()),
+        otherwise=lambda: _error(f"This {type(key).__name__} does not export its private key."),
+    )
+    identity = Secret(base64.b64encode(der).decode("ascii"))
+    secrets = [("PRIVATE_KEY", text) for text in dict.fromkeys((identity, *texts))]
+    if secret_phrase is not None and len(secret_phrase.reveal()) >= SHORTEST_SECRET:
+        secrets.append(("SECRET", secret_phrase))
+    return LocalKey(key, algorithm=algorithm or fitting[0], key_id=key_id, secrets=tuple(secrets))
 
 
-def _text_of(private_key: Any) -> str | None:
-    """Return the text of a key, or None for an object."""
+def _loaded(
+    private_key: Any, key_id: str | None, passphrase: Secret | None
+) -> tuple[Any, tuple[Secret, ...], Mapping[str, Any]]:
+    """Return a key object, the texts that it was read from, and its JWK if it was one."""
     if isinstance(private_key, Path):
-        return read_text(expanded(private_key), "the file of the private key", _HOW_TO_GIVE_A_KEY).strip()
-    return Secret(private_key).reveal().strip() if isinstance(private_key, str | Secret) else None
+        private_key = read_text(expanded(private_key), "the file of the private key", _HOW_TO_GIVE_A_KEY)
+    is_text = isinstance(private_key, str | Secret)
+    if not is_text and not hasattr(private_key, "private_bytes"):
+        raise _error(f"An object of type {type(private_key).__name__} is not a private key.")
+    text = Secret(private_key).reveal().strip() if is_text else "{"
+    if not text.startswith("{"):
+        return _from_pem(text, passphrase)
+    if passphrase is not None:
+        raise _passphrase_error(*_NOT_ENCRYPTED)
+    return _from_jwk(text, key_id) if is_text else (private_key, (), {})
 
 
-def _from_pem(text: str, passphrase: Secret | None, algorithm: str | None, key_id: str | None) -> LocalKey:
+def _from_pem(text: str, passphrase: Secret | None) -> tuple[Any, tuple[Secret, ...], Mapping[str, Any]]:
     """Return the only private key among the blocks of a PEM text."""
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -113,78 +125,42 @@ def _from_pem(text: str, passphrase: Secret | None, algorithm: str | None, key_i
     if len(blocks) != 1:
         is_public = not blocks and ("PUBLIC KEY-----" in text or "CERTIFICATE-----" in text)
         found = "a public key or a certificate" if is_public else f"{len(blocks) or 'no'} whole private keys"
-        raise _key_error(f"The text of the private key holds {found}, not one private key in PEM or JWK.")
+        raise _error(f"The text of the private key holds {found}, not one private key in PEM or JWK.")
     try:
         password = None if passphrase is None else passphrase.reveal().encode("utf-8", "surrogatepass")
-        key = load_pem_private_key(blocks[0].encode("ascii"), password)
+        return load_pem_private_key(blocks[0].encode("ascii"), password), (Secret(blocks[0]),), {}
     except TypeError:  # a passphrase is missing or superfluous
-        problem = _not_encrypted() if passphrase else _key_error("The private key is encrypted.", about="passphrase")
+        missing = _passphrase_error("The private key is encrypted.", 'Add passphrase="...".')
+        problem = _passphrase_error(*_NOT_ENCRYPTED) if passphrase else missing
     except Exception:  # noqa: BLE001 - whatever it is, it may hold the key
-        what = "cannot be read: it is damaged, or of a kind that does not sign assertions"
-        if passphrase is not None:
-            what = "cannot be decrypted with this passphrase, or is damaged"
-        problem = _key_error(f"The PEM of the private key {what}.", about="passphrase" if passphrase else "private_key")
-    else:
-        return _local_key(key, (Secret(blocks[0]),), algorithm, key_id, passphrase)
+        what = "The private key cannot be decrypted with this passphrase, or is damaged."
+        problem = _passphrase_error(what, "Check the passphrase.") if passphrase else _unreadable("PEM")
     raise problem
 
 
-def _only_key(text: str, key_id: str | None) -> dict[str, Any]:
-    """Return the JWK of a text, or the one of a JWK set: its only key, or the key that `key_id` names."""
-    jwk: dict[str, Any] = attempt(lambda: json.loads(text), otherwise=_unreadable_jwk)
-    if "keys" not in jwk:
-        return jwk
-    keys = attempt(lambda: [each for each in jwk["keys"] if "d" in each], otherwise=_unreadable_jwk)
-    named = keys if key_id is None else [each for each in keys if each.get("kid") == key_id]
-    if len(named) != 1:
-        raise _key_error(
-            f"{len(named) or 'No'} private keys of this JWK set {'are there' if key_id is None else 'have this key ID'}, "
-            "and key_id names one of them.",
-            about="key_id",
-        )
-    return named[0]  # type: ignore[no-any-return]
-
-
-def _from_jwk(jwk: dict[str, Any], text: Secret, algorithm: str | None, key_id: str | None) -> LocalKey:
+def _from_jwk(text: str, key_id: str | None) -> tuple[Any, tuple[Secret, ...], Mapping[str, Any]]:
+    """Return the private key of a JWK, or that of a JWK set: its only key, or the key that `key_id` names."""
     import jwt
 
+    jwk: dict[str, Any] = attempt(lambda: json.loads(text), otherwise=_unreadable)
+    if "keys" in jwk:
+        keys = attempt(lambda: [each for each in jwk["keys"] if "d" in each], otherwise=_unreadable)
+        named = keys if key_id is None else [each for each in keys if each.get("kid") == key_id]
+        if len(named) != 1:
+            which = "" if key_id is None else " with this key ID"
+            raise _error(
+                f"This JWK set holds {len(named) or 'no'} private keys{which}, not one.",
+                "Name one of its keys with key_id, or give that JWK alone.",
+                about="key_id" if keys else "private_key",
+            )
+        jwk = named[0]
     if "d" not in jwk:
-        raise _key_error("This JWK is a public or a symmetric key, not a private key.")
-    kid, own_algorithm = checks.optional_text(jwk.get("kid") or None, "key_id"), jwk.get("alg")
-    if kid is not None and key_id not in (None, kid):
-        raise _key_error("The kid of this JWK is not the key_id that was given: leave it out.", about="key_id")
-    if own_algorithm is not None and algorithm not in (None, own_algorithm):
-        raise _key_error("This JWK is for another algorithm: leave algorithm out.", about="algorithm")
-    # Without its algorithm, PyJWT takes the one that fits the key, and `_local_key` compares the two.
+        raise _error("This JWK is a public or a symmetric key, not a private key.")
+    # Without its algorithm, PyJWT takes the one that fits the key; the two are compared later.
     keyed = {name: value for name, value in jwk.items() if name != "alg"}
-    key = attempt(lambda: jwt.PyJWK(keyed).key, otherwise=_unreadable_jwk)
     members = (value for name, value in jwk.items() if name in _PRIVATE_MEMBERS and isinstance(value, str))
-    texts = (text, *(Secret(value) for value in members if len(value) >= _SHORTEST_MEMBER))
-    return _local_key(key, texts, algorithm or own_algorithm, key_id or kid)
-
-
-def _local_key(
-    key: Any,
-    texts: tuple[Secret, ...],
-    algorithm: str | None,
-    key_id: str | None,
-    passphrase: Secret | None = None,
-) -> LocalKey:
-    """Return a Signer of a key object; `texts` is what the key was read from."""
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-
-    fitting = _fitting_algorithms(key)
-    if algorithm is not None and algorithm not in fitting:
-        raise _key_error(f"The algorithm does not fit this key, which signs with {' or '.join(fitting)}.", "algorithm")
-    der = attempt(
-        lambda: key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()),
-        otherwise=lambda: _key_error(f"This {type(key).__name__} does not export its private key."),
-    )
-    identity = Secret(base64.b64encode(der).decode("ascii"))
-    secrets = [("PRIVATE_KEY", text) for text in dict.fromkeys((identity, *texts))]
-    if passphrase is not None and len(passphrase.reveal()) >= SHORTEST_SECRET:
-        secrets.append(("SECRET", passphrase))
-    return LocalKey(key, algorithm=algorithm or fitting[0], key_id=key_id, secrets=tuple(secrets))
+    texts = (Secret(text), *(Secret(value) for value in members if len(value) >= _SHORTEST_MEMBER))
+    return attempt(lambda: jwt.PyJWK(keyed).key, otherwise=_unreadable), texts, jwk
 
 
 def _fitting_algorithms(key: Any) -> tuple[str, ...]:
@@ -197,42 +173,28 @@ def _fitting_algorithms(key: Any) -> tuple[str, ...]:
     if isinstance(key, ed25519.Ed25519PrivateKey):
         return ("EdDSA",)
     kind = f"RSA key of {key.key_size} bits" if isinstance(key, rsa.RSAPrivateKey) else type(key).__name__
-    raise _key_error(f"This {kind} does not sign assertions; RSA needs {SMALLEST_RSA_KEY} bits (RFC 7518 section 3.3).")
+    raise _error(f"This {kind} does not sign assertions; RSA needs {SMALLEST_RSA_KEY} bits (RFC 7518 section 3.3).")
 
 
-def _key_error(what: str, about: str = "private_key") -> ConfigurationError:
-    next_step = 'Add passphrase="...".' if about == "passphrase" else _HOW_TO_GIVE_A_KEY
+def _error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY, about: str = "private_key") -> ConfigurationError:
     return ConfigurationError(what, next_step, about=about)
 
 
-def _unreadable_jwk() -> ConfigurationError:
-    return _key_error("The JWK of the private key cannot be read: it is damaged, or of a kind that does not sign.")
+def _unreadable(form: str = "JWK") -> ConfigurationError:
+    return _error(f"The {form} of the private key cannot be read: it is damaged, or of a kind that does not sign.")
 
 
-def _not_encrypted() -> ConfigurationError:
-    return ConfigurationError(
-        "A passphrase was given, but the private key is not encrypted.",
-        "Leave passphrase out, or give the key that it opens.",
-        about="passphrase",
-    )
+def _passphrase_error(what: str, next_step: str) -> ConfigurationError:
+    return _error(what, next_step, about="passphrase")
 
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A new key pair.
-
-    Attributes:
-        algorithm: the JWS algorithm that it is for.
-        key_id: the `kid` to register it under.
-        thumbprint: SHA-256 of the public key, base64url (RFC 7638).
-        private_pem: the private half as PKCS#8 PEM, encrypted if a passphrase was given.
-        public_pem: the public half as PEM.
-        public_jwk: the public half as JWK.
-    """
+    """A new key pair: the private half, encrypted if a passphrase was given, and the public half in two forms."""
 
     algorithm: str
-    key_id: str
-    thumbprint: str
+    key_id: str  # the `kid` to register it under
+    thumbprint: str  # SHA-256 of the public key, base64url (RFC 7638)
     private_pem: Secret = field(repr=False)
     public_pem: str
     public_jwk: Mapping[str, Any]
@@ -240,55 +202,36 @@ class NewKey:
 
 @frameless
 def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: Secret | None = None) -> NewKey:
-    """Return a new key pair for an algorithm.
-
-    Args:
-        algorithm: a JWS algorithm that signs with a private key.
-        key_id: the `kid` to register it under; by default its thumbprint.
-        passphrase: encrypts the private half.
-
-    Raises:
-        ConfigurationError: if the algorithm is unknown, or the key ID cannot be sent.
-    """
+    """Return a new key pair for a JWS algorithm; by default its key ID is its thumbprint."""
     import jwt
-    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives import serialization as form
 
     algorithm, key_id = as_choice(algorithm, ALGORITHMS, about="algorithm"), checks.optional_text(key_id, "key_id")
     key = _generate(algorithm)
-    encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
+    encryption: form.KeySerializationEncryption = form.NoEncryption()
     if passphrase is not None:
-        encryption = serialization.BestAvailableEncryption(passphrase.reveal().encode("utf-8", "surrogatepass"))
-    private_pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
-    public_pem = key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+        encryption = form.BestAvailableEncryption(passphrase.reveal().encode("utf-8", "surrogatepass"))
     public: Any = key.public_key()
     jwk = jwt.get_algorithm_by_name(algorithm).to_jwk(public, as_dict=True)
     required = {name: jwk[name] for name in _THUMBPRINT_MEMBERS[jwk["kty"]]}
-    canonical = json.dumps(required, separators=(",", ":")).encode("utf-8")
-    thumbprint = base64.urlsafe_b64encode(hashlib.sha256(canonical).digest()).rstrip(b"=").decode("ascii")
-    key_id = key_id or thumbprint
+    digest = hashlib.sha256(json.dumps(required, separators=(",", ":")).encode("utf-8")).digest()
+    thumbprint = base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
+    private_pem = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, encryption)
     return NewKey(
         algorithm=algorithm,
-        key_id=key_id,
+        key_id=key_id or thumbprint,
         thumbprint=thumbprint,
         private_pem=Secret(private_pem.decode("ascii")),
-        public_pem=public_pem.decode("ascii"),
+        public_pem=public.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo).decode("ascii"),
         # Without the `key_ops` that PyJWT adds to some: "use" says it all.
-        public_jwk={"kty": jwk["kty"], **required, "kid": key_id, "alg": algorithm, "use": "sig"},
+        public_jwk={"kty": jwk["kty"], **required, "kid": key_id or thumbprint, "alg": algorithm, "use": "sig"},
     )
 
 
 @frameless
 def write_key_file(file: Path, private_pem: Secret) -> None:
-    """Write a private key into a new file that only its user may read; missing folders are made the same way.
-
-    Raises:
-        ConfigurationError: if the name exists already, the file would lie in a git repository, or it cannot be
-            written or kept private. No part of the file is left then.
-    """
+    """Write a private key into a new file that only its user may read; missing folders are made the same way."""
     file = Path(os.path.abspath(file))  # noqa: PTH100 - resolve() would follow a link at the end
-    reason = "the system refuses"
     if any((folder / ".git").exists() for folder in file.parent.resolve().joinpath("_").parents):
         reason = "it would lie in a git repository, and files in a repository are committed sooner or later"
     else:
@@ -299,7 +242,7 @@ def write_key_file(file: Path, private_pem: Secret) -> None:
         except FileExistsError:
             reason = "the name exists already, and keys are never overwritten"
         except OSError as error:
-            reason = error.strerror or reason
+            reason = error.strerror or "the system refuses"
         else:
             return
     raise ConfigurationError(
@@ -312,7 +255,7 @@ def _generate(algorithm: str) -> PrivateKeyTypes:
 
     if algorithm == "EdDSA":
         return ed25519.Ed25519PrivateKey.generate()
-    curves = {EC_ALGORITHMS[curve.name]: curve for curve in (ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1())}
-    if algorithm in curves:
-        return ec.generate_private_key(curves[algorithm])
+    curve = {"ES256": ec.SECP256R1(), "ES384": ec.SECP384R1(), "ES512": ec.SECP521R1()}.get(algorithm)
+    if curve is not None:
+        return ec.generate_private_key(curve)
     return rsa.generate_private_key(public_exponent=65537, key_size=RSA_BITS)

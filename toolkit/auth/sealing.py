@@ -73,15 +73,7 @@ def _derive(secret: bytes, info: str) -> bytes:
 
 @contextmanager
 def locked(file: Path, *, pause: Callable[[float], None] = time.sleep) -> Iterator[None]:
-    """Keep other processes out of what a lock file stands for. On a disk without locks, do nothing.
-
-    Args:
-        file: the lock file.
-        pause: waits for a number of seconds.
-
-    Raises:
-        ConfigurationError: if another process has held the lock for a minute.
-    """
+    """Keep other processes out of what a lock file stands for. On a disk without locks, do nothing."""
     for _ in range(_MOST_LOOKS):
         try:
             lock = try_lock(file)

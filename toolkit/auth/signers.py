@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import REGISTER, Secret
-from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import attempt, frameless
 
 if TYPE_CHECKING:
@@ -27,9 +26,8 @@ ALGORITHMS: Final = (*EC_ALGORITHMS.values(), "EdDSA", *RSA_ALGORITHMS)
 SMALLEST_RSA_KEY: Final = 2048  # bits; RFC 7518 section 3.3
 ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ASSERTION_LIFETIME: Final = 60  # seconds
-_HALF: Final = {"ES256": 32, "ES384": 48, "ES512": 66}  # bytes of each of R and S; RFC 7518 section 3.4
-_EDDSA_SIGNATURE: Final = 64  # bytes; RFC 8032 section 5.1.6
-_LONGEST_ALGORITHM: Final = 20  # characters that a message quotes
+_SIZES: Final = {"ES256": 64, "ES384": 96, "ES512": 132, "EdDSA": 64}  # bytes; RFC 7518 section 3.4, RFC 8032
+_NOT_A_SIGNATURE: Final = "returned something that is not a signature of its algorithm"
 
 
 @runtime_checkable
@@ -95,13 +93,9 @@ def describe_signer(signer: Signer) -> tuple[str, str | None]:
         lambda: (signer.algorithm, signer.key_id),
         otherwise=lambda: _signer_error("did not return its algorithm and key_id"),
     )
-    algorithm, key_id = answer
-    if algorithm not in ALGORITHMS:
-        quoted = f" {excerpt(algorithm, _LONGEST_ALGORITHM)!r}" if isinstance(algorithm, str) else ""
-        raise _signer_error(f"has an algorithm{quoted} that does not sign with a private key")
-    if not (key_id is None or (isinstance(key_id, str) and key_id)):
-        raise _signer_error("has a key_id that is neither text nor None")
-    return algorithm, key_id
+    if answer[0] not in ALGORITHMS or not (answer[1] is None or (isinstance(answer[1], str) and answer[1])):
+        raise _signer_error("has an algorithm that does not sign with a private key, or a key_id that is not text")
+    return answer
 
 
 @frameless
@@ -127,9 +121,6 @@ def client_assertion(
         new_jti: returns a new identifier for the assertion.
         typ: media type in the header; None leaves it out.
         lifetime: in seconds.
-
-    Raises:
-        ConfigurationError: if the signer fails, or does not return a signature.
     """
     algorithm, key_id = describe_signer(signer)
     header = {"alg": algorithm, "typ": typ, "kid": key_id}
@@ -151,18 +142,13 @@ def client_assertion(
 
 def _signature(signer: Signer, algorithm: str, data: bytes) -> bytes:
     """Return the signature of `data` as JWS wants it; errors are replaced, because they may quote secrets."""
-    result: Any = attempt(lambda: signer.sign(data), otherwise=lambda: _signer_error("could not sign"))
-    if not isinstance(result, bytes | bytearray | memoryview):
-        raise _signer_error(f"returned an object of type {type(result).__name__} rather than a signature in bytes")
-    signature, half = bytes(result), _HALF.get(algorithm)
-    wrong = f"returned {len(signature)} bytes, which are not a signature of {algorithm}"
-    if half is not None and len(signature) != 2 * half:
-        return attempt(lambda: _raw_from_der(signature, half), otherwise=lambda: _signer_error(wrong))
-    if half is None and not (
-        len(signature) == _EDDSA_SIGNATURE if algorithm == "EdDSA" else len(signature) * 8 >= SMALLEST_RSA_KEY
-    ):
-        raise _signer_error(wrong)
-    return signature
+    result: Any = attempt(lambda: bytes(signer.sign(data)), otherwise=lambda: _signer_error("could not sign"))
+    size = _SIZES.get(algorithm)
+    if size is not None and len(result) != size and algorithm in EC_ALGORITHMS.values():
+        result = attempt(lambda: _raw_from_der(result, size // 2), otherwise=lambda: _signer_error(_NOT_A_SIGNATURE))
+    if len(result) < SMALLEST_RSA_KEY // 8 if size is None else len(result) != size:
+        raise _signer_error(_NOT_A_SIGNATURE)
+    return bytes(result)
 
 
 def _raw_from_der(der: bytes, half: int) -> bytes:

@@ -29,7 +29,7 @@ _AT_INPUT: Final = (
     "The {label} was typed at input(), and JupyterLab saves in the notebook what is typed there. Clear that output,"
 )
 _inputs: Final[deque[Secret]] = deque(maxlen=50)
-_shown: Final[list[tuple[int, dict[str, Any]]]] = [(0, {})]  # number of the last cell, and the warnings shown in it
+_shown: Final[list[tuple[int, dict[Any, Any]]]] = [(0, {})]  # number of the last cell, and the warnings shown in it
 
 
 def can_ask() -> bool:
@@ -48,9 +48,6 @@ def ask_secret(question: str, prompt: Prompt | None = None, *, next_step: str = 
         question: shown before the answer, such as "Key ID of paper: ".
         prompt: asks the question, such as `input` if the answer may be seen; by default the answer is typed unseen.
         next_step: what an error advises instead.
-
-    Raises:
-        ConfigurationError: if nobody answers, or the answer would be seen while it is typed.
     """
     try:
         with warnings.catch_warnings():
@@ -74,9 +71,6 @@ def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
 
     The warning is shown once for each cell and each kind of secret. Outside IPython, which is not imported, this costs
     nothing. Nothing is raised, unless the user has turned warnings into errors.
-
-    Args:
-        secrets: secrets with their kinds, as `Credentials.secrets()` returns them.
     """
     try:
         cells = running_shell().history_manager.input_hist_raw  # type: ignore[union-attr]

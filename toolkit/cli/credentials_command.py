@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from toolkit.auth.correcting import where_to_correct
 from toolkit.auth.destinations import DestinationMemory, changes, uses_of
 from toolkit.auth.profiles.fields import Profile
 from toolkit.auth.profiles.saved import profile_at
-from toolkit.auth.profiles.saving import destinations_to_save, find_credentials, remove_credentials, survey
+from toolkit.auth.profiles.saving import destinations_to_save, load_credentials, remove_credentials, survey
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.typed_secrets import can_ask
 from toolkit.cli import probe, terminal
@@ -98,7 +97,7 @@ def probe_(
     probe.print_probes(console, results)
     if caller is not None:
         if any(result.is_refused for result in results):
-            console.print(terminal.escape_hint(where_to_correct(caller)), highlight=False, soft_wrap=True)
+            console.print(terminal.escape_hint(caller.where_to_correct()), highlight=False, soft_wrap=True)
         print_missing_addresses(console, environment, caller.name, settings)
     if any(result.works is False for result in results) or not any(result.works for result in results):
         raise typer.Exit(1)
@@ -117,7 +116,7 @@ def allow(
     """
     console = Console()
     settings = Settings.load()
-    credentials = find_credentials(environment, name, settings=settings)
+    credentials = load_credentials(environment, name, settings=settings, anywhere=True)
     destinations = destinations_to_save(environment, credentials.kind, settings)
     new = changes(destinations, uses_of(credentials))
     who = f"[bold]{terminal.escape(name)}[/] for {environment} ({terminal.escape(credentials.loaded_from)})"

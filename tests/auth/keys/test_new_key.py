@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 
 import jwt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from key_forms import assert_shows_nothing_of
 
 import toolkit.auth.private_keys as new_key_module
@@ -28,18 +25,6 @@ RSA_OF_RFC_7638 = {
     "kid": "2011-04-29",
 }
 ED25519_OF_RFC_8037 = {"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}
-
-
-def test_thumbprints_of_the_rfcs():
-    """The examples of RFC 7638 and RFC 8037 have the thumbprints printed there."""
-    assert thumbprint(RSA_OF_RFC_7638) == "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
-    assert thumbprint(ED25519_OF_RFC_8037) == "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
-
-
-@given(st.permutations(sorted(RSA_OF_RFC_7638)), st.dictionaries(st.text(min_size=3), st.text()))
-def test_thumbprint_depends_only_on_the_public_key(order, more):
-    """The order of members and further members make no difference."""
-    assert thumbprint({**more, **{name: RSA_OF_RFC_7638[name] for name in order}}) == thumbprint(RSA_OF_RFC_7638)
 
 
 def test_algorithms_of_new_keys(monkeypatch):
@@ -66,27 +51,6 @@ def test_halves_of_a_new_key_belong_together(algorithm):
     assert (pair.public_jwk["kid"], pair.public_jwk["alg"], pair.public_jwk["use"]) == (pair.key_id, algorithm, "sig")
     assert pair.key_id == pair.thumbprint == thumbprint(pair.public_jwk)
     assert "PRIVATE" not in repr(pair)
-
-
-def test_new_keys_differ():
-    """No two new keys are the same."""
-    assert new_key().thumbprint != new_key().thumbprint
-
-
-def test_key_id_of_a_new_key():
-    """A given key ID replaces the thumbprint; one that cannot be sent is refused."""
-    pair = new_key(key_id="desk 1")
-    assert (pair.key_id, pair.public_jwk["kid"]) == ("desk 1", "desk 1")
-    assert pair.thumbprint == thumbprint(pair.public_jwk) != "desk 1"
-    with pytest.raises(ConfigurationError, match="key ID"):
-        new_key(key_id="a\nb")
-
-
-@pytest.mark.parametrize("algorithm", ["HS256", "none", "es256", ""])
-def test_unknown_algorithm_of_a_new_key(algorithm):
-    """An algorithm that does not sign with a private key is refused."""
-    with pytest.raises(ConfigurationError, match="algorithm"):
-        new_key(algorithm)
 
 
 def test_encrypted_new_key():
@@ -150,53 +114,3 @@ def test_key_file_in_a_repository(tmp_path, is_worktree, monkeypatch):
         assert f"git repository {repository}" in refused(file)
     assert sorted(path.name for path in repository.rglob("*")) == [".git", "deep"]
     write_key_file(tmp_path / "key.pem", TEXT)
-
-
-def test_folder_that_cannot_be_written(tmp_path):
-    """The error says why a file cannot be written: a file in place of a folder, or missing permission."""
-    (tmp_path / "file").write_text("")
-    assert "Cannot write" in refused(tmp_path / "file" / "key.pem")
-    if os.name == "posix" and os.geteuid() != 0:
-        (tmp_path / "shut").mkdir(mode=0o500)
-        assert "Permission denied" in refused(tmp_path / "shut" / "key.pem")
-    if Path("/proc/self").exists():
-        assert "Cannot write" in refused(Path("/proc/key.pem"))
-
-
-def test_disk_that_is_full(tmp_path, monkeypatch):
-    """A key that could be written only in part is removed, and the error gives the reason."""
-
-    def fail(descriptor):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    assert "No space left on device" in refused(tmp_path / "key.pem")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_interrupted_write(tmp_path, monkeypatch):
-    """Ctrl+C while a key is written leaves no file, and no key in the traceback."""
-
-    def interrupt(descriptor):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "fsync", interrupt)
-    with pytest.raises(KeyboardInterrupt) as caught:
-        write_key_file(tmp_path / "key.pem", TEXT)
-    assert list(tmp_path.iterdir()) == []
-    assert_shows_nothing_of(caught.value, TEXT.reveal())
-
-
-@posix_only
-def test_disk_without_private_files(tmp_path, monkeypatch):
-    """On a disk where every file is open to others, such as a shared mount, no key is left."""
-    really_open = os.open
-
-    def open_to_others(path, flags, mode):
-        descriptor = really_open(path, flags, mode)
-        os.fchmod(descriptor, 0o644)
-        return descriptor
-
-    monkeypatch.setattr(os, "open", open_to_others)
-    assert "others may read" in refused(tmp_path / "key.pem")
-    assert list(tmp_path.iterdir()) == []

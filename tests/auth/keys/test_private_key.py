@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import functools
 import json
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -27,7 +25,6 @@ from key_forms import (
 )
 
 from toolkit.auth.private_keys import as_signer
-from toolkit.core.errors import ToolkitError
 from toolkit.core.secret import Secret
 
 CANARY = "QXZ0123456789QXZ0123456789QXZ"
@@ -104,22 +101,6 @@ def test_pem_formats(name):
     ]
 
 
-def test_short_passphrase_is_not_a_secret_of_recordings():
-    """A short passphrase, which could be ordinary text, is not searched for in recordings."""
-    text = pem(key("P-256"), encryption=BestAvailableEncryption(b"pw"))
-    assert {name for name, _ in as_signer(text, passphrase="pw").secrets()} == {"PRIVATE_KEY"}
-
-
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
-@pytest.mark.parametrize(("kind", "command"), [("P-256", "ec -aes256"), ("RSA", "rsa -des3 -traditional")])
-def test_legacy_encryption_of_openssl(kind, command):
-    """A key that OpenSSL encrypted in its older form is decrypted."""
-    arguments = ["openssl", *command.split(), "-passout", "pass:hunter22"]
-    result = subprocess.run(arguments, input=pem(key(kind)).encode(), capture_output=True, check=True)
-    assert b"DEK-Info" in result.stdout
-    assert as_signer(result.stdout.decode(), passphrase="hunter22").identity() == identity(kind)
-
-
 @pytest.mark.parametrize("name", [name for name in PEMS if "encrypted" in name])
 def test_missing_and_wrong_passphrase(name):
     """The errors for a missing and for a wrong passphrase show neither key nor passphrase."""
@@ -192,12 +173,6 @@ def test_set_with_several_private_keys():
     assert "several private keys with this key ID" in refusal(twice, key_id="a").what
 
 
-def test_long_sets_and_key_ids():
-    """The error is short, however many private keys there are and however long their IDs."""
-    many = jwks(*({"kty": "EC", "d": CANARY, "kid": f"{number}{'k' * 500}"} for number in range(500)))
-    assert len(str(refusal(many))) < 2000
-
-
 @pytest.mark.parametrize("form", [str, jwks])
 def test_key_id_of_a_jwk(form):
     """The key ID is the `kid` of the JWK, else the argument; an argument that is not the `kid` is an error."""
@@ -220,15 +195,6 @@ def test_algorithm_of_a_jwk():
     assert "'HS256' does not fit" in refusal(jwk(key("RSA"), alg="HS256")).what
     assert "'none' does not fit" in refusal(jwk(key("P-256"), alg="none")).what
     assert len(refusal(jwk(key("P-256"), alg=CANARY * 9)).what) < 100
-
-
-def test_use_of_a_jwk():
-    """A key for another use is refused (RFC 7517 sections 4.2 and 4.3)."""
-    assert as_signer(jwk(key("P-256"), use="sig", key_ops=["sign", "verify"])).algorithm == "ES256"
-    for use in ("enc", 5, ""):
-        assert "not for signing" in refusal(jwk(key("P-256"), use=use)).what
-    for operations in (["verify"], [], "sign", ["decrypt"], None):
-        assert "not for signing" in refusal(jwk(key("P-256"), key_ops=operations)).what
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)
@@ -309,25 +275,6 @@ def test_not_a_private_key(other):
     assert_shows_nothing_of(error, CANARY)
 
 
-def test_key_object_that_keeps_its_key():
-    """The error for a key object that does not give its private half out suggests a Signer."""
-    from cryptography.hazmat.primitives.asymmetric import ed25519
-
-    class Token(ed25519.Ed25519PrivateKey):
-        def private_bytes(self, encoding, format, encryption_algorithm):  # noqa: A002
-            raise NotImplementedError
-
-        def sign(self, data): ...
-        def public_key(self): ...
-        def private_bytes_raw(self): ...
-        def __copy__(self): ...
-        def __deepcopy__(self, memo): ...
-
-    error = refusal(Token())
-    assert "does not export its private key" in error.what
-    assert "Signer" in error.next_step
-
-
 @given(
     st.text(), st.sampled_from(["{}", "-----BEGIN PRIVATE KEY-----{}", "{{{}", "{{{}}}", '{{"d": "{}"}}', "0\x02{}"])
 )
@@ -339,15 +286,3 @@ def test_any_text_as_key(text, form):
     refusal(form.format(text))
     refusal(form.format(text), passphrase="a")
     refusal(form.format(text).encode("utf-8", "surrogatepass"))
-
-
-def test_unforeseen_error(monkeypatch):
-    """An unforeseen error is replaced by one that names its type and does not show the key."""
-
-    def fail(text, passphrase):
-        raise RuntimeError(text)
-
-    monkeypatch.setattr("toolkit.auth.private_keys._from_pem", fail)
-    with pytest.raises(ToolkitError, match="as_signer failed with RuntimeError") as caught:
-        as_signer(pem(key("P-256")))
-    assert_shows_nothing_of(caught.value, pem(key("P-256")))

@@ -9,9 +9,9 @@ import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
 from toolkit.auth.kinds import ClientKey
-from toolkit.auth.profiles.fields import FIELDS, ProfileFields, decompose, fields_of
+from toolkit.auth.profiles.fields import ProfileFields, decompose
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
 
@@ -31,13 +31,6 @@ def refusal(fields, kind=ConfigurationError):
     assert caught.value.next_step
     assert "the source" in str(caught.value)
     return str(caught.value)
-
-
-def test_fields_of_environments():
-    """An account holder has the fields of a key pair, a broker partner those of a client."""
-    assert fields_of(Environment.LIVE) == {"key_id", "secret_key", "secret_key_file", "scheme"}
-    assert fields_of(Environment.BROKER_LIVE).isdisjoint(fields_of(Environment.LIVE))
-    assert fields_of(Environment.LIVE) | fields_of(Environment.BROKER_SANDBOX) == FIELDS
 
 
 @pytest.mark.parametrize(
@@ -90,20 +83,6 @@ def test_field_without_use(field):
     assert f"{field.upper()} in the source cannot be used with a client secret" in message
 
 
-def test_field_of_another_kind():
-    """A field that the environment does not take is a mismatch; the error says what it takes."""
-    message = refusal(make_fields("paper", key_id="k", secret_key="s", client_id="c"), CredentialsMismatch)
-    assert "CLIENT_ID" in message
-    assert "key pair" in message
-
-
-def test_key_pair():
-    """A scheme is used; an unknown one is refused with its source."""
-    assert make_fields("live", key_id="k", secret_key="s").credentials().scheme == "headers"
-    assert make_fields("live", key_id="k", secret_key="s", scheme="basic").credentials().scheme == "basic"
-    assert "From the source:" in refusal(make_fields("live", key_id="k", secret_key="s", scheme="digest"))
-
-
 def test_client_key(keys, key_text):
     """A private key may be text, and its options are used."""
     whole = ClientKey("c", keys["p256"], environment="broker-live", key_id="kid", audience="issuer", algorithm="ES256")
@@ -128,20 +107,6 @@ def test_decompose_jwk(keys):
     again = ProfileFields(Environment.BROKER_LIVE, "a", "the source", fields, str, Path()).credentials()
     assert (again.key_id, again.algorithm) == ("k1", "PS256")
     assert again.fingerprint() == credentials.fingerprint()
-
-
-def test_type_none(keys):
-    """A type with the name "none" is refused, because it would be restored as no type."""
-    with pytest.raises(ConfigurationError, match="read as no type"):
-        decompose(ClientKey("c", keys["p256"], environment="broker-live", assertion_typ="none"))
-
-
-def test_algorithm(key_text):
-    """A wrong algorithm is quoted, unless it is so long that it may be a misplaced secret."""
-    make = partial(make_fields, "broker-live", client_id="c", private_key=key_text)
-    assert make(algorithm="ES256").credentials().algorithm == "ES256"
-    assert "'RS256' does not fit" in refusal(make(algorithm="RS256"))
-    assert "hush" not in refusal(make(algorithm="hush-hush"))
 
 
 def test_passphrase(home, keys):
@@ -172,28 +137,12 @@ def test_options_of_a_client_key(key_text):
     assert make(assertion_typ="none").credentials().assertion_typ is None
 
 
-def test_form_fields_of_a_client_secret():
-    """A client secret takes form fields, too."""
-    credentials = make_fields(
-        "broker-live", client_id="c", client_secret="secret-1", form_fields="scope=a"
-    ).credentials()
-    assert credentials.form_fields == {"scope": "a"}
-
-
 @pytest.mark.parametrize(
     "text", ["hush", "&", "=", "scope=hush&scope=b", "scope=%ff", "client_secret=hush", "a=hush\n"]
 )
 def test_bad_form_fields(text):
     """Form fields that are malformed, or name a field of the credentials, are refused and not quoted."""
     assert "hush" not in refusal(make_fields("broker-live", client_id="c", client_secret="secret-1", form_fields=text))
-
-
-@pytest.mark.parametrize("text", ["hush", "1.5", "-1", "0", "1e3", "60 ", "\u0661", "9" * 30, "1000000"])
-def test_bad_lifetime(key_text, text):
-    """A lifetime that is not a sensible number of seconds is refused and not quoted."""
-    message = refusal(make_fields("broker-live", client_id="c", private_key=key_text, assertion_lifetime=text))
-    assert "lifetime" in message
-    assert "hush" not in message
 
 
 @pytest.mark.parametrize("written", ["key.pem", "./sub/../key.pem", "~/key.pem", "{folder}/key.pem"])
@@ -203,17 +152,6 @@ def test_files(home, key_text, keys, written):
     (home / "sub").mkdir()
     fields = make_fields("broker-live", home, client_id="c", private_key_file=written.format(folder=home))
     assert fields.credentials().fingerprint() == ClientKey("c", keys["p256"], environment="broker-live").fingerprint()
-
-
-def test_file_of_a_secret(home):
-    """The line break that editors add to a file does not belong to the secret."""
-    (home / "secret").write_text("a-secret\n")
-    assert make_fields(
-        "broker-live", home, client_id="c", client_secret_file="secret"
-    ).credentials().client_secret.reveal() == ("a-secret")
-    assert (
-        make_fields("live", home, key_id="k", secret_key_file="secret").credentials().secret_key.reveal() == "a-secret"
-    )
 
 
 @pytest.mark.parametrize(
@@ -235,12 +173,6 @@ def test_unreadable_file(home, content, reason):
     assert "key.pem" not in message
 
 
-@pytest.mark.parametrize("written", ["~nobody-of-that-name/key.pem", "a\x00b", "x" * 5000])
-def test_path_that_cannot_be(home, written):
-    """A value that cannot be the name of a file is an error."""
-    assert "Cannot read the file" in refusal(make_fields("broker-live", home, client_id="c", private_key_file=written))
-
-
 def test_confined(home, project, key_text):
     """A confined file must lie in the folder, by whatever path it is reached."""
     (home / "key.pem").write_text(key_text)
@@ -256,8 +188,3 @@ def test_confined(home, project, key_text):
         assert "outside the folder" in refusal(confined(written)) or written == "loop/key.pem"
     assert confined("own.pem").credentials().client_id == "c"
     assert confined(str(project / "own.pem")).credentials().client_id == "c"
-
-
-def test_values_are_not_shown():
-    """The repr shows no value."""
-    assert "hush" not in repr(make_fields("live", key_id="hush", secret_key="hush"))

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import toolkit as tk
-from toolkit.auth.profiles.fields import fields_in_dotenv, fields_in_variables, fields_of, variable, variables_to_set
+from toolkit.auth.profiles.fields import fields_in_dotenv, fields_in_variables, fields_of, variable
 from toolkit.core.document import ADDRESS_NAMES, Environment
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.settings import Settings
 from toolkit.local.variables import variable_name
 
 PAIR = "TOOLKIT_LIVE_KEY_ID=key-id-1\nTOOLKIT_LIVE_SECRET_KEY=secret-1\n"
@@ -25,18 +23,6 @@ places = st.sampled_from(Environment).flatmap(
 )
 
 
-def test_variables_to_set():
-    """An error lists the variables for each kind of credentials; a private key is best given by its file."""
-    assert (
-        variables_to_set(Environment.LIVE, "fund")
-        == "TOOLKIT_LIVE__<PROFILE>_KEY_ID and TOOLKIT_LIVE__<PROFILE>_SECRET_KEY"
-    )
-    assert variables_to_set(Environment.BROKER_LIVE, None) == (
-        "TOOLKIT_BROKER_LIVE_CLIENT_ID and TOOLKIT_BROKER_LIVE_CLIENT_SECRET, or "
-        "TOOLKIT_BROKER_LIVE_CLIENT_ID and TOOLKIT_BROKER_LIVE_PRIVATE_KEY_FILE"
-    )
-
-
 @given(places)
 def test_variable_is_read_back(place):
     """The variable of a field is read back as that field, of that profile and environment."""
@@ -44,12 +30,6 @@ def test_variable_is_read_back(place):
     (fields,) = fields_in_variables({variable(*place): "x"}, "somewhere", Path())
     assert (fields.environment, fields.name, {*fields.values}) == (environment, name, {field})
     assert fields.label(field) == variable(*place)
-
-
-@given(places)
-def test_settings_let_variables_pass(place):
-    """Settings do not mistake a variable of credentials for a misspelled setting."""
-    Settings.load(environ={variable(*place): "x"})
 
 
 @pytest.mark.parametrize(
@@ -99,19 +79,6 @@ def test_empty_variable():
     assert fields_in_variables({"TOOLKIT_LIVE_KEY_ID": ""}, "somewhere", Path()) == []
 
 
-def test_default_twice():
-    """A field under both names of the default profile is an error that names both variables."""
-    with pytest.raises(ConfigurationError) as caught:
-        fields_in_variables({"TOOLKIT_LIVE_KEY_ID": "x", "TOOLKIT_LIVE__DEFAULT_KEY_ID": "y"}, "somewhere", Path())
-    assert "TOOLKIT_LIVE__DEFAULT_KEY_ID and TOOLKIT_LIVE_KEY_ID in somewhere" in str(caught.value)
-
-
-def test_explicit_default():
-    """The default profile may be named explicitly."""
-    (fields,) = fields_in_variables({"TOOLKIT_LIVE__DEFAULT_KEY_ID": "y"}, "somewhere", Path())
-    assert fields.name == "default"
-
-
 def test_grouping():
     """Variables are grouped by environment and profile."""
     variables = {
@@ -138,16 +105,6 @@ def test_dotenv(project, monkeypatch):
     assert (fields.source, fields.name, {*fields.values}) == (".env", "default", {"key_id", "secret_key"})
     assert fields.credentials().secret_key.reveal() == "secret-1"
     assert dict(os.environ) == before
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
-def test_dotenv_key(project, keys, key_text, encoding):
-    """A private key in `.env` may have several lines or one."""
-    for text in (f'"{key_text}"', '"' + key_text.replace("\n", "\\n") + '"'):
-        lines = f"TOOLKIT_BROKER_LIVE_CLIENT_ID=c\r\nTOOLKIT_BROKER_LIVE_PRIVATE_KEY={text}\r\n"
-        (project / ".env").write_bytes(lines.encode(encoding))
-        (fields,) = fields_in_dotenv(project)
-        assert fields.credentials().kind == "client key"
 
 
 def test_no_dotenv(project):
@@ -196,30 +153,6 @@ def test_dotenv_link(home, project):
     (project / "own.env").write_text(PAIR)
     (project / ".env").symlink_to("own.env")
     assert len(fields_in_dotenv(project)) == 1
-
-
-def test_project_reached_by_link(home, project):
-    """The file is read in a project that is itself reached through a link."""
-    (project / ".env").write_text(PAIR)
-    (home / "link").symlink_to(project)
-    assert len(fields_in_dotenv(home / "link")) == 1
-
-
-@pytest.mark.parametrize("content", [b"\xff\xfe", b"#" * (2 << 20)])
-def test_unreadable_dotenv(project, content):
-    """A file that is not text, or too large, is an error that names it."""
-    (project / ".env").write_bytes(content)
-    with pytest.raises(ConfigurationError, match=r"Cannot read .*\.env"):
-        fields_in_dotenv(project)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of POSIX")
-def test_dotenv_pipe(project, monkeypatch):
-    """A pipe in place of the file is an error at once: nobody may ever write to it."""
-    os.mkfifo(project / ".env")
-    monkeypatch.chdir(project)
-    with pytest.raises(ConfigurationError, match=r"Cannot read .*\.env: it is not a plain file"):
-        tk.saved_credentials()
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import time
@@ -11,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.auth.tokens import file_store
 from toolkit.auth.tokens.store import (
     LARGEST_ENTRY,
     STALE_AFTER,
     FileTokenStore,
     StoreUnavailableError,
-    TokenStore,
     user_token_store,
 )
 
@@ -43,11 +40,6 @@ def folder(tmp_path):
 @pytest.fixture
 def store(folder):
     return FileTokenStore(folder)
-
-
-def test_protocol(store):
-    """A FileTokenStore is a TokenStore."""
-    assert isinstance(store, TokenStore)
 
 
 def test_entries(store, folder):
@@ -89,31 +81,6 @@ def test_folder_in_the_cache(monkeypatch, tmp_path):
     assert os.name != "posix" or {mode(store.folder), mode(store.folder.parent)} == {0o700}
     monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, **_: str(tmp_path / name))
     assert user_token_store() is not store
-
-
-@posix
-def test_parent_of_a_chosen_folder(store, folder):
-    """The parent of a folder that the user chose stays as it is."""
-    folder.parent.chmod(0o755)
-    store.write(NAME, b"one")
-    assert mode(folder.parent) == 0o755
-
-
-def test_repr(store, monkeypatch, tmp_path):
-    """A store shows its folder without the name of the home folder."""
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    assert repr(store) == f"<FileTokenStore {Path('~/tokens')}>"
-
-
-@pytest.mark.parametrize(
-    "name", ["", "a" * 15, "a" * 129, "A" * 64, "g" * 64, f"../{NAME}", f"{NAME}\n", f"{NAME}.token", "a" * 60 + "/abc"]
-)
-def test_names(store, folder, name):
-    """A malformed name is refused and touches no file."""
-    for call in (store.read, store.try_lock, lambda name: store.write(name, b"x")):
-        with pytest.raises(ValueError, match="hexadecimal"):
-            call(name)
-    assert not folder.exists()
 
 
 def make_link(file):
@@ -182,83 +149,6 @@ def test_folder_is_a_link(monkeypatch, tmp_path, place):
             call()
     assert list(elsewhere.iterdir()) == []
     assert os.name != "posix" or mode(elsewhere) == 0o755
-
-
-def test_folder_is_a_file(store, folder):
-    """A file in place of the folder or its parent makes the store unavailable, and stays."""
-    folder.write_bytes(b"mine")
-    for call in (*calls(store), *calls(FileTokenStore(folder / "tokens"))):
-        with pytest.raises(StoreUnavailableError):
-            call()
-    assert folder.read_bytes() == b"mine"
-
-
-@posix
-@pytest.mark.parametrize("make", [make_link, os.mkfifo, os.mkdir], ids=["link", "pipe", "folder"])
-def test_lock_that_is_not_a_file(store, folder, make):
-    """A link, a pipe or a folder in place of a lock file makes the store unavailable and is named."""
-    folder.mkdir()
-    make(folder / f"{NAME}.lock")
-    with pytest.raises(StoreUnavailableError, match=rf"cannot lock in .*{NAME}\.lock: it is "):
-        store.try_lock(NAME)
-
-
-@not_root
-def test_read_only_folder(store, folder):
-    """In a read-only folder, entries can be read but not written."""
-    store.write(NAME, b"one")
-    folder.chmod(0o500)
-    try:
-        with pytest.raises(StoreUnavailableError, match="Permission denied"):
-            store.write(NAME, b"two")
-        with pytest.raises(StoreUnavailableError, match="Permission denied"):
-            store.try_lock(OTHER)
-        assert store.read(NAME) == b"one"
-    finally:
-        folder.chmod(0o700)
-
-
-@posix
-@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EDQUOT])
-def test_full_disk(store, folder, monkeypatch, number):
-    """If the disk cannot take a new file, the error says so, and the old entry can still be read."""
-    store.write(NAME, b"one")
-    real = os.open
-
-    def only_reading(path, flags, *more, **named):
-        if flags & os.O_CREAT:
-            raise OSError(number, os.strerror(number), path)
-        return real(path, flags, *more, **named)
-
-    monkeypatch.setattr("os.open", only_reading)
-    for call in calls(store)[1:]:
-        with pytest.raises(StoreUnavailableError, match=os.strerror(number)) as caught:
-            call()
-        assert str(folder) in str(caught.value)
-    assert store.read(NAME) == b"one"
-    assert names_in(folder) == [f"{NAME}.token"]
-
-
-def test_disk_that_fills_up(store, folder, monkeypatch):
-    """If the disk is full at the last step, the old entry stays and the temporary file is removed."""
-    store.write(NAME, b"one")
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("toolkit.local.files.replace_file", full)
-    with pytest.raises(StoreUnavailableError, match="No space left on device"):
-        store.write(NAME, b"two")
-    assert store.read(NAME) == b"one"
-    assert names_in(folder) == [f"{NAME}.token"]
-
-
-def test_too_large(store, folder):
-    """An entry too large to be read again is not written."""
-    store.write(NAME, b"one")
-    with pytest.raises(StoreUnavailableError, match="at most 65536 bytes"):
-        store.write(NAME, bytes(LARGEST_ENTRY + 1))
-    assert store.read(NAME) == b"one"
 
 
 def test_locks(store, folder):
@@ -344,60 +234,3 @@ def test_old_entries_are_cleared_away(store, folder):
     expected = left | {f"{NAME}.token"}
     assert set(names_in(folder)) - {f"{'2' * 64}.lock"} == expected
     assert os.name != "posix" or set(names_in(folder)) == expected
-
-
-def test_an_entry_in_use_stays(store, folder):
-    """An entry stays if it was written recently or is locked, however old the lock file is."""
-    store.write(NAME, b"one")
-    lock = store.try_lock(NAME)
-    old(folder / f"{NAME}.lock")
-    store.write(OTHER, b"x")
-    assert store.read(NAME) == b"one"
-    old(folder / f"{NAME}.token")
-    store.write(OTHER, b"x")
-    assert store.read(NAME) == b"one"
-    assert FileTokenStore(folder).try_lock(NAME) is None
-    lock.release()
-    store.write(OTHER, b"x")
-    assert store.read(NAME) is None
-
-
-def test_an_entry_written_meanwhile_stays(store, folder, monkeypatch):
-    """An entry stays if it is written again just before it would be removed."""
-    store.write(NAME, b"one")
-    old(folder / f"{NAME}.token")
-    real = file_store.try_lock
-
-    def write_first(file):
-        if file.name == f"{NAME}.lock":
-            (folder / f"{NAME}.token").write_bytes(b"two")
-        return real(file)
-
-    monkeypatch.setattr(file_store, "try_lock", write_first)
-    store.write(OTHER, b"x")
-    assert store.read(NAME) == b"two"
-
-
-def test_other_files_stay(store, folder):
-    """Other files, links and folders stay, however old."""
-    folder.mkdir()
-    others = ["README", "a.token", f"{NAME}.txt", f"{NAME}.token.bak", ".other.part", f"x{NAME}.lock"]
-    for name in others:
-        (folder / name).touch()
-        old(folder / name)
-    (folder / f"{'1' * 64}.token").symlink_to(folder / "README")
-    (folder / f"{'2' * 64}.token").mkdir()
-    for number in "12":
-        old(folder / f"{number * 64}.token") if os.utime in os.supports_follow_symlinks else None
-    store.write(NAME, b"one")
-    assert set(names_in(folder)) == {*others, f"{'1' * 64}.token", f"{'2' * 64}.token", f"{NAME}.token"}
-
-
-def test_clearing_away_fails(store, folder, monkeypatch):
-    """If old entries cannot be removed, the new entry is written anyway."""
-    store.write(OTHER, b"x")
-    old(folder / f"{OTHER}.token")
-    monkeypatch.setattr("os.scandir", lambda _: (_ for _ in ()).throw(OSError(errno.EIO, "I/O error")))
-    store.write(NAME, b"one")
-    assert store.read(NAME) == b"one"
-    assert store.read(OTHER) == b"x"

@@ -134,9 +134,3 @@ def test_unknown_store(served):
     """A token store of another kind is refused, and the error says what is possible."""
     with pytest.raises(tk.ConfigurationError, match="shared"):
         open_session(served, "disk")
-
-
-def test_memory_by_default(cache, served):
-    """By default nothing is written."""
-    call(served, None)
-    assert not cache.exists()

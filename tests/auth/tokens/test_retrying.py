@@ -63,14 +63,6 @@ class Endpoint:
 
 
 @pytest.mark.parametrize("failure", PASSING, ids=str)
-def test_passing(failure):
-    """A failure that may pass is tried again, after growing pauses, until a try gives a token."""
-    endpoint = Endpoint([failure] * 3)
-    assert endpoint.outcome() == "token"
-    assert endpoint.pauses == [0.25, 0.5, 1.0]
-
-
-@pytest.mark.parametrize("failure", PASSING, ids=str)
 def test_bounded_tries(failure):
     """There are at most four tries; the error tells their number, keeps its data, and has no context."""
     endpoint = Endpoint([failure] * 9)
@@ -91,25 +83,10 @@ def test_lasting(failure):
     assert (endpoint.tries, endpoint.pauses) == (1, [])
 
 
-def test_retry_after():
-    """The service's Retry-After comes before our own pause."""
-    endpoint = Endpoint([TokenRefused("too many", status=429, retry_after=seconds) for seconds in (7, 0)])
-    assert endpoint.outcome() == "token"
-    assert endpoint.pauses == [7.25, 0.5]
-
-
 def test_retry_after_too_long():
     """If the service asks for a longer wait than the limit, the caller gets the error at once."""
     endpoint = Endpoint([TokenRefused("too many", status=429, retry_after=31)])
     with pytest.raises(TokenRefused):
-        endpoint.outcome()
-    assert endpoint.tries == 1
-
-
-def test_bounded_time():
-    """No try begins later than 30 s after the first, because a request may have timed out."""
-    endpoint = Endpoint([Unreachable("no answer in time")] * 9, takes=30.1)
-    with pytest.raises(Unreachable):
         endpoint.outcome()
     assert endpoint.tries == 1
 

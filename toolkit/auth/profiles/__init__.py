@@ -9,8 +9,8 @@
    keyring if there is one.
 
 Fields from two places are never combined: otherwise the `.env` of a cloned repository could change what a secret of the
-user is used for. With the settings of a practice service that runs in this process, its own credentials are found before
-any saved profile. A replay does not need credentials.
+user is used for. With the settings of a practice service that runs in this process, its own credentials are found
+before any saved profile. A replay does not need credentials.
 
 - `saving` loads, saves, lists and removes, and goes through the places.
 - `fields`: what one place gives, variables and `.env`, and credentials as texts and back.

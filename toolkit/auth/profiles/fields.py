@@ -1,9 +1,9 @@
 """The fields of profiles: how credentials become fields and back, and fields in variables.
 
-Variables are TOOLKIT_<ENVIRONMENT>_<FIELD>, and TOOLKIT_<ENVIRONMENT>__<PROFILE>_<FIELD>, of the process or in the `.env`
-file of a project. The project may be a cloned repository, so its file may contain secrets but may not point at others:
-variables of the process are not expanded in it, it may not be a link out of the project, and it cannot name a file
-outside. A file of another user is refused, because it would choose the account that the user works in.
+Variables are TOOLKIT_<ENVIRONMENT>_<FIELD>, and TOOLKIT_<ENVIRONMENT>__<PROFILE>_<FIELD>, of the process or in the
+`.env` file of a project. The project may be a cloned repository, so its file may contain secrets but may not point at
+others: variables of the process are not expanded in it, it may not be a link out of the project, and it cannot name a
+file outside. A file of another user is refused, because it would choose the account that the user works in.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from toolkit.auth.credentials import Credentials, Field
 from toolkit.auth.kinds import KINDS
 from toolkit.core.arguments import as_instance
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.core.secret import Secret
 from toolkit.core.tracebacks import frameless
 from toolkit.local.dotenv import FILE_NAME, variables_in
@@ -30,6 +30,10 @@ DEFAULT: Final = "default"
 PASSPHRASE: Final = "private_key_passphrase"  # noqa: S105 - the name of a field
 REQUIRED: Final = {kind: tuple(field.name for field in KINDS[kind].fields if field.is_required) for kind in KINDS}
 _FILE: Final = "_file"
+_OWN_PLACES: Final = (
+    "A project may not point at secrets elsewhere: set environment variables, or save the credentials: `toolkit "
+    "credentials add`, or save_credentials() in Python."
+)
 # By kind: the fields by the names that they may have, `<name>_file` included.
 _FIELDS: Final[Mapping[CredentialKind, Mapping[str, Field]]] = {
     kind: {field.name: field for field in kind_class.fields}
@@ -63,92 +67,60 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class ProfileFields:
-    """The fields that one place has for a profile.
-
-    Attributes:
-        environment: the environment of the profile.
-        name: name of the profile.
-        source: the place in words, for messages and lists.
-        values: text of each field. All are Secrets, because a secret may stand in the wrong field.
-        label: returns the place's own name of a field, such as the variable.
-        folder: where relative paths of files start.
-        confined: True if those files must lie in that folder.
-    """
+    """The fields that one place has for a profile."""
 
     environment: Environment
     name: str
-    source: str
-    values: Mapping[str, Secret]
-    label: Callable[[str], str]
-    folder: Path
-    confined: bool = False
+    source: str  # the place in words, for messages and lists
+    values: Mapping[str, Secret]  # all are Secrets, because a secret may stand in the wrong field
+    label: Callable[[str], str]  # returns the place's own name of a field, such as the variable
+    folder: Path  # where relative paths of files start
+    confined: bool = False  # True if those files must lie in that folder
 
     def profile(self) -> Profile:
         """Return the profile as a list shows it. Raises the errors of `kind`."""
         return Profile(self.name, self.environment, self.kind(), self.source)
 
     def kind(self) -> CredentialKind:
-        """Return the kind of credentials that the fields make up.
-
-        Raises:
-            CredentialsMismatch: if the environment does not take a field.
-            ConfigurationError: if a field is missing, is given twice, or cannot be used with the others.
-        """
+        """Return the kind of credentials that the fields make up."""
         fitting = self._fitting(kinds_of(self.environment))
         present = [_FIELDS[fitting[0]][name].name for name in self.values]
         if len(set(present)) < len(present):
-            raise ConfigurationError(
-                f"{self._labels(self.values)} in {self.source} give a value and its file, of which one can be used.",
-                "Keep one of them, and remove the other.",
-                about=min(self.values),
-            )
+            raise self._error(self.values, "give a value and its file, of which one can be used", "Remove one.")
         missing = {kind: [name for name in REQUIRED[kind] if name not in present] for kind in fitting}
         kind = min(fitting, key=lambda each: len(missing[each]))
         if missing[kind]:
             needed = " or ".join(self._labels(missing[each]) for each in fitting)
-            raise ConfigurationError(
-                f"The credentials for {self.environment} in {self.source} are incomplete: "
-                f"{self._labels(self.values) or 'nothing'} without {needed}.",
-                "Add what is missing, or remove the rest.",
-                about=missing[kind][0],
-            )
+            what = f"are incomplete for {self.environment} without {needed}"
+            raise self._error(self.values, what, "Add what is missing, or remove the rest.")
         return kind
 
     def check_fits(self, kind: CredentialKind) -> None:
-        """Check that the fields, of which some may still be missing, can be used with a kind of credentials.
-
-        Raises:
-            CredentialsMismatch: if the environment does not take a field.
-            ConfigurationError: if the kind does not take a field.
-        """
+        """Check that the fields, of which some may still be missing, can be used with a kind of credentials."""
         self._fitting([kind])
 
     def _fitting(self, kinds: list[CredentialKind]) -> list[CredentialKind]:
         """Return those of the kinds that have all of these fields."""
         own = kinds_of(self.environment)
         if foreign := self.values.keys() - set[str]().union(*(_FIELDS[kind] for kind in own)):
-            raise CredentialsMismatch(
-                f"{self._labels(foreign)} in {self.source} cannot be for {self.environment}.",
-                f"A {self.environment.rules.holder} uses a {' or a '.join(own)}.",
-                about=min(foreign),
-            )
+            next_step = f"A {self.environment.rules.holder} uses a {' or a '.join(own)}."
+            raise self._error(foreign, f"cannot be for {self.environment}", next_step, CredentialsMismatch)
         fitting = [kind for kind in kinds if self.values.keys() <= _FIELDS[kind].keys()]
         if not fitting:
-            raise ConfigurationError(
-                f"{self._labels(self.values)} in {self.source} cannot be used together for a {' or a '.join(kinds)}.",
-                "Remove those of another kind of credentials.",
-                about=min(self.values),
-            )
+            useless = self.values.keys() - (_FIELDS[kinds[0]] if len(kinds) == 1 else ())
+            how = f"with a {kinds[0]}" if len(kinds) == 1 else "together"
+            raise self._error(useless, f"cannot be used {how}", "Remove what belongs to another kind of credentials.")
         return fitting
+
+    def _error(
+        self, fields: Iterable[str], what: str, next_step: str, kind: type[ToolkitError] = ConfigurationError
+    ) -> ToolkitError:
+        labels = self._labels(fields) or "The credentials"
+        return kind(f"{labels} in {self.source} {what}.", next_step, about=min(fields, default="credentials"))
 
     @frameless
     def credentials(self) -> Credentials:
-        """Return the credentials that the fields make up.
-
-        Raises:
-            CredentialsMismatch: if the environment does not take a field.
-            ConfigurationError: if `kind` raises it, a value is malformed, or a file cannot be read.
-        """
+        """Return the credentials that the fields make up."""
         kind = self.kind()
         arguments = {}
         try:
@@ -169,18 +141,12 @@ class ProfileFields:
         what, next_step = f"the file of {self.label(name)}", "Write its path in full, and let only yourself read it."
         file = self.folder / expanded(self.values[name].reveal(), about=name)
         if self.confined and not lies_in(file, self.folder):
-            raise ConfigurationError(
-                f"{self.label(name)} names a file outside the folder of the project, which may not point at secrets "
-                "elsewhere.",
-                f"Set {self.label(name)} as an environment variable, or save the credentials: `toolkit credentials "
-                "add`, or save_credentials() in Python.",
-                about=name,
-            )
+            raise self._error([name], "names a file outside the folder of the project", _OWN_PLACES)
         content = read_text(file, what, next_step)
         # The line break that editors add does not belong to the secret, but a passphrase may have spaces.
         text = Secret(content.strip("\r\n") if name.startswith(PASSPHRASE) else content.strip())
         if not text:
-            raise ConfigurationError(f"Cannot read {what}: it is empty.", next_step, about=name)
+            raise self._error([name], "names a file that is empty", next_step)
         return text
 
     def _labels(self, fields: Iterable[str]) -> str:
@@ -191,16 +157,10 @@ def decompose(credentials: Credentials) -> dict[str, Secret]:
     """Return the fields of credentials, which make equal credentials again; a private key as PKCS#8 PEM.
 
     Options that are not set are left out, and so is a passphrase, which is not needed any more.
-
-    Raises:
-        ConfigurationError: if the private key is kept elsewhere, or the value is not credentials.
     """
     as_instance(credentials, Credentials, about="credentials", next_step="Pass a KeyPair or the like.")
-    texts = {
-        field.name: field.write(getattr(credentials, field.argument or field.name, None))
-        for field in credentials.fields
-    }
-    return {name: Secret(text) for name, text in texts.items() if text is not None}
+    texts = {field.name: field.text_of(credentials) for field in credentials.fields}
+    return {name: text for name, text in texts.items() if text is not None}
 
 
 def variable(environment: Environment, name: str, field: str) -> str:
@@ -219,14 +179,7 @@ def variables_to_set(environment: Environment, name: str | None) -> str:
 def fields_in_variables(
     variables: Mapping[str, str], source: str, folder: Path, *, confined: bool = False
 ) -> list[ProfileFields]:
-    """Return the fields that variables set, one item for each profile. An empty variable counts as unset.
-
-    Args:
-        variables: names and texts.
-        source: where they come from, in words.
-        folder: where relative paths of files start.
-        confined: True if files that the variables name must lie in that folder.
-    """
+    """Return the fields that variables set, one item for each profile. An empty variable counts as unset."""
     profiles: dict[tuple[Environment, str], dict[str, Secret]] = {}
     for written in sorted(variables):
         place = _parse(written)
@@ -240,19 +193,14 @@ def fields_in_variables(
 
 
 def fields_in_dotenv(project: Path) -> list[ProfileFields]:
-    """Return the fields that the `.env` of a folder sets. They are not added to `os.environ`.
-
-    Raises:
-        ConfigurationError: if the file cannot be read, is a link out of the project or belongs to a stranger.
-    """
+    """Return the fields that the `.env` of a folder sets. They are not added to `os.environ`."""
     file = project / FILE_NAME
     if not (file.is_file() or file.is_fifo()):  # the folder of a virtual environment may have this name
         return []
     if not lies_in(file, project) or belongs_to_stranger(file, project):
         raise ConfigurationError(
             f"{shown(file)} is a link out of the project, or belongs neither to you nor to the owner of its folder.",
-            "Put a file of your own there. Or set environment variables, or save the credentials: `toolkit credentials "
-            "add`, or save_credentials() in Python.",
+            f"Put a file of your own there. {_OWN_PLACES}",
             about=FILE_NAME,
         )
     variables = variables_in(read_text(file, shown(file), "Fix or remove the file."))

@@ -1,9 +1,8 @@
 """The credentials of practice services that run in this process, found by name like saved profiles.
 
-A practice service enters its addresses and credentials when it starts. They are found only with settings in which every
-address of the environment is the service's own, so no other address can receive them. There they come before saved
-profiles of the same name, because nobody else's credentials are accepted there. When the service has stopped, no profile
-of that name takes their place: another program may have its ports by then.
+They are found only with settings in which every address of the environment is the service's own, so no other address
+can receive them. There they come before saved profiles of the same name, because nobody else's credentials are accepted
+there. When the service has stopped, no profile takes their place: another program may have its ports.
 
 Displays show such a session as practice, whatever its environment, because no real account is behind it.
 """
@@ -22,17 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class RunningService:
-    """A practice service of this process.
+    """A practice service of this process."""
 
-    Attributes:
-        addresses: its URLs by name of the address.
-        credentials: the credentials that it accepts, by their names; none once it has stopped.
-        names: their names, which stay.
-    """
-
-    addresses: Mapping[str, str]
-    credentials: Mapping[str, Credentials]
-    names: frozenset[str]
+    addresses: Mapping[str, str]  # by their names
+    credentials: Mapping[str, Credentials]  # that it accepts, by their names; none once it has stopped
 
     def has_addresses(self, environment: Environment, settings: Settings) -> bool:
         """Check whether the settings have this service's address for each interface of the environment."""
@@ -44,13 +36,8 @@ _SERVICES: Final[list[RunningService]] = []
 
 
 def register_service(addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Callable[[], None]:
-    """Enter a practice service that has started, and return the function that notes that it has stopped.
-
-    Args:
-        addresses: the URLs of the service by name of the address.
-        credentials: the credentials that it accepts, by their names.
-    """
-    service = RunningService(dict(addresses), credentials, frozenset(credentials))
+    """Enter a practice service that has started, and return the function that notes that it has stopped."""
+    service = RunningService(dict(addresses), credentials)
     _SERVICES.append(service)
 
     def stop() -> None:
@@ -77,21 +64,8 @@ def is_over(environment: Environment, settings: Settings) -> bool:
     return bool(services) and not any(each.credentials for each in services)
 
 
-def has_stopped(environment: Environment, name: str | None, settings: Settings) -> bool:
-    """Check whether a name is that of credentials of a practice service that had these addresses and has stopped."""
-    return any(
-        name in each.names and not each.credentials and each.has_addresses(environment, settings) for each in _SERVICES
-    )
-
-
 def is_practice(environment: Environment, credentials: Credentials | None, settings: Settings | None) -> bool:
-    """Check whether a practice service answers: by the credentials, or by the addresses while it runs here.
-
-    Args:
-        environment: the environment that is called.
-        credentials: the caller's credentials.
-        settings: the addresses; None if nothing is sent to them.
-    """
+    """Check whether a practice service answers: by the credentials, or by the addresses while it runs here."""
     if credentials is not None and credentials.is_practice:
         return True
     return settings is not None and bool(practice_credentials(environment, settings))

@@ -1,18 +1,18 @@
 """The files of saved profiles, one for each, in the user's configuration folder.
 
-A file has the fields and a table [destinations]: the addresses with their path prefixes, and the prefix of key headers,
-that the credentials may be sent to. If the system has a keyring, the file holds that text sealed, beside the kind of the
-credentials, so that a list need not open the keyring.
+A file has the fields and a table [destinations]: the addresses with their path prefixes, and the prefix of key
+headers, that the credentials may be sent to. If the system has a keyring, the file holds that text sealed, beside the
+kind of the credentials, so that a list need not open the keyring.
 
-The key that seals is 32 random bytes in the system keyring: the keychain of macOS, the credential manager of Windows, or
-a secret service on Linux. It is the same for all profiles, made when the first profile is saved, and never replaced: a
-new key would make every saved profile unreadable. So a keyring that is locked or broken is an error, and only a missing
-key is made, by one process at a time.
+The key that seals is 32 random bytes in the system keyring, the same for all profiles. It is made when the first
+profile is saved, and never replaced: a new key would make every saved profile unreadable. So a keyring that is locked
+or broken is an error, and only a missing key is made, by one process at a time.
 """
 
 from __future__ import annotations
 
 import base64
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ USER_NAME: Final = "key of saved profiles"  # what the keyring shows beside the 
 _DESTINATIONS: Final = "destinations"
 _COMMENT: Final = "# Sealed with a key in the system keyring: without that keyring nobody can read it."
 _SUFFIX: Final = ".toml"
-_KEY_LENGTH: Final = 32  # bytes
+_KEY: Final = re.compile(r"[A-Za-z0-9+/]{43}=\Z")  # 32 bytes
 _NO_KEYRINGS: Final = ("keyring.backends.fail", "keyring.backends.null")
 
 
@@ -54,25 +54,14 @@ def profiles_folder() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class SavedProfile:
-    """A profile in the folder of saved profiles. Its file is read when it is needed.
-
-    Attributes:
-        environment: the environment that it is for.
-        name: name of the profile.
-        file: the file, which need not exist yet.
-    """
+    """A profile in the folder of saved profiles. Its file is read when it is needed, and need not exist yet."""
 
     environment: Environment
     name: str
     file: Path
 
     def profile(self) -> Profile:
-        """Return the profile as a list shows it. No keyring is opened.
-
-        Raises:
-            ConfigurationError: if the file is not a profile.
-            CredentialsMismatch: if the environment does not take such credentials.
-        """
+        """Return the profile as a list shows it. No keyring is opened."""
         table = self._table()
         if "sealed" in table:
             return Profile(self.name, self.environment, CredentialKind(table["kind"]), KEYRING)
@@ -80,12 +69,7 @@ class SavedProfile:
 
     @frameless
     def credentials(self) -> Credentials:
-        """Return the credentials, bound to the destinations that they were saved for.
-
-        Raises:
-            ConfigurationError: if the file is not a profile, or the keyring does not open it.
-            CredentialsMismatch: if the environment does not take such credentials.
-        """
+        """Return the credentials, bound to the destinations that they were saved for."""
         table, source = self._table(), shown(self.file)
         if "sealed" in table:
             key = _read_key(_keyring())
@@ -107,16 +91,7 @@ class SavedProfile:
         return credentials
 
     def save(self, fields: Mapping[str, Secret], binding: Mapping[str, str], kind: CredentialKind) -> str:
-        """Write the file, sealed if there is a keyring; return where the secrets are now, in words.
-
-        Args:
-            fields: text of each field.
-            binding: the destinations that the credentials may be sent to, by their names.
-            kind: kind of the credentials.
-
-        Raises:
-            ConfigurationError: if the keyring is locked or broken, or the file cannot be written, or is a link.
-        """
+        """Write the file, sealed if there is a keyring; return where the secrets are now, in words."""
         lines = [f"{name} = {toml_string(text.reveal())}" for name, text in fields.items()]
         lines += ["", f"[{_DESTINATIONS}]", *(f"{name} = {toml_string(text)}" for name, text in binding.items()), ""]
         text, source = "\n".join(lines), shown(self.file)
@@ -158,8 +133,8 @@ class SavedProfile:
                 f"{where} has a field that profiles do not have, or one that is not text.",
                 f"{next_step} Known: {', '.join(sorted(FIELDS))}, and a table [{_DESTINATIONS}].",
             )
-        names = {*ADDRESS_NAMES, HEADER_PREFIX}
-        if not isinstance(destinations, dict) or not set(ADDRESS_NAMES) & destinations.keys() <= names:
+        known = {*ADDRESS_NAMES, HEADER_PREFIX}
+        if not isinstance(destinations, dict) or not {HEADER_PREFIX} < {HEADER_PREFIX, *destinations} <= known:
             raise ConfigurationError(
                 f"{where} does not say with which addresses the credentials may be used.",
                 f'Add one table [{_DESTINATIONS}] with lines such as auth = "https://..."; names: '
@@ -175,11 +150,7 @@ class SavedProfile:
 
 
 def saved_profiles() -> list[SavedProfile]:
-    """Return the profiles in the user's configuration folder, sorted by environment and name.
-
-    Raises:
-        ConfigurationError: if the folder cannot be read.
-    """
+    """Return the profiles in the user's configuration folder, sorted by environment and name."""
     folder = profiles_folder()
     try:
         files = sorted(folder.iterdir()) if folder.is_dir() else []
@@ -188,12 +159,12 @@ def saved_profiles() -> list[SavedProfile]:
             f"Cannot read the folder {shown(folder)}: {error.strerror}.",
             "Set environment variables instead, or fix the folder.",
         ) from None
-    named = ((file, *file.name.removesuffix(_SUFFIX).split(".", 1)) for file in files if file.suffix == _SUFFIX)
-    return [
-        SavedProfile(Environment(environment), name[0], file)
-        for file, environment, *name in named
-        if name and environment in list(map(str, Environment))
-    ]
+    profiles = []
+    for file in files:
+        environment, _, name = file.name.removesuffix(_SUFFIX).partition(".")
+        if file.suffix == _SUFFIX and environment in list(map(str, Environment)) and name:
+            profiles.append(SavedProfile(Environment(environment), name, file))
+    return profiles
 
 
 def profile_at(environment: Environment, name: str) -> SavedProfile:
@@ -207,11 +178,11 @@ def _keyring() -> KeyringBackend | None:
 
     chosen = attempt(keyring.get_keyring, otherwise=_unusable)
     backends = getattr(chosen, "backends", None) or [chosen]  # several, if it is a chain
-    return next((backend for backend in backends if _is_real(type(backend))), None)
-
-
-def _is_real(kind: type[object]) -> bool:
-    return kind.__module__ not in _NO_KEYRINGS and "plaintext" not in kind.__name__.lower()
+    for backend in backends:
+        kind = type(backend)
+        if kind.__module__ not in _NO_KEYRINGS and "plaintext" not in kind.__name__.lower():
+            return backend
+    return None
 
 
 def _key_to_seal(lock: Path) -> Secret | None:
@@ -223,10 +194,10 @@ def _key_to_seal(lock: Path) -> Secret | None:
     with locked(lock):
         key = _read_key(backend)
         if key is None:
-            key = Secret(base64.b64encode(secrets.token_bytes(_KEY_LENGTH)).decode("ascii"))
-            new = key
+            new = Secret(base64.b64encode(secrets.token_bytes(32)).decode("ascii"))
             attempt(lambda: backend.set_password(APPLICATION, USER_NAME, new.reveal()), otherwise=_unusable)
-            if _read_key(backend) != key:  # some keyrings keep nothing, and do not say so
+            key = _read_key(backend)
+            if key != new:  # some keyrings keep nothing, and do not say so
                 raise _unusable()
     return key
 
@@ -236,10 +207,7 @@ def _read_key(backend: KeyringBackend | None) -> Secret | None:
     if backend is None:
         return None
     text = attempt(lambda: backend.get_password(APPLICATION, USER_NAME), otherwise=_unusable)
-    if (
-        text is not None
-        and len(attempt(lambda: base64.b64decode(text, validate=True), otherwise=_unusable)) != _KEY_LENGTH
-    ):
+    if text is not None and not _KEY.match(text):
         raise _unusable()
     return None if text is None else Secret(text)
 

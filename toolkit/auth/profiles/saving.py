@@ -19,12 +19,11 @@ from toolkit.auth.profiles.fields import (
     fields_in_variables,
     variables_to_set,
 )
-from toolkit.auth.profiles.practice_profiles import has_stopped, practice_credentials
+from toolkit.auth.profiles.practice_profiles import is_over, practice_credentials
 from toolkit.auth.profiles.saved import KEYRING, SavedProfile, profile_at, profiles_folder, saved_profiles
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import SHORTEST_SECRET
-from toolkit.core.shells import shell_word
 from toolkit.core.text import excerpt, list_html, list_text
 from toolkit.core.tracebacks import frameless, warn
 from toolkit.local.dotenv import FILE_NAME
@@ -56,28 +55,18 @@ class ProfileList(list[Profile]):
 
 @dataclass(frozen=True, slots=True)
 class ListedProfile:
-    """A profile in one place, whether it can be loaded or not.
-
-    Attributes:
-        environment: the environment that it is for.
-        name: the name to load it by.
-        outcome: the profile as a list shows it, or the error that it raises.
-        comes_first: False if an earlier place has a profile of this name, so that this profile is not used.
-    """
+    """A profile in one place, or the error that it raises."""
 
     environment: Environment
     name: str
     outcome: Profile | ToolkitError
-    comes_first: bool
+    comes_first: bool  # False if an earlier place has a profile of this name, so that this one is not used
 
 
 def profiles_in_order(settings: Settings, environ: Mapping[str, str] | None) -> Iterator[ProfileFields | SavedProfile]:
     """Yield every profile, place by place in the order in which they count. A place is read when its turn comes.
 
     A malformed profile raises its error when it is used.
-
-    Raises:
-        ConfigurationError: if a place as a whole cannot be read.
     """
     yield from fields_in_variables(os.environ if environ is None else environ, "environment variables", Path())
     yield from fields_in_dotenv(settings.project)
@@ -88,9 +77,6 @@ def survey(settings: Settings, environ: Mapping[str, str] | None) -> list[Listed
     """Return all profiles, sorted by environment and name, and then in the order in which places count.
 
     No keyring is opened.
-
-    Raises:
-        ConfigurationError: if a place as a whole cannot be read.
     """
     listed: list[ListedProfile] = []
     known = set()
@@ -136,6 +122,7 @@ def load_credentials(
     *,
     settings: Settings | None = None,
     environ: Mapping[str, str] | None = None,
+    anywhere: bool = False,
 ) -> Credentials:
     """Return the credentials of a profile, or practice credentials if the settings are a running practice service's.
 
@@ -145,6 +132,7 @@ def load_credentials(
             for `default` among several.
         settings: where the project is, and the addresses that the credentials are about to be used with.
         environ: environment variables; by default those of the process.
+        anywhere: True to return a saved profile wherever the settings would send it.
 
     Raises:
         ConfigurationError: if no profile matches, or several do and none is named `default`; if it is incomplete
@@ -154,30 +142,11 @@ def load_credentials(
             from variables are checked before each session's first live call.)
     """
     settings = _settings(settings, environ)
-    credentials = find_credentials(environment, name, settings=settings, environ=environ)
-    if credentials.binding is not None:
-        check_destinations(credentials, settings)
-    return credentials
-
-
-@frameless
-def find_credentials(
-    environment: Environment | str,
-    name: str | None,
-    *,
-    settings: Settings,
-    environ: Mapping[str, str] | None = None,
-) -> Credentials:
-    """Return the credentials of a profile like `load_credentials`, wherever the settings would send them.
-
-    Raises:
-        ConfigurationError, CredentialsMismatch: as `load_credentials`.
-    """
     environment = as_environment(environment)
     practice = practice_credentials(environment, settings)
     if name in practice:
         return practice[name]
-    if has_stopped(environment, name, settings):
+    if is_over(environment, settings):
         raise ConfigurationError(
             "The practice service with these addresses has stopped, so its credentials no longer work.",
             "Start it again, and use its new settings.",
@@ -191,16 +160,15 @@ def find_credentials(
                 break
     chosen = next(iter(by_name), None) if name is None and len(by_name) == 1 else name or DEFAULT
     if chosen in by_name:
-        return by_name[chosen].credentials()
-    raise _not_found(environment, name, [*practice, *sorted(by_name)], settings, is_practice=bool(practice))
+        credentials = by_name[chosen].credentials()
+        if credentials.binding is not None and not anywhere:
+            check_destinations(credentials, settings)
+        return credentials
+    raise _not_found(environment, name, [*practice, *sorted(by_name)], settings)
 
 
 def unbound_credentials(environment: Environment, name: str, *, settings: Settings) -> Credentials | None:
-    """Return the credentials of a profile in variables or `.env`, or None if it is a saved one, which is not opened.
-
-    Raises:
-        ConfigurationError, CredentialsMismatch: as `load_credentials`.
-    """
+    """Return the credentials of a profile in variables or `.env`, or None if it is a saved one, which is not opened."""
     for profile in profiles_in_order(settings, None):
         if (profile.environment, profile.name) == (environment, name):
             return profile.credentials() if isinstance(profile, ProfileFields) else None
@@ -243,11 +211,7 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
 
 
 def destinations_to_save(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Destination]:
-    """Return the destinations that credentials are saved for.
-
-    Raises:
-        ConfigurationError: if no address is set.
-    """
+    """Return the destinations that credentials are saved for."""
     destinations = destinations_of(environment, kind, settings)
     if not destinations:
         names = environment.rules.addresses.values()
@@ -271,17 +235,17 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
         ConfigurationError: if no such profile is saved, or it cannot be removed.
     """
     environment = as_environment(environment)
-    file, reason = profile_at(environment, checks.profile_name(name)).file, "no such profile is saved"
+    file, reason = profile_at(environment, checks.profile_name(name)).file, ""
     try:
         file.unlink()
     except FileNotFoundError:
         pass
     except OSError as error:
-        reason = error.strerror or reason
+        reason = f" could not be removed: {error.strerror}"
     else:
         return
     raise ConfigurationError(
-        f"Cannot remove the profile {excerpt(name)!r} of {environment} ({shown(file)}): {reason}.",
+        f"The profile{reason or f' is not saved for {environment}'}.",
         f"`toolkit credentials list` shows all. Profiles in variables and {FILE_NAME} cannot be removed here.",
         about="name",
     )
@@ -291,25 +255,18 @@ def _settings(settings: Settings | None, environ: Mapping[str, str] | None) -> S
     return Settings.load(environ=environ) if settings is None else as_settings(settings)
 
 
-def _not_found(
-    environment: Environment, name: str | None, others: list[str], settings: Settings, *, is_practice: bool
-) -> ConfigurationError:
-    # A name that is long enough to be a misplaced secret is not quoted.
-    is_shown = name is not None and len(name) < SHORTEST_SECRET and name.isprintable()
-    choice = (
-        f'Choose one of {", ".join(others)}, for example tk.Session("{environment}", "{others[0]}"). ' if others else ""
-    )
+def _not_found(environment: Environment, name: str | None, others: list[str], settings: Settings) -> ConfigurationError:
+    choice = f"Choose one of {', '.join(others)}. " if others else ""
+    what = f"No profile exists for {environment}."
     if name is None and others:
-        what = f"Several profiles exist for {environment}: {', '.join(others)}."
-    else:
-        quoted = f"The profile {name!r} does not exist" if is_shown else "No such profile exists"
-        what = f"{quoted} for {environment}."
-    new = shell_word(name) if name is not None and is_shown else DEFAULT
-    save = (
-        f"To save one, run `toolkit credentials add {new} --environment {environment}` at a terminal, or "
-        f"save_credentials() in Python. Or set {variables_to_set(environment, name)}, as environment variables or in "
-        f"{shown(settings.project / FILE_NAME)}. Looked there and in {shown(profiles_folder())}."
-    )
+        what = f"Several profiles exist for {environment}, and none is named {DEFAULT}."
+    elif name is not None:  # one that is long enough to be a misplaced secret is not quoted
+        quoted = "of that name" if len(name) >= SHORTEST_SECRET else repr(excerpt(name))
+        what = f"The profile {quoted} does not exist for {environment}."
     return ConfigurationError(
-        what, choice.rstrip() if is_practice else choice + save, about="name" if name else "credentials"
+        what,
+        f"{choice}To save one, run `toolkit credentials add NAME --environment {environment}` at a terminal, or "
+        f"save_credentials() in Python. Or set {variables_to_set(environment, name)}, as environment variables or in "
+        f"{shown(settings.project / FILE_NAME)}. Looked there and in {shown(profiles_folder())}.",
+        about="name" if name else "credentials",
     )

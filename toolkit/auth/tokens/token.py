@@ -122,22 +122,15 @@ def read_token_response(
 ) -> Token:
     """Return the token in a reply of the token endpoint (section 4.1; RFC 6749 sections 5.1 and 5.2).
 
-    The tokens in the reply are entered in the register of secrets.
-
-    `expires_in` may be a number or numeric text. If it is missing or null, the validity of section 8 applies
-    (15 minutes). More than a day counts as a day. Anything else, such as less than a second, is refused, because
-    such a token could not be used.
+    The tokens in the reply are entered in the register of secrets. `expires_in` may be a number or numeric text. If it
+    is missing or null, the validity of section 8 applies (15 minutes). More than a day counts as a day. Anything else,
+    such as less than a second, is refused, because such a token could not be used.
 
     Args:
         status, headers, body: the reply.
-        requested_at: the instant before the request was sent, where the lifetime starts.
-        requested_monotonic: the same instant on the monotonic clock, in seconds.
+        requested_at, requested_monotonic: the instant before the request was sent, on both clocks.
         scrub: removes known secrets from text. Applied to everything of the reply that goes into a message.
         credentials: those that asked, for the advice in an error.
-
-    Raises:
-        TokenRefused: if the status is not a success.
-        TokenResponseInvalid: if the reply is not a token response. Its values are not quoted.
     """
     try:
         fields = json.loads(body)
@@ -204,17 +197,17 @@ def _refusal(
         advice = "The service has a problem of its own; try again later."
     elif status == 429:
         advice = "The service asks for fewer requests; wait before trying again."
-    elif error is None and (status < 400 or status in {404, 405}):
+    elif status < 400 or (error is None and status in {404, 405}):
         advice = "Check the auth address: this may be another service, or a proxy."
     else:
         did = "refused the request" if error in _REQUEST_ERRORS else "refused the credentials"
         advice = _what_to_check(error, offset, credentials)
-    code = f" ({excerpt(scrub(error), 60)})" if error else ""
+    code = excerpt(scrub(error), 60) if error else None
     return TokenRefused(
-        f"The token endpoint {did}: status {status}{code}.",
+        f"The token endpoint {did}: status {status}" + (f" ({code})." if code else "."),
         advice if wait is None else f"{advice} It asks to wait {math.ceil(wait)} s.",
         status=status,
-        error=error,
+        error=code,
         clock_offset=offset,
         retry_after=wait,
     )
