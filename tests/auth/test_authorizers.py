@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.auth.authorizers import AuthorizedRequest, KeyPairAuthorizer, TokenAuthorizer
+from toolkit.auth.authorizers import KeyPairAuthorizer, TokenAuthorizer, authorized
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
 from toolkit.auth.signers import ASSERTION_TYPE
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
@@ -297,7 +297,7 @@ def test_authorized_request(grant, line, headers, content, timeout):
         method, f"https://broker.example.com/{path}", headers=headers, content=content, extensions=extensions
     )
     before = list(request.headers.raw)
-    copy = AuthorizedRequest(request, grant)
+    copy = authorized(request, grant)
     assert isinstance(copy, httpx.Request)
     assert (copy.method, copy.url, copy.extensions) == (request.method, request.url, extensions)
     assert copy.stream is request.stream

@@ -18,8 +18,6 @@ CHECKS = {
     "key_id": lambda value: checks.optional_text(value, "key_id"),
     "passphrase": checks.passphrase,
     "name": checks.profile_name,
-    "algorithm": checks.algorithm,
-    "assertion_lifetime": checks.assertion_lifetime,
     "form_fields": checks.form_fields,
 }
 
@@ -76,16 +74,14 @@ def test_form_fields_keep_to_one_authentication_method():
         "code_verifier refresh_token device_code Client_Secret GRANT_TYPE subject_token actor_token auth_req_id"
     )
     for name in names.split():
-        what = refusal("form_fields", {"scope": "a", name: CANARY})
-        assert name.lower() in what
-        assert CANARY not in what
+        assert CANARY not in refusal("form_fields", {"scope": "a", name: CANARY})
 
 
 def test_names_and_values_of_form_fields():
     """Names are those of RFC 6749 section 8.2, values are one line of printable text, and both come as a mapping."""
     for name in ("", "a b", "a=b", "a&b", "a\n", "é", 5, None, "x" * 65):
-        assert "name of a form field" in refusal("form_fields", {name: "value"})
+        assert "a name that no field can have" in refusal("form_fields", {name: "value"})
     for value in ("", "a\nb", "\x00", "\u202e", 5, None, ["a"], b"a"):
         assert "form field scope is not text" in refusal("form_fields", {"scope": value})
     for value in ("scope=a", [("scope", "a")], 5, b"", json.dumps({"scope": "a"})):
-        assert "not a mapping" in refusal("form_fields", value)
+        assert "must be a dict" in refusal("form_fields", value)

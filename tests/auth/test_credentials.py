@@ -117,7 +117,7 @@ def test_form_fields(make):
     with pytest.raises(TypeError):
         credentials.form_fields["scope"] = "other"
     for wrong in ({"client_secret": CANARY}, {"scope": "a\nb"}, "scope=a"):
-        with pytest.raises(ConfigurationError, match="form field"):
+        with pytest.raises(ConfigurationError, match=r"form.field"):
             make(form_fields=wrong)
 
 
@@ -301,8 +301,8 @@ PRIVATE_KEYS = {
     "needless passphrase": lambda: ({"private_key": pem(key()), "passphrase": CANARY}, pem(key())),
     "damaged key": lambda: ({"private_key": pem(key()).replace("MI", "IM")}, pem(key())),
     "two keys": lambda: ({"private_key": pem(key()) + pem(key(1))}, pem(key())),
-    "JWK for another use": lambda: (
-        {"private_key": json.dumps({**ECAlgorithm.to_jwk(key(), as_dict=True), "use": "enc"})},
+    "JWK for another algorithm": lambda: (
+        {"private_key": json.dumps({**ECAlgorithm.to_jwk(key(), as_dict=True), "alg": "ES384"})},
         ECAlgorithm.to_jwk(key(), as_dict=True)["d"],
     ),
     "JWK mapping for another use": lambda: (
@@ -341,23 +341,23 @@ BAD_TEXTS = {
     "None": None,
 }
 FIELDS = [
-    (key_pair, "key_id", "key ID"),
-    (key_pair, "secret_key", "secret key"),
-    (client_secret, "client_id", "client ID"),
-    (client_secret, "client_secret", "client secret"),
-    (client_key, "client_id", "client ID"),
-    (client_key, "audience", "audience"),
-    (client_key, "key_id", "key ID"),
+    (key_pair, "key_id"),
+    (key_pair, "secret_key"),
+    (client_secret, "client_id"),
+    (client_secret, "client_secret"),
+    (client_key, "client_id"),
+    (client_key, "audience"),
+    (client_key, "key_id"),
 ]
 
 
-@pytest.mark.parametrize(("make", "argument", "words"), FIELDS)
-def test_bad_text(make, argument, words):
+@pytest.mark.parametrize(("make", "argument"), FIELDS)
+def test_bad_text(make, argument):
     """Text that cannot be sent is refused by the constructor; the error names the argument, not the text."""
     for bad in BAD_TEXTS.values():
         if bad is None and (make, argument) == (client_key, "key_id"):
             continue  # a key without an ID
-        with pytest.raises(ConfigurationError, match=f"^The {words} ") as caught:
+        with pytest.raises(ConfigurationError, match=argument.replace("_", ".").replace("id", "(id|ID)")) as caught:
             make(**{argument: bad})
         error = caught.value
         assert error.next_step
@@ -406,7 +406,7 @@ def test_private_key_forms(tmp_path):
     file.write_text(pem(key()))
     assert client_key(private_key=file).fingerprint() == client_key(private_key=pem(key())).fingerprint()
     assert client_key(private_key=signer).private_key is signer
-    with pytest.raises(ConfigurationError, match="not a private key in PEM or JWK"):
+    with pytest.raises(ConfigurationError, match="not one private key in PEM or JWK"):
         client_key(private_key=CANARY)
 
 

@@ -67,7 +67,7 @@ def test_first_use_is_refused(in_project):
     for text in ("not been allowed to go to the address broker, https://a.example/broker", "~/project/toolkit.toml"):
         assert text in caught.value.what
     assert "toolkit credentials allow default --environment broker-live` in that project" in caught.value.next_step
-    assert "set TOOLKIT_BROKER_URL and TOOLKIT_AUTH_URL instead" in caught.value.next_step
+    assert "you set TOOLKIT_BROKER_URL and TOOLKIT_AUTH_URL yourself" in caught.value.next_step
     assert not config_folder().exists()
 
 
@@ -222,7 +222,7 @@ def test_files_are_private(in_project):
     finally:
         os.umask(before)
     files = {file.name: file.stat().st_mode & 0o777 for file in config_folder().iterdir()}
-    assert files == dict.fromkeys(("destinations.json", "destinations.key", "destinations.lock"), 0o600)
+    assert files == dict.fromkeys(("destinations.json", "destinations.key"), 0o600)
     assert config_folder().stat().st_mode & 0o777 == 0o700
 
 

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from toolkit.auth.destinations import (
     HEADER_PREFIX,
     Destination,
-    changes,
     destinations_of,
-    refusal,
     without_loopback,
 )
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
@@ -68,16 +66,3 @@ def test_loopback():
     assert without_loopback(here) == []
     there = Destination("broker", "https://b.example")
     assert without_loopback([*here, there]) == [here[1], there]
-
-
-def test_refusal(project):
-    """The error names the credentials, both destinations with their places, and the command that allows the new."""
-    uses = {"auth": {"https://a.example/v1": "~/mine/toolkit.toml"}}
-    new = changes([Destination("auth", "https://a.example/v2", project / "toolkit.toml")], uses)
-    error = refusal(new, name="fund", environment=Environment.BROKER_LIVE, source="environment variables")
-    for text in ("fund", "broker-live", "environment variables", "Nothing was sent"):
-        assert text in error.what
-    for text in ("https://a.example/v1 (~/mine/toolkit.toml)", "https://a.example/v2 (~/project/toolkit.toml)"):
-        assert text in error.what
-    assert "`toolkit credentials allow fund --environment broker-live`" in error.next_step
-    assert error.about == "auth"

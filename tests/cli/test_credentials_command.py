@@ -409,7 +409,7 @@ def test_remove(person):
     assert "mine" in run("list")
     assert "Removed mine for paper" in run("remove", "mine", "-e", "paper", piped="y\n")
     assert "No profile exists" in run("list")
-    assert "Saved: none" in refusal("remove", "mine", "-e", "paper", "--yes")
+    assert "is not saved for paper" in refusal("remove", "mine", "-e", "paper", "--yes")
 
 
 def test_remove_without_a_terminal():

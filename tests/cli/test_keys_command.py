@@ -9,9 +9,10 @@ import shlex
 
 import pytest
 import typer
+from key_forms import thumbprint
 from typer.testing import CliRunner
 
-from toolkit.auth.private_keys import as_signer, thumbprint
+from toolkit.auth.private_keys import as_signer
 from toolkit.auth.profiles.saving import find_credentials
 from toolkit.cli import keys
 from toolkit.cli.app import app

@@ -97,10 +97,18 @@ class Credentials:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} for {self.environment}>"
 
-    def __setattr__(self, attribute: str, value: Any) -> None:
+    def __setattr__(self, attribute: str, value: Any = None) -> None:
         if hasattr(self, attribute):
             raise AttributeError(f"{type(self).__name__} is immutable; make new credentials instead")
         super().__setattr__(attribute, value)
+
+    __delattr__ = __setattr__
+
+    def __copy__(self) -> Credentials:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Credentials:
+        return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(

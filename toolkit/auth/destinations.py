@@ -142,8 +142,8 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
     unread = " and ".join(f"{variable_name(each.name)}={each.text}" for each in to if not each.is_in_settings_file)
     where = f"with {unread} in the environment" if unread else "in that project"
     next_step = (
-        f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote that would receive the "
-        f"credentials. If you trust it, run `toolkit credentials allow {shell_word(name)} --environment {environment}` "
+        f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote that would receive "
+        f"the credentials. If you trust it, run `toolkit credentials allow {shell_word(name)} --environment {environment}` "
         f"{where}."
     )
     if credentials.binding is None:

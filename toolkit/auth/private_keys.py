@@ -105,7 +105,10 @@ def _loaded(
 ) -> tuple[Any, tuple[Secret, ...], Mapping[str, Any]]:
     """Return a key object, the texts that it was read from, and its JWK if it was one."""
     if isinstance(private_key, Path):
-        private_key = read_text(expanded(private_key), "the file of the private key", _HOW_TO_GIVE_A_KEY)
+        try:
+            private_key = read_text(expanded(private_key), "the file of the private key", "")
+        except ConfigurationError as error:
+            raise _error(error.what) from None
     is_text = isinstance(private_key, str | Secret)
     if not is_text and not hasattr(private_key, "private_bytes"):
         raise _error(f"An object of type {type(private_key).__name__} is not a private key.")
@@ -130,7 +133,7 @@ def _from_pem(text: str, passphrase: Secret | None) -> tuple[Any, tuple[Secret, 
         password = None if passphrase is None else passphrase.reveal().encode("utf-8", "surrogatepass")
         return load_pem_private_key(blocks[0].encode("ascii"), password), (Secret(blocks[0]),), {}
     except TypeError:  # a passphrase is missing or superfluous
-        missing = _passphrase_error("The private key is encrypted.", 'Add passphrase="...".')
+        missing = _passphrase_error("The private key is encrypted with a passphrase.", 'Add passphrase="...".')
         problem = _passphrase_error(*_NOT_ENCRYPTED) if passphrase else missing
     except Exception:  # noqa: BLE001 - whatever it is, it may hold the key
         what = "The private key cannot be decrypted with this passphrase, or is damaged."

@@ -142,13 +142,19 @@ def client_assertion(
 
 def _signature(signer: Signer, algorithm: str, data: bytes) -> bytes:
     """Return the signature of `data` as JWS wants it; errors are replaced, because they may quote secrets."""
-    result: Any = attempt(lambda: bytes(signer.sign(data)), otherwise=lambda: _signer_error("could not sign"))
+    result, failure = b"", ""
+    try:
+        result = bytes(signer.sign(data))
+    except Exception as error:  # noqa: BLE001 - a signer may raise anything
+        failure = f"could not sign: {type(error).__name__}"
+    if failure:  # raised here, the error does not hold that of the signer
+        raise _signer_error(failure)
     size = _SIZES.get(algorithm)
     if size is not None and len(result) != size and algorithm in EC_ALGORITHMS.values():
         result = attempt(lambda: _raw_from_der(result, size // 2), otherwise=lambda: _signer_error(_NOT_A_SIGNATURE))
     if len(result) < SMALLEST_RSA_KEY // 8 if size is None else len(result) != size:
         raise _signer_error(_NOT_A_SIGNATURE)
-    return bytes(result)
+    return result
 
 
 def _raw_from_der(der: bytes, half: int) -> bytes:

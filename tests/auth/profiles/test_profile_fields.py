@@ -4,9 +4,9 @@ import os
 from functools import partial
 from pathlib import Path
 
-import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
+from key_forms import jwk
 
 from toolkit.auth.kinds import ClientKey
 from toolkit.auth.profiles.fields import ProfileFields, decompose
@@ -36,24 +36,21 @@ def refusal(fields, kind=ConfigurationError):
 @pytest.mark.parametrize(
     ("environment", "values", "missing"),
     [
-        ("live", {"key_id": "k"}, ["KEY_ID without SECRET_KEY."]),
-        ("live", {"secret_key": "s"}, ["SECRET_KEY without KEY_ID."]),
-        ("paper", {"scheme": "basic"}, ["SCHEME without KEY_ID and SECRET_KEY."]),
-        ("broker-live", {"client_id": "c"}, ["without one of CLIENT_SECRET, PRIVATE_KEY, PRIVATE_KEY_FILE."]),
-        ("broker-live", {"client_secret": "s"}, ["CLIENT_SECRET without CLIENT_ID."]),
-        ("broker-live", {"client_secret_file": "s"}, ["CLIENT_SECRET_FILE without CLIENT_ID."]),
-        ("broker-live", {"private_key": "p"}, ["PRIVATE_KEY without CLIENT_ID."]),
-        ("broker-live", {"audience": "issuer"}, ["AUDIENCE without CLIENT_ID and PRIVATE_KEY."]),
-        ("broker-live", {"private_key_passphrase": "p"}, ["PRIVATE_KEY_PASSPHRASE without CLIENT_ID and PRIVATE_KEY."]),
-        ("broker-live", {"form_fields": "scope=a"}, ["without CLIENT_ID and one of CLIENT_SECRET, PRIVATE_KEY,"]),
-        ("broker-live", {"client_id": "c", "form_fields": "scope=a"}, ["without one of CLIENT_SECRET, PRIVATE_KEY,"]),
+        ("live", {"key_id": "k"}, "live without SECRET_KEY."),
+        ("paper", {"scheme": "basic"}, "paper without KEY_ID and SECRET_KEY."),
+        ("broker-live", {"client_id": "c"}, "broker-live without CLIENT_SECRET or PRIVATE_KEY."),
+        ("broker-live", {"client_secret": "s"}, "broker-live without CLIENT_ID."),
+        ("broker-live", {"client_secret_file": "s"}, "broker-live without CLIENT_ID."),
+        ("broker-live", {"private_key": "p"}, "broker-live without CLIENT_ID."),
+        ("broker-live", {"audience": "issuer"}, "broker-live without CLIENT_ID and PRIVATE_KEY."),
+        ("broker-live", {"form_fields": "a=b"}, "without CLIENT_ID and CLIENT_SECRET or CLIENT_ID and PRIVATE_KEY."),
     ],
 )
 def test_incomplete(environment, values, missing):
     """Incomplete credentials are an error that names what is missing."""
     message = refusal(make_fields(environment, **values))
-    for text in missing:
-        assert text in message
+    assert missing in message
+    assert all(field.upper() in message for field in values)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +77,8 @@ def test_both_set(values):
 def test_field_without_use(field):
     """An option of a private key is refused beside a client secret."""
     message = refusal(make_fields("broker-live", client_id="c", client_secret="s", **{field: "x"}))
-    assert f"{field.upper()} in the source cannot be used with a client secret" in message
+    assert field.upper() in message
+    assert "cannot be used together" in message
 
 
 def test_client_key(keys, key_text):
@@ -100,8 +98,7 @@ def test_client_key(keys, key_text):
 
 def test_decompose_jwk(keys):
     """A JWK is saved as PKCS#8 PEM, with its key ID and algorithm."""
-    jwk = {**jwt.algorithms.RSAAlgorithm.to_jwk(keys["rsa"], as_dict=True), "kid": "k1", "alg": "PS256"}
-    credentials = ClientKey("c", jwk, environment="broker-live")
+    credentials = ClientKey("c", jwk(keys["rsa"], kid="k1", alg="PS256"), environment="broker-live")
     fields = decompose(credentials)
     assert max(map(len, fields["private_key"].reveal().splitlines())) == 64
     again = ProfileFields(Environment.BROKER_LIVE, "a", "the source", fields, str, Path()).credentials()
@@ -137,9 +134,7 @@ def test_options_of_a_client_key(key_text):
     assert make(assertion_typ="none").credentials().assertion_typ is None
 
 
-@pytest.mark.parametrize(
-    "text", ["hush", "&", "=", "scope=hush&scope=b", "scope=%ff", "client_secret=hush", "a=hush\n"]
-)
+@pytest.mark.parametrize("text", ["hush", "&", "=", "scope=%ff", "client_secret=hush", "a=hush\n"])
 def test_bad_form_fields(text):
     """Form fields that are malformed, or name a field of the credentials, are refused and not quoted."""
     assert "hush" not in refusal(make_fields("broker-live", client_id="c", client_secret="secret-1", form_fields=text))
@@ -158,7 +153,7 @@ def test_files(home, key_text, keys, written):
     ("content", "reason"),
     [
         (None, os.strerror(2)),
-        (b"\n", "it is empty"),
+        (b"\n", "is empty"),
         (b"\xff\xfe", "it is not UTF-8 text"),
         (b"x" * (2 << 20), "1 MiB"),
     ],
@@ -168,7 +163,7 @@ def test_unreadable_file(home, content, reason):
     if content is not None:
         (home / "key.pem").write_bytes(content)
     message = refusal(make_fields("broker-live", home, client_id="c", private_key_file="key.pem"))
-    assert "the file that PRIVATE_KEY_FILE in the source names" in message
+    assert "PRIVATE_KEY_FILE" in message
     assert reason in message
     assert "key.pem" not in message
 

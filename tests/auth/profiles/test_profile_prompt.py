@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from toolkit.auth.profiles import prompt
+from toolkit.auth import typed_secrets
 from toolkit.auth.typed_secrets import ask_secret, can_ask
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
@@ -48,7 +48,7 @@ def test_can_ask_at_a_terminal(monkeypatch, is_terminal):
     """Somebody can answer at a terminal, but not at the end of a pipe or without an input."""
     stdin = io.StringIO()
     stdin.isatty = lambda: is_terminal
-    monkeypatch.setattr(prompt, "shell", lambda: None)
+    monkeypatch.setattr(typed_secrets, "running_shell", lambda: None)
     monkeypatch.setattr("sys.stdin", stdin)
     assert can_ask() is is_terminal
     monkeypatch.setattr("sys.stdin", None)

@@ -188,11 +188,11 @@ def test_rejected_token():
     bench = Bench()
     token = bench.obtained()
     assert bench.source.reject(token)
-    assert bench.source.current(bench.clock) is None
+    assert bench.source.token is None
     renewed = bench.obtained()
     assert renewed is not token
     assert not bench.source.reject(renewed)
-    assert bench.source.current(bench.clock) is renewed
+    assert bench.source.token is renewed
 
 
 def test_rejected_after_it_was_taken():

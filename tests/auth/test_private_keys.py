@@ -8,12 +8,12 @@ import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, PrivateFormat
 from hypothesis import example, given
 from hypothesis import strategies as st
-from jwt.algorithms import ECAlgorithm, HMACAlgorithm
+from jwt.algorithms import ECAlgorithm
 from key_forms import (
     DEFAULTS,
+    RSA_ALGORITHMS,
     assert_refused,
     assert_shows_nothing_of,
-    certificate,
     certificate_pem,
     der,
     identity,
@@ -35,16 +35,12 @@ PUBLIC = {"kty", "crv", "x", "y", "n", "e", "kid", "alg", "use", "key_ops"}
 FORMS = {
     "object": lambda private_key: private_key,
     "PEM": pem,
-    "PEM bytes": lambda private_key: pem(private_key).encode(),
-    "PEM bytearray": lambda private_key: bytearray(pem(private_key).encode()),
     "PEM with space around": lambda private_key: f"\n  {pem(private_key)}\n\n",
     "PEM of Windows": lambda private_key: pem(private_key).replace("\n", "\r\n"),
     "PEM of OpenSSL": lambda private_key: f"Bag Attributes\n    localKeyID: 01\n{pem(private_key)}",
     "PEM among others": lambda private_key: f"{certificate_pem()}{pem(private_key)}{public_pem(key('P-384'))}",
     "JWK": jwk,
-    "JWK bytes": lambda private_key: jwk(private_key).encode(),
     "JWK with space around": lambda private_key: f"\n {jwk(private_key)}\n",
-    "JWK mapping": lambda private_key: json.loads(jwk(private_key)),
     "Secret": lambda private_key: Secret(pem(private_key)),
     "Secret JWK": lambda private_key: Secret(jwk(private_key)),
 }
@@ -105,9 +101,9 @@ def test_pem_formats(name):
 def test_missing_and_wrong_passphrase(name):
     """The errors for a missing and for a wrong passphrase show neither key nor passphrase."""
     missing, wrong = refusal(pem_of(name)), refusal(pem_of(name), passphrase=CANARY)
-    assert "encrypted with a passphrase" in missing.what
+    assert "encrypted" in missing.what
     assert "passphrase=" in missing.next_step
-    assert wrong.what == "The private key cannot be decrypted with this passphrase."
+    assert "cannot be decrypted with this passphrase" in wrong.what
     for error in (missing, wrong):
         assert error.about == "passphrase"
         assert_shows_nothing_of(error, f"{pem_of(name)}\n{CANARY}")
@@ -149,98 +145,86 @@ def test_unreadable_key_files(tmp_path):
         assert_shows_nothing_of(error, text)
 
 
-@pytest.mark.parametrize("kind", DEFAULTS)
-def test_set_with_one_private_key(kind):
-    """The only private key of a set that may sign is taken, whatever else the set holds."""
-    others = [public(key("P-384", 1), kid="p"), {"kty": "new"}, 5, json.loads(HMACAlgorithm.to_jwk(b"0" * 32))]
-    encryption = jwk(key("RSA", 1), use="enc", kid="e")
-    text = jwks(*others, encryption, jwk(key(kind), kid="one"))
-    signer = as_signer(text)
-    assert (signer.identity(), signer.key_id) == (identity(kind), "one")
-    assert as_signer(text, key_id="one").identity() == identity(kind)
-
-
-def test_set_with_several_private_keys():
-    """`key_id` names the key; without it, or with another one, the error lists the key IDs of the set."""
-    both = jwks(jwk(key("P-256"), kid="spring"), jwk(key("RSA"), kid="autumn\x1b[2J", alg="PS256"), jwk(key("P-384")))
+def test_keys_of_a_set():
+    """`key_id` names a key of a JWK set; without it the set must hold one private key. Nothing is guessed."""
+    both = jwks(jwk(key("P-256"), kid="spring"), jwk(key("RSA"), kid="autumn", alg="PS256"), jwk(key("P-384")))
     assert as_signer(both, key_id="spring").identity() == identity("P-256")
+    assert as_signer(both, key_id="autumn").algorithm == "PS256"
     for error in (refusal(both), refusal(both, key_id="winter")):
-        assert "'spring', 'autumn[2J', a key without an ID" in error.what
-        assert error.about == "key_id"
-        assert "\x1b" not in str(error)
+        assert (error.about, "private keys" in error.what) == ("key_id", True)
         assert_shows_nothing_of(error, "\n".join(private_parts(jwk(key(kind))) for kind in ("P-256", "RSA", "P-384")))
     twice = jwks(jwk(key("P-256"), kid="a"), jwk(key("RSA"), kid="a"))
-    assert "several private keys with this key ID" in refusal(twice, key_id="a").what
+    assert "2 private keys with this key ID" in refusal(twice, key_id="a").what
+    one = jwks(public(key("P-384", 1), kid="p"), {"kty": "new"}, jwk(key("RSA"), kid="one"))
+    assert (as_signer(one).identity(), as_signer(one).key_id) == (identity("RSA"), "one")
 
 
-@pytest.mark.parametrize("form", [str, jwks])
-def test_key_id_of_a_jwk(form):
-    """The key ID is the `kid` of the JWK, else the argument; an argument that is not the `kid` is an error."""
-    named = form(jwk(key("P-256"), kid="from-jwk"))
-    assert as_signer(named).key_id == as_signer(named, key_id="from-jwk").key_id == "from-jwk"
-    error = refusal(named, key_id="given")
-    assert "The kid of this JWK is 'from-jwk', not the key_id" in error.what
-    assert error.about == "key_id"
-    assert as_signer(form(jwk(key("P-256")))).key_id is None
-    assert as_signer(form(jwk(key("P-256"))), key_id="given").key_id == "given"
-    assert as_signer(form(jwk(key("P-256"), kid=5))).key_id is None
+def test_key_id_and_algorithm_of_a_jwk():
+    """They are the JWK's own (RFC 7517 sections 4.4 and 4.5), else the arguments; others are refused, not preferred."""
+    named = jwk(key("RSA"), kid="from-jwk", alg="PS384")
+    signer = as_signer(named, key_id="from-jwk", algorithm="PS384")
+    assert (signer.key_id, signer.algorithm) == (as_signer(named).key_id, as_signer(named).algorithm)
+    assert (signer.key_id, signer.algorithm) == ("from-jwk", "PS384")
+    assert refusal(named, key_id="given").about == "key_id"
+    assert refusal(named, algorithm="RS512").about == "algorithm"
+    assert as_signer(jwk(key("P-256"))).key_id is None
+    assert as_signer(jwk(key("P-256")), key_id="given").key_id == "given"
+    for algorithm in ("RSA-OAEP", "HS256", "none", "ES256", CANARY):
+        error = refusal(jwk(key("RSA"), alg=algorithm))
+        assert error.about == "algorithm"
+        assert_shows_nothing_of(error, CANARY)
 
 
-def test_algorithm_of_a_jwk():
-    """The algorithm is the JWK's (RFC 7517 section 4.4); another one, and one that does not fit the key, is refused."""
-    named = jwk(key("RSA"), alg="PS384")
-    assert as_signer(named).algorithm == as_signer(named, algorithm="PS384").algorithm == "PS384"
-    assert "another algorithm than 'RS512'" in refusal(named, algorithm="RS512").what
-    assert "'RSA-OAEP' does not fit" in refusal(jwk(key("RSA"), alg="RSA-OAEP")).what
-    assert "'HS256' does not fit" in refusal(jwk(key("RSA"), alg="HS256")).what
-    assert "'none' does not fit" in refusal(jwk(key("P-256"), alg="none")).what
-    assert len(refusal(jwk(key("P-256"), alg=CANARY * 9)).what) < 100
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_algorithm_fits_the_key(kind):
+    """An algorithm that does not fit the key is refused with those that do; never `none`, never a shared secret."""
+    fitting = RSA_ALGORITHMS if kind == "RSA" else [DEFAULTS[kind]]
+    for algorithm in ("none", "HS256", "ES256K", "es256", *DEFAULTS.values(), *RSA_ALGORITHMS):
+        if algorithm in fitting:
+            assert as_signer(key(kind), algorithm=algorithm).algorithm == algorithm
+        else:
+            assert refusal(key(kind), algorithm=algorithm).about == "algorithm"
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)
 def test_secrets_of_a_jwk(kind):
-    """Every private member of the JWK counts as a secret, and so do those of its neighbours in a set."""
-    text, neighbour = jwk(key(kind), kid="a"), jwk(key("RSA"), kid="b")
-    secrets = {secret.reveal() for _, secret in as_signer(jwks(text, neighbour), key_id="a").secrets()}
-    members = "\n".join(private_parts(jwk) for jwk in (text, neighbour)).splitlines()
-    assert {value for value in members if len(value) >= 16} <= secrets
+    """Every private member of the JWK counts as a secret."""
+    text = jwk(key(kind), kid="a")
+    secrets = {secret.reveal() for _, secret in as_signer(jwks(text), key_id="a").secrets()}
+    assert {value for value in private_parts(text).splitlines() if len(value) >= 16} <= secrets
     assert identity(kind) in secrets
 
 
 UNREADABLE_PEM, UNREADABLE_JWK = "PEM of the private key cannot be read", "JWK of the private key cannot be read"
+NO_KEY = "holds no whole private keys"
 BAD_TEXTS = {
-    "public key": (lambda: public_pem(key("P-256")), "This is a public key"),
+    "public key": (lambda: public_pem(key("P-256")), "holds a public key"),
     "certificate": (certificate_pem, "or a certificate"),
-    "two private keys": (lambda: pem_of("PKCS#8 P-256") + pem_of("PKCS#8 RSA"), "several private keys"),
+    "two private keys": (lambda: pem_of("PKCS#8 P-256") + pem_of("PKCS#8 RSA"), "holds 2 whole private keys"),
     "damaged": (lambda: pem_of("PKCS#8 P-256").replace("\nMI", "\nIM"), UNREADABLE_PEM),
     "written out line breaks": (lambda: pem_of("PKCS#8 P-256").replace("\n", "\\n"), UNREADABLE_PEM),
-    "no base64": (lambda: pem_of("PKCS#8 P-256").replace("\nMI", "\n%I"), UNREADABLE_PEM),
     "no ASCII": (lambda: pem_of("PKCS#8 P-256").replace("\nMI", "\nüI"), UNREADABLE_PEM),
-    "empty": (lambda: "-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----", UNREADABLE_PEM),
     "cut within": (lambda: pem_of("PKCS#8 RSA")[:600] + "\n-----END PRIVATE KEY-----", UNREADABLE_PEM),
-    "cut at its end": (lambda: pem_of("PKCS#8 RSA")[:-20], "is cut off"),
-    "another end": (lambda: pem_of("PKCS#8 RSA").replace("END PRIVATE", "END RSA PRIVATE"), "is cut off"),
-    "many beginnings": (lambda: "-----BEGIN PRIVATE KEY-----\n" * 20_000, "is cut off"),
-    "body of a PEM": (lambda: "".join(pem(key("P-256")).splitlines()[1:-1]), "not a private key in PEM or JWK"),
-    "name of a file": (lambda: "desk.pem", "not a private key in PEM or JWK"),
-    "empty text": (lambda: " ", "not a private key in PEM or JWK"),
-    "of OpenSSH": (lambda: pem(key("P-256"), PrivateFormat.OpenSSH), "format of OpenSSH"),
-    "DSA": (lambda: pem(key("DSA")), "DSAPrivateKey is not a private key that signs"),
+    "cut at its end": (lambda: pem_of("PKCS#8 RSA")[:-20], NO_KEY),
+    "many beginnings": (lambda: "-----BEGIN PRIVATE KEY-----\n" * 20_000, NO_KEY),
+    "body of a PEM": (lambda: "".join(pem(key("P-256")).splitlines()[1:-1]), NO_KEY),
+    "name of a file": (lambda: "desk.pem", NO_KEY),
+    "empty text": (lambda: " ", NO_KEY),
+    "of OpenSSH": (lambda: pem(key("P-256"), PrivateFormat.OpenSSH), UNREADABLE_PEM),
+    "DSA": (lambda: pem(key("DSA")), "DSAPrivateKey does not sign"),
     "small RSA": (lambda: pem(key("small RSA")), "1024 bits"),
-    "another curve": (lambda: pem(key("secp256k1")), "secp256k1"),
-    "agreement": (lambda: pem(key("X25519")), "X25519PrivateKey is not a private key that signs"),
+    "another curve": (lambda: pem(key("secp256k1")), "does not sign"),
+    "agreement": (lambda: pem(key("X25519")), "X25519PrivateKey does not sign"),
     "public JWK": (lambda: ECAlgorithm.to_jwk(key("P-256").public_key()), "a public or a symmetric key"),
     "symmetric JWK": (lambda: json.dumps({"kty": "oct", "k": CANARY}), "a public or a symmetric key"),
     "broken JWK": (lambda: jwk(key("P-256"))[:-3], UNREADABLE_JWK),
     "JWK of wrong numbers": (lambda: jwk(key("P-256"), d=CANARY), UNREADABLE_JWK),
     "JWK of wrong types": (lambda: jwk(key("P-256"), d=[CANARY]), UNREADABLE_JWK),
     "JWK of no kind": (lambda: json.dumps({"d": CANARY}), UNREADABLE_JWK),
-    "JWK of another curve": (lambda: jwk(key("secp256k1")), "secp256k1"),
-    "JWK of small RSA": (lambda: jwk(key("small RSA")), "1024 bits"),
     "JWK of two halves": (lambda: jwk(key("P-256"), x=json.loads(jwk(key("P-256", 1)))["x"]), UNREADABLE_JWK),
-    "set of nothing": (lambda: '{"keys": []}', "does not hold a private key that may sign"),
-    "set of public keys": (lambda: jwks(public(key("P-256"))), "does not hold a private key that may sign"),
-    "set of no list": (lambda: json.dumps({"keys": {"d": CANARY}}), "does not hold a private key that may sign"),
+    "set of nothing": (lambda: '{"keys": []}', "holds no private keys"),
+    "set of public keys": (lambda: jwks(public(key("P-256"))), "holds no private keys"),
+    "set of no list": (lambda: '{"keys": 5}', UNREADABLE_JWK),
     "very deep JSON": (lambda: '{"keys": ' + "[" * 100_000, UNREADABLE_JWK),
 }
 
@@ -252,26 +236,11 @@ def test_bad_text(bad, tmp_path):
     assert_refused(make(), words, tmp_path / "key")
 
 
-OTHERS = {
-    "bytes": (lambda: b"\x80" + CANARY.encode(), "not a private key in PEM or JWK"),
-    "DER": (lambda: der(key("P-256")), "not a private key in PEM or JWK"),
-    "mapping": (lambda: {"d": {CANARY}}, UNREADABLE_JWK),
-    "public key object": (lambda: key("RSA").public_key(), "This is a public key"),
-    "certificate object": (certificate, "or a certificate"),
-    "small RSA key object": (lambda: key("small RSA"), "1024 bits"),
-    "key object for agreement": (lambda: key("X25519"), "X25519PrivateKey is not a private key that signs"),
-    "None": (lambda: None, "NoneType is not a private key that signs"),
-    "list": (lambda: [CANARY], "list is not a private key that signs"),
-    "class": (lambda: Secret, "type is not a private key that signs"),
-}
-
-
-@pytest.mark.parametrize("other", OTHERS)
-def test_not_a_private_key(other):
-    """The error for a value that is not a private key says what it is, but does not show it."""
-    make, words = OTHERS[other]
+@pytest.mark.parametrize("make", [lambda: key("P-256").public_key(), lambda: None, lambda: [CANARY], lambda: b"{"])
+def test_not_a_private_key(make):
+    """The error for a value that is not a private key names its type, but does not show it."""
     error = refusal(make())
-    assert words in error.what
+    assert "is not a private key" in error.what
     assert_shows_nothing_of(error, CANARY)
 
 
@@ -282,7 +251,6 @@ def test_not_a_private_key(other):
 @example("\ud800", "-----BEGIN PRIVATE KEY-----{}-----END PRIVATE KEY-----")
 @example("\x00", "{}")
 def test_any_text_as_key(text, form):
-    """Any text that is not a key is refused with a ConfigurationError, as bytes too; no other error escapes."""
+    """Any text that is not a key is refused with a ConfigurationError; no other error escapes."""
     refusal(form.format(text))
     refusal(form.format(text), passphrase="a")
-    refusal(form.format(text).encode("utf-8", "surrogatepass"))
