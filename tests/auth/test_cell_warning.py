@@ -97,17 +97,6 @@ def test_pem(run, shell, pem, write):
     assert run("'''-----BEGIN PRIVATE KEY-----'''\ncheck([('PRIVATE_KEY', Secret(pem))])") == []
 
 
-def test_printed_warning(shell, secret):
-    """The printed warning names the cell, and does not quote the line with the secret."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        shell.run_cell(f"check([('CLIENT_SECRET', Secret('{secret}'))])", store_history=True)
-    (warning,) = caught
-    printed = warnings.formatwarning(warning.message, warning.category, warning.filename, warning.lineno, warning.line)
-    assert printed.startswith("In [1]:1: UserWarning: This cell contains")
-    assert secret not in printed
-
-
 def test_outside_of_ipython(secret):
     """Without IPython there is no warning, and IPython is not imported."""
     code = (

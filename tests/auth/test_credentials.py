@@ -17,9 +17,8 @@ from jwt.algorithms import ECAlgorithm
 from key_forms import frames_of, jwk, pem
 from key_forms import key as key_of_kind
 
-from toolkit.auth.credentials import as_environment
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
-from toolkit.core.document import CredentialKind, Environment, Placeholder
+from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.core.secret import REGISTER, Secret
 
@@ -131,19 +130,6 @@ def test_assertion_options():
             client_key(**wrong)
 
 
-def test_secrets():
-    """Each secret comes with the name of its placeholder in recordings."""
-    assert key_pair().secrets() == (
-        ("API_KEY_ID", Secret("QXZ-key-id-0")),
-        ("API_SECRET_KEY", Secret("QXZ-secret-0")),
-    )
-    assert client_secret().secrets() == (("CLIENT_SECRET", Secret("QXZ-secret-0")),)
-    assert {name for name, _ in client_key(private_key=pem(key())).secrets()} == {"PRIVATE_KEY"}
-    assert client_key(private_key=Remote()).secrets() == ()
-    placeholders = {value for name, value in vars(Placeholder).items() if not name.startswith("_")}
-    assert {f"<{name}>" for make in MAKERS for name, _ in make().secrets()} <= placeholders
-
-
 @pytest.mark.parametrize("environment", Environment)
 @pytest.mark.parametrize("make", MAKERS)
 def test_environments(make, environment):
@@ -160,14 +146,6 @@ def test_environments(make, environment):
         assert caught.value.about == "environment"
         assert all(other in caught.value.next_step for other in taken)
         assert environment.rules.holder in caught.value.next_step
-
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_credentials_in_place_of_an_environment(make):
-    """The error for credentials in place of an environment tells how to give them to a session."""
-    with pytest.raises(ConfigurationError, match="credentials were given") as caught:
-        as_environment(make())
-    assert "tk.Session(credentials=...)" in caught.value.next_step
 
 
 # Few and short texts, so that equal values and equal concatenations of different values occur.
@@ -225,18 +203,6 @@ def test_fingerprint(pair, incidental, other_incidental):
     assert make(first, incidental).fingerprint() == make(first, other_incidental).fingerprint()
 
 
-@pytest.mark.parametrize("make", [client_secret, client_key])
-def test_fingerprint_of_form_fields(make):
-    """Another scope gives another fingerprint; the order of fields and the options of assertions do not matter."""
-    both = {"scope": "a", "resource": "b"}
-    prints = [make(form_fields=fields).fingerprint() for fields in ({}, both, {"scope": "a"}, {"scope": "ab"})]
-    assert len(set(prints)) == 4
-    assert make(form_fields=dict(reversed(both.items()))).fingerprint() == prints[1]
-    assert make().fingerprint() == prints[0]
-    if make is client_key:
-        assert make(assertion_typ=None, assertion_lifetime=5).fingerprint() == prints[0]
-
-
 @given(pairs(), INCIDENTAL, INCIDENTAL)
 def test_token_identity(pair, incidental, other_incidental):
     """The bytes that a token depends on are equal if and only if the credentials are, and hold the secret."""
@@ -244,11 +210,6 @@ def test_token_identity(pair, incidental, other_incidental):
     assert (first.token_identity() == second.token_identity()) == (pair[0] == pair[1])
     assert (first.token_identity() == second.token_identity()) == (first.fingerprint() == second.fingerprint())
     assert next(iter(first.secrets()))[1].reveal().encode() in first.token_identity()
-
-
-def test_token_identity_of_a_signer():
-    """The token identity is None for a key that is kept elsewhere, because such keys cannot be compared."""
-    assert client_key(private_key=Remote()).token_identity() is None
 
 
 def test_fingerprint_of_a_signer():
@@ -369,26 +330,6 @@ def test_bad_text(make, argument):
                 make(**{argument: Secret(bad)})
 
 
-@given(st.text())
-def test_any_text(text):
-    """Any text makes credentials that can be sent, or raises a ToolkitError."""
-    try:
-        credentials = key_pair(key_id=text, secret_key=text)
-    except ToolkitError:
-        return
-    assert credentials.key_id.reveal() == text
-    text.encode("ascii")
-    assert text == text.strip() != ""
-
-
-def test_colon_in_basic():
-    """A key ID with a colon is refused for HTTP Basic, where a colon separates it from the secret key."""
-    assert key_pair(key_id="a:b").key_id == Secret("a:b")
-    with pytest.raises(ConfigurationError, match="colon"):
-        key_pair(key_id="a:b", scheme="basic")
-    assert key_pair(secret_key="a:b", scheme="basic")
-
-
 @pytest.mark.parametrize("make", MAKERS)
 def test_immutable(make):
     """No attribute of credentials can be changed or removed, including their kind."""
@@ -398,24 +339,6 @@ def test_immutable(make):
             setattr(credentials, attribute, "x")
         with pytest.raises(AttributeError, match="immutable"):
             delattr(credentials, attribute)
-
-
-def test_private_key_forms(tmp_path):
-    """A private key is taken as text, file, object or Signer; other text is refused."""
-    file, signer = tmp_path / "key.pem", Remote()
-    file.write_text(pem(key()))
-    assert client_key(private_key=file).fingerprint() == client_key(private_key=pem(key())).fingerprint()
-    assert client_key(private_key=signer).private_key is signer
-    with pytest.raises(ConfigurationError, match="not one private key in PEM or JWK"):
-        client_key(private_key=CANARY)
-
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_credentials_enter_their_secrets_in_the_register(make):
-    """The process knows the secrets of credentials from the moment they are made."""
-    credentials = make()
-    assert len(credentials.secrets()) > 0
-    assert REGISTER.since(0) == list(credentials.secrets())
 
 
 def test_a_passphrase_is_in_the_register():

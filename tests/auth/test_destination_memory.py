@@ -86,24 +86,6 @@ def test_what_was_allowed(in_project):
         check_destinations(from_variables("another-secret"), in_project("a.example"))
 
 
-@pytest.mark.parametrize("change", ["path", "added", "prefix"])
-def test_every_part_counts(in_project, home, change):
-    """A path prefix, an address that was not set, and the header prefix of a key pair count too."""
-    credentials = KeyPair("a-key-id", "not-a-real-secret", environment="paper")
-    credentials.note_source("environment variables")
-    allow(credentials, in_project("a.example"))
-    other = {"path": ("trading_paper", "/v9"), "added": ("market_data", "/m"), "prefix": ("trading_paper", "")}[change]
-    name, path = other
-    text = "https://a.example/trading_paper" if name == "trading_paper" else "https://a.example"
-    prefix = 'header_prefix = "ACME"\n' if change == "prefix" else ""
-    file = home / "clone.toml"
-    file.write_text(f'{prefix}[addresses]\n{name} = "{text}{path}"\n')
-    with pytest.raises(UnsafeAddress) as caught:
-        check_destinations(credentials, Settings.load(file, environ={}))
-    assert caught.value.about == (name if change != "prefix" else "header_prefix")
-    assert ("have not been allowed to go to the address market_data" in caught.value.what) is (change == "added")
-
-
 @pytest.mark.parametrize("is_known", [False, True])
 def test_the_users_word(in_project, is_known):
     """Addresses in code and in the user's variables are neither questioned nor remembered."""
@@ -128,21 +110,6 @@ def test_a_variable_of_the_project_is_questioned(in_project, home):
     (home / "project" / ".env").write_text("TOOLKIT_AUTH_URL=https://evil.example/\n")
     with pytest.raises(UnsafeAddress, match=r"~/project/\.env"):
         check_destinations(credentials, in_project("a.example", **environ))
-
-
-def test_options_do_not_make_another_secret(in_project):
-    """What was allowed holds for the secret, under whatever ID, option or environment."""
-    allow(from_variables(), in_project("a.example"))
-    others = [
-        ClientSecret("another", "not-a-real-secret", environment="broker-live"),
-        ClientSecret("client", "not-a-real-secret", environment="broker-live", form_fields={"scope": "x"}),
-        ClientSecret("client", "not-a-real-secret", environment="broker-sandbox"),
-        KeyPair("another", "not-a-real-secret", environment="paper", scheme="basic"),
-    ]
-    for credentials in others:
-        credentials.note_source("environment variables")
-        with pytest.raises(UnsafeAddress):
-            check_destinations(credentials, in_project("evil.example", "clone"))
 
 
 def test_loopback_in_a_clone(in_project):
@@ -241,26 +208,6 @@ def test_malformed_file(in_project, content, has_key):
             check_destinations(ClientSecret("id", "a-typed-secret", environment="broker-live"), in_project("b.example"))
     with pytest.raises(ConfigurationError, match=r"destinations\.json"):
         check_destinations(from_variables(), in_project("a.example"))
-
-
-@pytest.mark.parametrize("place", ["a file in the way", "a folder in the way", "a link"])
-def test_unwritable_folder(in_project, tmp_path, monkeypatch, place):
-    """In a folder that cannot be written nothing can be allowed, and the error says what to do; own addresses work."""
-    folder = tmp_path / "x" / APPLICATION
-    folder.parent.mkdir()
-    if place == "a file in the way":
-        folder.write_text("")
-    elif place == "a link":
-        (tmp_path / "target").mkdir()
-        folder.symlink_to(tmp_path / "target")
-    else:
-        (folder / "destinations.json").mkdir(parents=True)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder.parent))
-    with pytest.raises(ConfigurationError, match=r"(?s)destinations\.json.*in your own variables"):
-        allow(from_variables(), in_project("a.example"))
-    with pytest.raises(UnsafeAddress):
-        check_destinations(from_variables(), in_project("a.example"))
-    check_destinations(from_variables(), Settings({"auth": "https://b.example"}))
 
 
 USE = """

@@ -109,15 +109,6 @@ def test_missing_and_wrong_passphrase(name):
         assert_shows_nothing_of(error, f"{pem_of(name)}\n{CANARY}")
 
 
-@pytest.mark.parametrize("make", [pem, jwk, lambda private_key: private_key])
-def test_passphrase_without_an_encrypted_key(make):
-    """A passphrase with a key that does not need it is refused; a public key is refused first."""
-    error = refusal(make(key("P-256")), passphrase=CANARY)
-    assert error.what == "A passphrase was given, but the private key is not encrypted."
-    assert_shows_nothing_of(error, CANARY)
-    assert "public key" in refusal(public_pem(key("P-256")), passphrase=CANARY).what
-
-
 def test_key_file(tmp_path, monkeypatch):
     """A key is read from a file, which may begin with a byte order mark; a path may begin with `~`."""
     for variable in ("HOME", "USERPROFILE"):
@@ -184,15 +175,6 @@ def test_algorithm_fits_the_key(kind):
             assert as_signer(key(kind), algorithm=algorithm).algorithm == algorithm
         else:
             assert refusal(key(kind), algorithm=algorithm).about == "algorithm"
-
-
-@pytest.mark.parametrize("kind", DEFAULTS)
-def test_secrets_of_a_jwk(kind):
-    """Every private member of the JWK counts as a secret."""
-    text = jwk(key(kind), kid="a")
-    secrets = {secret.reveal() for _, secret in as_signer(jwks(text), key_id="a").secrets()}
-    assert {value for value in private_parts(text).splitlines() if len(value) >= 16} <= secrets
-    assert identity(kind) in secrets
 
 
 UNREADABLE_PEM, UNREADABLE_JWK = "PEM of the private key cannot be read", "JWK of the private key cannot be read"

@@ -20,7 +20,6 @@ from key_forms import KEYS_AND_ALGORITHMS, RSA_ALGORITHMS, frames_of, key, pem, 
 from toolkit.auth.private_keys import as_signer
 from toolkit.auth.signers import ASSERTION_LIFETIME, client_assertion
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.secret import REGISTER, Secret
 
 NOW = datetime(2026, 5, 12, 9, 30, 0, 999_999, tzinfo=UTC)
 CANARY = "QXZ0123456789QXZ"
@@ -96,16 +95,6 @@ def test_claims_of_any_text(client_id, audience, jti, now):
     assert timedelta(0) <= now - datetime.fromtimestamp(claims["iat"], UTC) < timedelta(seconds=1)
 
 
-def test_header_type():
-    """The header has the `typ` that was given; None leaves it out."""
-    signer = as_signer(key("P-256"))
-    assert parts(assertion(signer, typ="client-authentication+jwt"))[0] == {
-        "alg": "ES256",
-        "typ": "client-authentication+jwt",
-    }
-    assert parts(assertion(signer, typ=None))[0] == {"alg": "ES256"}
-
-
 class Remote:
     """A Signer that keeps its key elsewhere: it returns or raises what the test wants, else a signature in DER."""
 
@@ -116,14 +105,6 @@ class Remote:
         if isinstance(self._result, BaseException):
             raise self._result
         return key("P-256").sign(data, ec.ECDSA(hashes.SHA256())) if self._result == b"real" else self._result
-
-
-def test_signer_elsewhere():
-    """An assertion signed with a key that is kept elsewhere is verified."""
-    for _ in range(20):  # DER is of several lengths
-        token = assertion(as_signer(Remote()))
-        assert parts(token)[0] == {"alg": "ES256", "typ": "JWT", "kid": "remote-1"}
-        assert verified(token, key("P-256"), "ES256")
 
 
 @pytest.mark.parametrize(
@@ -182,9 +163,3 @@ def test_local_key_shows_nothing():
     for call in (pickle.dumps, vars, json.dumps, copy.deepcopy):
         with pytest.raises(TypeError):
             call(local)
-
-
-def test_an_assertion_is_in_the_register():
-    """The process knows an assertion as a secret from the moment it is signed."""
-    text = assertion(as_signer(key("P-256")))
-    assert REGISTER.since(0) == [("CLIENT_ASSERTION", Secret(text))]

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 import toolkit as tk
 from toolkit.auth.destinations import check_destinations
-from toolkit.auth.profiles.saving import find_credentials, load_credentials
+from toolkit.auth.profiles.saving import load_credentials
 from toolkit.cli.credentials_command import app
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, UnsafeAddress
@@ -580,7 +580,7 @@ def test_allow(person, project, monkeypatch, place):
             (project / ".env").write_text("".join(f"{name}={text}\n" for name, text in variables.items()))
         run("allow", "mine", "-e", "paper", "--yes")
     (project / "toolkit.toml").write_text(CLONE)
-    credentials = find_credentials("paper", "mine", settings=tk.Settings.load())
+    credentials = load_credentials("paper", "mine", settings=tk.Settings.load(), anywhere=True)
     with pytest.raises(UnsafeAddress, match="toolkit credentials allow mine --environment paper"):
         check_destinations(credentials, tk.Settings.load())
     output = run("allow", "mine", "-e", "paper", piped="n\n", status=1)

@@ -143,8 +143,8 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
     where = f"with {unread} in the environment" if unread else "in that project"
     next_step = (
         f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote that would receive "
-        f"the credentials. If you trust it, run `toolkit credentials allow {shell_word(name)} --environment {environment}` "
-        f"{where}."
+        f"the credentials. If you trust it, run `toolkit credentials allow {shell_word(name)} --environment "
+        f"{environment}` {where}."
     )
     if credentials.binding is None:
         own = " and ".join(variable_name(each.name) for each in to)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from functools import partial
 from pathlib import Path
 
@@ -81,21 +80,6 @@ def test_field_without_use(field):
     assert "cannot be used together" in message
 
 
-def test_client_key(keys, key_text):
-    """A private key may be text, and its options are used."""
-    whole = ClientKey("c", keys["p256"], environment="broker-live", key_id="kid", audience="issuer", algorithm="ES256")
-    fields = make_fields(
-        "broker-live",
-        client_id="c",
-        private_key=key_text,
-        private_key_id="kid",
-        audience="issuer",
-        algorithm="ES256",
-    )
-    assert fields.kind() is CredentialKind.CLIENT_KEY
-    assert fields.credentials().fingerprint() == whole.fingerprint()
-
-
 def test_decompose_jwk(keys):
     """A JWK is saved as PKCS#8 PEM, with its key ID and algorithm."""
     credentials = ClientKey("c", jwk(keys["rsa"], kid="k1", alg="PS256"), environment="broker-live")
@@ -132,40 +116,6 @@ def test_options_of_a_client_key(key_text):
     plain = make().credentials()
     assert (plain.assertion_typ, plain.assertion_lifetime, plain.form_fields) == ("JWT", 60, {})
     assert make(assertion_typ="none").credentials().assertion_typ is None
-
-
-@pytest.mark.parametrize("text", ["hush", "&", "=", "scope=%ff", "client_secret=hush", "a=hush\n"])
-def test_bad_form_fields(text):
-    """Form fields that are malformed, or name a field of the credentials, are refused and not quoted."""
-    assert "hush" not in refusal(make_fields("broker-live", client_id="c", client_secret="secret-1", form_fields=text))
-
-
-@pytest.mark.parametrize("written", ["key.pem", "./sub/../key.pem", "~/key.pem", "{folder}/key.pem"])
-def test_files(home, key_text, keys, written):
-    """A file is found relative to the folder, in the home folder, or by its full path."""
-    (home / "key.pem").write_text(key_text, encoding="utf-8-sig")
-    (home / "sub").mkdir()
-    fields = make_fields("broker-live", home, client_id="c", private_key_file=written.format(folder=home))
-    assert fields.credentials().fingerprint() == ClientKey("c", keys["p256"], environment="broker-live").fingerprint()
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (None, os.strerror(2)),
-        (b"\n", "is empty"),
-        (b"\xff\xfe", "it is not UTF-8 text"),
-        (b"x" * (2 << 20), "1 MiB"),
-    ],
-)
-def test_unreadable_file(home, content, reason):
-    """A file that cannot be read is an error that names the setting and the reason, but not the file."""
-    if content is not None:
-        (home / "key.pem").write_bytes(content)
-    message = refusal(make_fields("broker-live", home, client_id="c", private_key_file="key.pem"))
-    assert "PRIVATE_KEY_FILE" in message
-    assert reason in message
-    assert "key.pem" not in message
 
 
 def test_confined(home, project, key_text):

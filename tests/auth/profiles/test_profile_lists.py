@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import pytest
-
 from toolkit.auth.kinds import KeyPair
 from toolkit.auth.profiles.fields import Profile
 from toolkit.auth.profiles.saving import ProfileList, save_credentials, survey
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError
 
 VARIABLES = {"TOOLKIT_LIVE__A_KEY_ID": "PK-1", "TOOLKIT_LIVE__A_SECRET_KEY": "secret-1"}
 FUND = Profile("fund", Environment.BROKER_LIVE, CredentialKind.CLIENT_KEY, "keyring")
@@ -25,13 +22,6 @@ def test_survey(memory_keyring, settings, project):
         ("a", "keyring", False),
         ("b", "keyring", True),
     ]
-
-
-def test_unreadable_place(settings, project):
-    """A .env that cannot be read is an error, because the profiles in it are unknown."""
-    (project / ".env").write_bytes(b"\xff")
-    with pytest.raises(ConfigurationError, match=r"Cannot read .*\.env"):
-        survey(settings, VARIABLES)
 
 
 def test_list_as_html():

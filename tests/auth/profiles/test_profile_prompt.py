@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import getpass
-import io
 import warnings
 
 import pytest
 
-from toolkit.auth import typed_secrets
-from toolkit.auth.typed_secrets import ask_secret, can_ask
+from toolkit.auth.typed_secrets import ask_secret
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
@@ -41,15 +39,3 @@ def test_not_where_typing_shows(monkeypatch):
     monkeypatch.setattr("getpass.getpass", show)
     with pytest.raises(ConfigurationError, match="would be seen"):
         ask_secret("Secret key: ")
-
-
-@pytest.mark.parametrize("is_terminal", [True, False])
-def test_can_ask_at_a_terminal(monkeypatch, is_terminal):
-    """Somebody can answer at a terminal, but not at the end of a pipe or without an input."""
-    stdin = io.StringIO()
-    stdin.isatty = lambda: is_terminal
-    monkeypatch.setattr(typed_secrets, "running_shell", lambda: None)
-    monkeypatch.setattr("sys.stdin", stdin)
-    assert can_ask() is is_terminal
-    monkeypatch.setattr("sys.stdin", None)
-    assert not can_ask()

@@ -2,17 +2,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from pathlib import Path
 
-import platformdirs
 import pytest
 
 from toolkit.auth.kinds import KeyPair
-from toolkit.auth.profiles.saved import profiles_folder, saved_profiles
 from toolkit.auth.profiles.saving import (
     load_credentials,
     save_credentials,
-    saved_credentials,
 )
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 
@@ -29,13 +25,6 @@ def write_profile(folder, name, text):
     return file
 
 
-def test_folder(monkeypatch, home):
-    """The folder is in the user's configuration folder, and looking for it does not create it."""
-    assert profiles_folder() == Path(platformdirs.user_config_dir("service-access-toolkit")) / "profiles"
-    assert saved_profiles() == []
-    assert list(home.iterdir()) == []
-
-
 def test_written_by_hand(settings, home, folder, keys, key_text):
     """A person may write a file that names a key file; it is bound to addresses like any other."""
     (home / "key.pem").write_text(key_text)
@@ -50,13 +39,6 @@ def test_written_by_hand(settings, home, folder, keys, key_text):
     write_profile(folder, "broker-live.mine.toml", text + destinations.replace("auth.example.com", "auth.example.org"))
     with pytest.raises(UnsafeAddress, match=r"https://auth\.example\.org"):
         load_credentials("broker-live", settings=settings)
-
-
-def test_other_files(folder, settings):
-    """Other files in the folder are left alone."""
-    for name in ("live.toml", "live..toml.bak", "staging.a.toml", "live.a.txt", ".live.a.part", "live.", "README"):
-        write_profile(folder, name, "hush")
-    assert saved_credentials(settings=settings) == []
 
 
 def test_sealed_file_under_another_name(memory_keyring, settings, folder):
@@ -153,13 +135,6 @@ def test_without_destinations(table, folder, settings):
     message = str(refusal(folder, settings, f'client_id = "k"\n{table}'))
     assert "[destinations]" in message
     assert 'auth = "https://' in message
-
-
-@pytest.mark.parametrize("address", ["http://auth.example.com", "https://user:hush@auth.example.com"])
-def test_unsafe_address(address, folder, settings, locals_of):
-    """An address must be safe to send credentials to."""
-    error = refusal(folder, settings, f'client_id = "k"\n[destinations]\nauth = "{address}"', UnsafeAddress)
-    assert "hush" not in f"{error} {locals_of(error)}"
 
 
 @pytest.mark.parametrize(

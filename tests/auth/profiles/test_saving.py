@@ -139,13 +139,6 @@ def test_save_modes(place, settings, folder):
     assert [file.name for file in folder.iterdir()] == ["live.a.toml"]
 
 
-def test_save_replaces(place, settings):
-    """Saving again under the same name replaces the credentials."""
-    for secret in ("first-secret", "second-secret"):
-        quietly(save_credentials, ClientSecret("client", secret, environment="broker-live"), "a", settings=settings)
-    assert load_credentials("broker-live", "a", settings=settings).client_secret.reveal() == "second-secret"
-
-
 def test_save_key_kept_elsewhere(settings, folder):
     """A key that a signer keeps elsewhere cannot be saved."""
 
@@ -160,15 +153,6 @@ def test_save_key_kept_elsewhere(settings, folder):
     assert not folder.exists()
 
 
-def test_save_without_addresses(place, project, folder):
-    """Without an address to bind them to, credentials are not saved."""
-    settings = Settings({"auth": "https://auth.example.com"}, project=project)
-    with pytest.raises(ConfigurationError, match="No address of live is set") as caught:
-        save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
-    assert "TOOLKIT_TRADING_LIVE_URL" in str(caught.value)
-    assert not folder.exists()
-
-
 @pytest.mark.parametrize("broken", ["get", "set"])
 def test_save_with_locked_keyring(memory_keyring, settings, folder, broken):
     """A locked or broken keyring is an error, and nothing is saved in the clear in its place."""
@@ -177,18 +161,6 @@ def test_save_with_locked_keyring(memory_keyring, settings, folder, broken):
         save_credentials(KeyPair("k", "secret-key-1", environment="live"), "a", settings=settings)
     assert caught.value.about == "keyring"
     assert list(folder.glob("*.toml")) == []
-
-
-def test_no_value_in_a_frame(memory_keyring, settings, locals_of):
-    """The frames of an error while saving or loading hold no value."""
-    credentials = KeyPair("k", "kanari-5f1d", environment="live")
-    save_credentials(credentials, "a", settings=settings)
-    memory_keyring.broken = {"get"}
-    for call in (save_credentials, load_credentials):
-        arguments = (credentials, "a") if call is save_credentials else ("live", "a")
-        with pytest.raises(ConfigurationError) as caught:
-            call(*arguments, settings=settings)
-        assert "kanari" not in repr(locals_of(caught.value))
 
 
 def test_load_order(settings, project, monkeypatch):
@@ -255,37 +227,6 @@ def test_load_nothing(settings, environment, wanted):
         load_credentials(environment, "fund", settings=settings)
 
 
-def test_load_unknown_name(settings):
-    """An unknown name is quoted beside the known ones, unless it is long enough to be a secret."""
-    environ = {
-        "TOOLKIT_LIVE_KEY_ID": "1",
-        "TOOLKIT_LIVE_SECRET_KEY": "secret-1",
-        "TOOLKIT_LIVE__FUND_KEY_ID": "2",
-        "TOOLKIT_LIVE__FUND_SECRET_KEY": "secret-2",
-    }
-    for name, shown in (("nosuch", "'nosuch'"), ("\x1b[2J", "'[2J'"), ("sk-5ecret", "of that name")):
-        with pytest.raises(ConfigurationError) as caught:
-            load_credentials("live", name, settings=settings, environ=environ)
-        assert caught.value.what == f"The profile {shown} does not exist for live."
-        assert caught.value.next_step.startswith("Choose one of default, fund. ")
-
-
-def test_load_unaffected_by_others(settings, folder):
-    """A broken profile does not affect the others."""
-    quietly(save_credentials, KeyPair("good-id", "s", environment="live"), "good", settings=settings)
-    (folder / "live.bad.toml").write_text("key_id = ")
-    (folder / "broker-live.bad.toml").write_bytes(b"\xff")
-    environ = {"TOOLKIT_PAPER_KEY_ID": "half"}
-    assert load_credentials("live", "good", settings=settings, environ=environ).key_id.reveal() == "good-id"
-    with pytest.raises(ConfigurationError, match=r"live\.bad\.toml is not valid TOML"):
-        load_credentials("live", "bad", settings=settings, environ=environ)
-    with pytest.warns(UserWarning, match="Left out") as caught:
-        assert [profile.name for profile in saved_credentials(settings=settings, environ=environ)] == ["good"]
-    shown = "\n".join(str(warning.message) for warning in caught)
-    for hint in ("live.bad.toml", "broker-live.bad.toml", "TOOLKIT_PAPER_SECRET_KEY"):
-        assert hint in shown
-
-
 def test_binding(place, settings, project):
     """Another address than the saved one is refused, its path prefix included, and the error names both."""
     credentials = ClientSecret("client", "a-secret-1", environment="broker-live")
@@ -304,16 +245,6 @@ def test_binding(place, settings, project):
     assert load_credentials("broker-live", settings=Settings(project=project)).client_id == "client"
 
 
-def test_header_prefix_is_bound(place, settings, project):
-    """A key pair travels in headers, so it is bound to their prefix; a client secret is not."""
-    quietly(save_credentials, KeyPair("k", "hush-hush", environment="live"), "a", settings=settings)
-    quietly(save_credentials, ClientSecret("c", "hush-hush", environment="broker-live"), "a", settings=settings)
-    other = Settings(settings.addresses, "ACME", project=project)
-    with pytest.raises(UnsafeAddress, match=r"header prefix is now ACME .*earlier, it was SVC"):
-        load_credentials("live", settings=other)
-    assert load_credentials("broker-live", settings=other).client_id == "c"
-
-
 def test_locked_or_lost_keyring(memory_keyring, settings):
     """If the keyring is locked, or the key is lost, loading is an error; the profile is listed and can be removed."""
     save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
@@ -328,21 +259,6 @@ def test_locked_or_lost_keyring(memory_keyring, settings):
     assert [profile.name for profile in saved_credentials(settings=settings)] == ["a"]
     remove_credentials("a", "live")
     assert saved_credentials(settings=settings) == []
-
-
-def test_listing_opens_no_keyring(memory_keyring, settings):
-    """A list does not open the keyring, which may ask for a password."""
-    save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
-    memory_keyring.broken = {"get", "set", "delete"}
-    assert saved_credentials(settings=settings) == [Profile("a", Environment.LIVE, CredentialKind.KEY_PAIR, "keyring")]
-
-
-def test_remove_missing(place, settings):
-    """Removing an unknown profile is an error."""
-    quietly(save_credentials, KeyPair("k", "s", environment="live"), "a", settings=settings)
-    with pytest.raises(ConfigurationError, match="not saved for paper"):
-        remove_credentials("a", "paper")
-    assert load_credentials("live", settings=settings).name == "a"
 
 
 CANARY = "kanari-5f1d"
@@ -452,15 +368,3 @@ def test_keyrings_that_do_not_count(settings):
     keyring.set_keyring(chain)
     assert save_credentials(KeyPair("k", "s", environment="live"), "b", settings=settings).source == "keyring"
     assert (plain.entries, len(real.entries)) == ({}, 1)
-
-
-def test_entry_that_is_not_a_key(memory_keyring, settings):
-    """An entry that is not a key is not replaced by one, and a keyring that forgets is an error."""
-    memory_keyring.set_password("service-access-toolkit", "key of saved profiles", "hush")
-    with pytest.raises(ConfigurationError, match="not a key") as caught:
-        save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
-    assert "hush" not in str(caught.value)
-    memory_keyring.entries = {}
-    memory_keyring.set_password = lambda *_: None
-    with pytest.raises(ConfigurationError, match="does not work"):
-        save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)

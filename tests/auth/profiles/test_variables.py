@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolkit.auth.profiles.fields import REQUIRED, fields_in_dotenv, fields_in_variables, kinds_of, variable
-from toolkit.core.document import ADDRESS_NAMES, Environment
+from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.variables import variable_name
 
 PAIR = "TOOLKIT_LIVE_KEY_ID=key-id-1\nTOOLKIT_LIVE_SECRET_KEY=secret-1\n"
 places = st.sampled_from(Environment).flatmap(
@@ -51,52 +49,6 @@ def test_names(name, expected):
     assert (fields.environment, fields.name, *fields.values) == expected
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *map(variable_name, ADDRESS_NAMES),
-        "TOOLKIT_OFFLINE",
-        "TOOLKIT_CASSETTES",
-        "TOOLKIT_HEADER_PREFIX",
-        "TOOLKIT_BROKER_CLIENT_ID",
-        "TOOLKIT_LIVE__KEY_ID",
-        "TOOLKIT_LIVE___KEY_ID",
-        "TOOLKIT_LIVE_KEY_ID_",
-        "TOOLKIT_LIVE_KEY_ID\n",
-        "XTOOLKIT_LIVE_KEY_ID",
-        "toolkit_live_key_id",
-        "KEY_ID",
-        "",
-    ],
-)
-def test_other_variables(name):
-    """Other variables are ignored."""
-    assert fields_in_variables({name: "x"}, "somewhere", Path()) == []
-
-
-def test_empty_variable():
-    """An empty variable counts as unset."""
-    assert fields_in_variables({"TOOLKIT_LIVE_KEY_ID": ""}, "somewhere", Path()) == []
-
-
-def test_grouping():
-    """Variables are grouped by environment and profile."""
-    variables = {
-        variable(environment, name, "client_id"): "x"
-        for environment in (Environment.BROKER_LIVE, Environment.BROKER_SANDBOX)
-        for name in ("a", "default")
-    }
-    profiles = fields_in_variables(
-        {**variables, "TOOLKIT_BROKER_LIVE__A_AUDIENCE": "issuer", "PATH": sys.prefix}, "somewhere", Path()
-    )
-    assert [(fields.environment, fields.name, len(fields.values)) for fields in profiles] == [
-        ("broker-live", "a", 2),
-        ("broker-live", "default", 1),
-        ("broker-sandbox", "a", 1),
-        ("broker-sandbox", "default", 1),
-    ]
-
-
 def test_dotenv(project, monkeypatch):
     """The credentials in `.env` are found; the variables of the process are neither read nor changed."""
     (project / ".env").write_text(f"# mine\nexport {PAIR}OTHER=hush\nTOOLKIT_AUTH_URL=https://auth.example.com\n")
@@ -105,14 +57,6 @@ def test_dotenv(project, monkeypatch):
     assert (fields.source, fields.name, {*fields.values}) == (".env", "default", {"key_id", "secret_key"})
     assert fields.credentials().secret_key.reveal() == "secret-1"
     assert dict(os.environ) == before
-
-
-def test_no_dotenv(project):
-    """Without a file, or with a virtual environment of that name, there are no fields."""
-    assert fields_in_dotenv(project) == []
-    (project / ".env").mkdir()
-    assert fields_in_dotenv(project) == []
-    assert fields_in_dotenv(project / "missing") == []
 
 
 def test_dotenv_is_not_expanded(project, monkeypatch):

@@ -109,25 +109,6 @@ def test_not_an_entry(store, folder, make):
     assert not victim.exists() or victim.read_bytes() == b"mine"
 
 
-@posix
-def test_anothers_entry(store, folder, monkeypatch):
-    """A file of another user counts as missing; a folder of another user is not used."""
-    store.write(NAME, b"one")
-    real = os.fstat
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            "os.fstat", lambda descriptor: os.stat_result((*real(descriptor)[:4], 12345, *real(descriptor)[5:]))
-        )
-        assert store.read(NAME) is None
-    store.write(NAME, b"two")
-    assert store.read(NAME) == b"two"
-    somebody = os.geteuid() + 1
-    monkeypatch.setattr("os.geteuid", lambda: somebody)
-    for call in calls(store):
-        with pytest.raises(OSError, match="another user"):
-            call()
-
-
 def calls(store):
     return [lambda: store.read(NAME), lambda: store.write(NAME, b"new"), lambda: store.try_lock(NAME)]
 
@@ -183,31 +164,6 @@ def test_reading_while_others_write(store, folder):
     on_threads(write, write, read)
     assert store.read(NAME) in whole
     assert names_in(folder) == [f"{NAME}.token"]
-
-
-@pytest.mark.parametrize("removes_lock_files", [False, True])
-def test_taking_turns(store, folder, removes_lock_files):
-    """While a thread holds the lock, no other undoes its work, even if lock files are removed in between."""
-
-    def locked():
-        while (lock := FileTokenStore(folder).try_lock(NAME)) is None:
-            pass
-        return lock
-
-    def count():
-        for _ in range(20):
-            lock = locked()
-            store.write(NAME, str(int(store.read(NAME) or b"0") + 1).encode())
-            lock.release()
-
-    def remove():
-        for _ in range(20):
-            lock = locked()
-            (folder / f"{NAME}.lock").unlink()
-            lock.release()
-
-    on_threads(count, count, count, *[remove] * removes_lock_files)
-    assert store.read(NAME) == b"60"
 
 
 def old(path, seconds=STALE_AFTER + 60):

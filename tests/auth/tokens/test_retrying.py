@@ -20,7 +20,6 @@ PASSING = [
     TokenRefused("busy", status=400, error="temporarily_unavailable"),
     Unreachable("no connection"),
 ]
-LASTING = [
     TokenRefused("no", status=401, error="invalid_client"),
     TokenRefused("no", status=400, error="unauthorized_client"),
     TokenRefused("no", status=400, error="invalid_scope"),
@@ -74,21 +73,8 @@ def test_bounded_tries(failure):
     assert caught.value.__context__ is caught.value.__cause__ is None
 
 
-@pytest.mark.parametrize("failure", LASTING, ids=str)
-def test_lasting(failure):
-    """A failure that cannot pass is not tried again."""
-    endpoint = Endpoint([failure])
-    with pytest.raises(type(failure)):
-        endpoint.outcome()
-    assert (endpoint.tries, endpoint.pauses) == (1, [])
 
 
-def test_retry_after_too_long():
-    """If the service asks for a longer wait than the limit, the caller gets the error at once."""
-    endpoint = Endpoint([TokenRefused("too many", status=429, retry_after=31)])
-    with pytest.raises(TokenRefused):
-        endpoint.outcome()
-    assert endpoint.tries == 1
 
 
 @given(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import itertools
 import os
@@ -84,40 +83,6 @@ def test_one_fetch():
     assert bench.fetches == 1
 
 
-@pytest.mark.parametrize("failure", [httpx.ConnectError("down"), TokenRefused("no"), KeyboardInterrupt()])
-def test_failed_leader(failure):
-    """A failed fetch raises for its own caller; the next waiter fetches, and the others wait for that fetch."""
-    bench = Bench()
-    first, second, third = (bench.obtain() for _ in range(3))
-    next(first)
-    flight = next(second).future
-    assert next(third).future is flight
-    with pytest.raises(type(failure)):
-        first.throw(failure)
-    assert flight.result(0)
-    assert second.send(True) == "fetching"
-    assert isinstance(third.send(True), Wait)
-    token = ended(second)
-    assert ended(third, outcome=True) is token
-    assert bench.fetches == 2
-
-
-def test_caller_that_cannot_wait():
-    """A caller that cannot wait fetches for itself, and does not disturb the flight."""
-    bench = Bench()
-    leader, alone, other = bench.obtain(), bench.obtain(), bench.obtain()
-    next(leader)
-    flight = next(alone).future
-    assert alone.send(False) == "fetching"
-    assert next(other).future is flight
-    own = ended(alone)
-    assert not flight.done()
-    assert ended(other, outcome=True) is own
-    ended(leader)
-    assert flight.done()
-    assert bench.fetches == 2
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # threads of pytest-xdist
 def test_forked_while_fetching():
@@ -195,27 +160,6 @@ def test_rejected_token():
     assert bench.source.token is renewed
 
 
-def test_rejected_after_it_was_taken():
-    """A renewed token that the service accepted for a while is renewed again after a 401."""
-    bench = Bench()
-    bench.source.reject(bench.obtained())
-    renewed = bench.obtained()
-    bench.source.accept(renewed)
-    assert bench.source.reject(renewed)
-    assert bench.obtained() is not renewed
-
-
-def test_rejected_by_many():
-    """If many parallel calls are answered with 401, the token is renewed once for all of them."""
-    bench = Bench()
-    token = bench.obtained()
-    assert all(bench.source.reject(token) for _ in range(5))
-    renewed = bench.obtained()
-    assert bench.source.reject(token), "a late caller tries the new token"
-    assert bench.obtained() is renewed
-    assert bench.fetches == 2
-
-
 LASTING = [
     TokenRefused("no", status=401, error="invalid_client"),
     TokenRefused("no", status=400, error="invalid_scope"),
@@ -270,31 +214,6 @@ def test_passing_refusal(error, seconds):
     assert bench.fetches == 2
 
 
-def test_a_token_in_hand_outlives_a_refusal():
-    """A caller that fetched alone and was refused gets the token that another caller has since obtained."""
-    bench = Bench()
-    leader, alone = bench.obtain(), bench.obtain()
-    next(leader)
-    next(alone)
-    assert alone.send(False) == "fetching"
-    token = ended(leader)
-    with pytest.raises(StopIteration) as end:
-        alone.throw(LASTING[0])
-    assert end.value.value is bench.obtained() is token
-
-
-def test_leader_of_a_closed_loop():
-    """A flight of a closed loop is lost: the next caller fetches, and later callers wait for that fetch."""
-    bench = Bench()
-    leader, loop = bench.obtain(), asyncio.new_event_loop()
-    shielded = leader.send(loop)
-    shielded.is_under_way = True
-    loop.close()
-    second, third = bench.obtain(), bench.obtain()
-    assert next(second) == "fetching"
-    assert isinstance(next(third), Wait)
-
-
 @pytest.mark.parametrize("error", [*LASTING, Unreachable("no connection"), TokenRefused("bad", status=400)])
 def test_failed_renewal_keeps_a_good_token(error):
     """A token that is due for renewal but has not expired is used while no new token is available."""
@@ -326,12 +245,3 @@ def test_failed_renewal_after_a_401():
     bench.clock.advance(1)
     bench.source.reject(token)
     assert bench.obtained() is not token
-
-
-def test_failed_renewal_after_the_end():
-    """A rejected token that has expired does not come back."""
-    bench = Bench()
-    bench.source.reject(bench.obtained())
-    bench.clock.advance(890)
-    refused(bench, Unreachable("no connection"))
-    assert bench.source.token is None

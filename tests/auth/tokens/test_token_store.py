@@ -8,7 +8,6 @@ import warnings
 from datetime import UTC, datetime, timedelta
 
 import canaries
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +18,7 @@ from toolkit.auth.tokens.token import LONGEST_LIFETIME, Token
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import TokenRefused
 from toolkit.core.ledger import instant_text
-from toolkit.core.secret import REGISTER, Secret
+from toolkit.core.secret import Secret
 from toolkit.transport.flow import Pause
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
@@ -99,12 +98,6 @@ class Processes:
         raise AssertionError("it waits for somebody")
 
 
-def ended(flow):
-    with pytest.raises(StopIteration) as caught:
-        flow.send(None)
-    return caught.value.value
-
-
 def test_one_token():
     """The first process requests a token; the others find it, with the lifetime that the service gave."""
     processes = Processes()
@@ -115,34 +108,6 @@ def test_one_token():
         assert stored == token
         assert stored.expires_monotonic == pytest.approx(890.0)
     assert processes.fetches == 1
-    assert processes.store.locked == set()
-
-
-def test_waiting():
-    """While one process requests a token, the others wait for its entry and use that."""
-    processes = Processes()
-    first, second = processes.obtain(), processes.obtain()
-    assert next(first) == "fetching"
-    for _ in range(5):
-        assert isinstance(next(second), Pause)
-    token = ended(first)
-    assert ended(second) == token
-    assert processes.fetches == 1
-
-
-@pytest.mark.parametrize(
-    "failure", [TokenRefused("no"), httpx.ReadTimeout("slow"), KeyboardInterrupt(), GeneratorExit()]
-)
-def test_failed_leader(failure):
-    """If a process fails to get a token, the next one requests it."""
-    processes = Processes()
-    first, second = processes.obtain(), processes.obtain()
-    next(first)
-    next(second)
-    with pytest.raises(type(failure)):
-        first.throw(failure)
-    assert second.send(None) == "fetching"
-    assert ended(second)
     assert processes.store.locked == set()
 
 
@@ -167,34 +132,6 @@ def test_stuck_leader():
         processes.clock.advance(effect.seconds)
     assert effect == "fetching"
     assert waited == pytest.approx(60, abs=0.1)
-
-
-def test_alone():
-    """A process that must not wait requests a token itself and stores it for the others."""
-    processes = Processes()
-    processes.store.locked.add(SEAL.name)
-    token = processes.obtained(alone=True)
-    assert processes.obtained() == token
-
-
-def test_other_credentials():
-    """A process with other credentials does not find the token, and does not take its lock."""
-    processes = Processes()
-    processes.obtained()
-    processes.obtained(processes.shared_token(b"QXZ-other"))
-    assert processes.fetches == 2
-    assert len(processes.store.entries) == 2
-
-
-@given(st.binary(max_size=3000) | st.none() | st.just("text"))
-def test_foreign_entry(entry):
-    """Anything else in place of a token is replaced by a token."""
-    processes = Processes()
-    name = SEAL.name
-    processes.store.entries[name] = entry
-    token = processes.obtained()
-    assert processes.obtained() == token
-    assert processes.fetches == 1
 
 
 @pytest.mark.parametrize("what", ["read", "write", "lock"])
@@ -273,15 +210,6 @@ def test_round_trip(lifetime, share, text):
     assert result.expires_monotonic == pytest.approx(clock.monotonic() + left)
 
 
-@pytest.mark.parametrize(("seconds", "is_used"), [(-1, True), (0, True), (5, True), (5.1, False), (3600, False)])
-def test_issued_in_the_future(seconds, is_used):
-    """A token issued up to 5 s from now is used for at most its lifetime; one issued later shows a wrong clock."""
-    entry = seal_token(token(60, issued_at=START + timedelta(seconds=seconds)))
-    result = open_token(entry, SEAL, clock=ManualClock(START))
-    assert (result is not None) == is_used
-    assert result is None or result.expires_monotonic <= 60
-
-
 GOOD = {
     "access_token": "QXZ-token",
     "issued_at": "2026-05-12T09:30:00.000000Z",
@@ -311,10 +239,3 @@ def test_malformed_field(changes):
     """An entry with a malformed field counts as missing."""
     assert opened({**GOOD, "more": [1]}) == token()
     assert opened({**GOOD, **changes}) is None
-
-
-def test_a_token_from_a_store_is_in_the_register():
-    """The process knows the token that another process requested."""
-    opened = open_token(seal_token(token()), SEAL, clock=ManualClock(START))
-    assert opened is not None
-    assert REGISTER.since(0) == [("ACCESS_TOKEN", opened.access_token)]
