@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
-
-import httpx
-import pytest
-from vcr.request import Request
-from vcr.serialize import serialize
-from vcr.serializers import yamlserializer
 
 import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
 
-BASE = "https://broker.svc.invalid"
 THREADS = 16
-REPEATS = 64
 
 
 def write(path, several):
     path.write_bytes(HEADER + b"".join(map(encode, several)))
-
-
-def write_foreign(path, several):
-    requests = [Request(interaction.request.method, interaction.request.uri, b"", {}) for interaction in several]
-    responses = [
-        {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": interaction.response.body}}
-        for interaction in several
-    ]
-    path.write_text(serialize({"requests": requests, "responses": responses}, yamlserializer))
-
-
-def repeats(interaction, path, count):
-    return [interaction(path, b"%d" % number) for number in range(count)]
 
 
 def in_threads(work, count=THREADS):
@@ -50,65 +27,6 @@ def in_threads(work, count=THREADS):
 
     with ThreadPoolExecutor(count) as pool:
         return list(pool.map(begin, range(count)))
-
-
-@pytest.mark.parametrize("write", [write, write_foreign], ids=["ours", "foreign"])
-def test_threads_share_repeats(tmp_path, interaction, write):
-    """Sixteen threads that ask for the same get each recording once, each thread in the order of the file."""
-    path = tmp_path / "a.yaml"
-    write(path, [*repeats(interaction, "/a", REPEATS), *repeats(interaction, "/b", REPEATS)])
-    cassette = Cassette(path, "none")
-    with httpx.Client(transport=cassette.transport(), base_url=BASE) as client:
-
-        def ask(number):
-            return [int(client.get("/" + "ab"[number % 2]).text) for _ in range(REPEATS // 8)]
-
-        results = in_threads(ask)
-    assert all(bodies == sorted(bodies) for bodies in results)
-    for which in (0, 1):
-        assert sorted(chain.from_iterable(results[which::2])) == list(range(REPEATS))
-    assert cassette.play_count == 2 * REPEATS
-    assert cassette.unplayed == []
-
-
-def test_threads_ask_for_different_things(tmp_path, interaction):
-    """Items that are first played by several threads at once are played right, and counted."""
-    path = tmp_path / "a.yaml"
-    several = [interaction(f"/{number}", b"%d" % number) for number in range(200)]
-    write(path, several)
-    cassette = Cassette(path, "none")
-    with httpx.Client(transport=cassette.transport(), base_url=BASE) as client:
-        results = in_threads(lambda start: [client.get(f"/{(start * 7 + n) % 200}").text for n in range(200)])
-    assert all(bodies == [str((start * 7 + n) % 200) for n in range(200)] for start, bodies in enumerate(results))
-    assert cassette.play_count == THREADS * 200
-
-
-def test_tasks_and_threads(tmp_path, interaction):
-    """Tasks of an event loop and threads beside it share the repeats of one cassette."""
-    path = tmp_path / "a.yaml"
-    write(path, repeats(interaction, "/a", REPEATS))
-    cassette = Cassette(path, "none")
-
-    async def ask():
-        async with httpx.AsyncClient(transport=cassette.transport(), base_url=BASE) as client:
-            return [
-                int(response.text)
-                for response in await asyncio.gather(*(client.get("/a") for _ in range(REPEATS // 4)))
-            ]
-
-    results = in_threads(lambda _: asyncio.run(ask()), 4)
-    assert sorted(chain.from_iterable(results)) == list(range(REPEATS))
-
-
-def test_two_cassettes_of_one_file(tmp_path, interaction):
-    """Each cassette that is opened on a file plays from the beginning, whatever others have played."""
-    path = tmp_path / "a.yaml"
-    write(path, repeats(interaction, "/a", 3))
-    opened = [Cassette(path, "none") for _ in range(3)]
-    for expected in ("0", "1", "2", "2"):
-        for cassette in opened:
-            with httpx.Client(transport=cassette.transport(), base_url=BASE) as client:
-                assert client.get("/a").text == expected
 
 
 def test_sessions_share_a_cassette(tmp_path, interaction, authorization):
@@ -139,17 +57,3 @@ def test_sessions_share_a_cassette(tmp_path, interaction, authorization):
     for profile in sessions:
         texts = [text for profile_, bodies in results if profile_ == profile for text in bodies]
         assert Counter(texts) == Counter(f"{profile} {number}" for number in range(8))
-
-
-def test_a_cell_that_runs_again(tmp_path, interaction):
-    """A cassette that is opened again plays from the beginning; if it stays open, it repeats the last recording."""
-    path = tmp_path / "a.yaml"
-    write(path, repeats(interaction, "/a", 2))
-
-    def cell(cassette):
-        with httpx.Client(transport=cassette.transport(), base_url=BASE) as client:
-            return [client.get("/a").text for _ in range(2)]
-
-    assert cell(Cassette(path)) == cell(Cassette(path)) == ["0", "1"]
-    going_on = Cassette(path)
-    assert [cell(going_on), cell(going_on)] == [["0", "1"], ["1", "1"]]

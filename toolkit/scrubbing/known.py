@@ -232,10 +232,10 @@ class KnownSecrets:
         self, data: bytes, budget: DecodingBudget | None = None, *, with_named: bool = True, is_exact: bool = False
     ) -> Iterator[tuple[View, Hit]]:
         searchers = [each for each in (_REGISTERED.up_to_date(), self._stand_ins) if each]
+        is_exact = is_exact or any(searcher.needs_exact_views for searcher in searchers)
         named = self._named if with_named and self._named else None
         if not searchers and named is None:
             return
-        is_exact = is_exact or any(searcher.needs_exact_views for searcher in searchers)
         deepest = DEEPEST if searchers else 0
         for view in views_of(data, budget or DecodingBudget(len(data)), is_exact=is_exact, deepest=deepest):
             for searcher in searchers:
@@ -260,14 +260,7 @@ class KnownSecrets:
 
 
 class _Span(NamedTuple):
-    """A part of a text that a placeholder replaces.
-
-    Attributes:
-        start, end: the part.
-        secret: what it holds.
-        codec: encoding of the placeholder.
-        is_number: True if it is a number of JSON, in whose place a text is written.
-    """
+    """A part of a text that a placeholder replaces, in the encoding of the text; quoted for a number of JSON."""
 
     start: int
     end: int

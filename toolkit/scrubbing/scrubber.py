@@ -187,7 +187,7 @@ class Scrubber:
         return found
 
     def _request(self, request: RecordedRequest, body: bytes, found: Found) -> RecordedRequest:
-        change = self._change_for(_without_userinfo(found.uri), found)
+        change = self._change_for(found.uri, found)
         uri = self._uri(found.uri, change)
         headers, body = self._message(request, body, found, change, host=urlsplit(uri).netloc)
         return RecordedRequest(request.method, uri, headers, body)
@@ -195,17 +195,13 @@ class Scrubber:
     def _response(self, response: RecordedResponse, body: bytes, found: Found) -> RecordedResponse:
         change = self._change_for(response.reason, found)
         headers, body = self._message(response, body, found, change, host="")
-        reason = response.reason if change is _unchanged else self.known.scrub_text(response.reason)
-        return response._replace(reason=reason, headers=headers, body=body)
+        return response._replace(reason=self.known.scrub_text(response.reason), headers=headers, body=body)
 
     def _change_for(self, first: str, found: Found) -> _Change:
         """Return the replacement function for a message without a large body; most hold nothing to replace."""
         texts = (first.encode("utf-8", "surrogatepass"), *(header_bytes(value) for _, value in found.headers))
         whole = b"\n".join((*texts, found.body if len(found.body) <= _LARGE else b""))
-        if self.known.may_hold(whole):
-            return self._scrub
-        has_address = self._addresses is not None and self._addresses.are_in(whole)
-        return self._symbolize if has_address else _unchanged
+        return self._scrub if self.known.may_hold(whole) else self._symbolize
 
     def _message(
         self,
@@ -237,11 +233,9 @@ class Scrubber:
         symbol = self._addresses.host(value, host) if lower == "host" and self._addresses is not None else None
         if symbol is not None:
             return name, symbol
-        if change is not _unchanged:
-            raw = header_bytes(value)
-            scrubbed = change(raw, lower in _LINK_HEADERS)
-            value = value if scrubbed == raw else header_text(scrubbed)
-        return name, value
+        raw = header_bytes(value)
+        scrubbed = change(raw, lower in _LINK_HEADERS)
+        return name, value if scrubbed == raw else header_text(scrubbed)
 
     def _uri(self, uri: str, change: _Change) -> str:
         uri = _without_userinfo(uri)
@@ -272,10 +266,6 @@ def _by_rules(
 
 def _is_credential(name: str) -> bool:
     return credential_kind(name, Place.HEADER) is not None or name.lower() in COOKIE_HEADERS
-
-
-def _unchanged(data: bytes, in_url: bool) -> bytes:  # noqa: ARG001 - as _Change takes it
-    return data
 
 
 def _without_userinfo(uri: str) -> str:

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from enum import Enum
 from functools import cache
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.core.text import SLICE, compiled
-from toolkit.scrubbing.formats import FORMATS, INNER_FORMATS, SAMPLES, Format, InnerFormat
+from toolkit.scrubbing.formats import FORMATS, SAMPLES, Format
 
 
 class Strength(Enum):
@@ -229,22 +229,6 @@ def _prices() -> tuple[bytes, list[list[float]]]:
     return bytes(numbers), prices
 
 
-class Credential(NamedTuple):
-    """A key or token in a provider's format.
-
-    Attributes:
-        kind: its kind, such as "ACCESS_TOKEN".
-        provider: who issued it.
-        start: position where it starts in the text.
-        end: position where it ends.
-    """
-
-    kind: str
-    provider: str
-    start: int
-    end: int
-
-
 # Starts that are not the beginning of a word, so that a search by words misses them.
 _STARTS_WITH_SIGNS: Final = sorted(
     start
@@ -295,8 +279,6 @@ def has_provider_format(value: str) -> bool:
     """Check whether a value begins with a key or token in a provider's format, or is text around a credential."""
     if any(pattern.match(value) for _, _, pattern in _starts().get(value[:2], ())):
         return True
-    if any(match.start() == 0 for match, _ in _inner_matches(value[:100])):
-        return True
     if "://" in value[:40]:
         return bool(_URL_WITH_PASSWORD.match(value) or _WEBHOOK.match(value))
     if "=" in value and ";" in value and _CONNECTION_STRING.search(value[:_LONGEST_KEY]):
@@ -304,8 +286,8 @@ def has_provider_format(value: str) -> bool:
     return len(value) <= 300 and compiled(_WHOLE).fullmatch(value) is not None
 
 
-def provider_credentials(text: str) -> Iterator[Credential]:
-    """Yield the keys and tokens in providers' formats anywhere in a text, except samples of documentation.
+def provider_credentials(text: str) -> Iterator[tuple[int, int, Format]]:
+    """Yield start, end and format of the keys and tokens in providers' formats in a text, except samples.
 
     Only formats that cannot be mistaken for anything else are looked for.
     """
@@ -313,17 +295,14 @@ def provider_credentials(text: str) -> Iterator[Credential]:
         for form, whole, pattern in _starts()[start[:2]]:
             if form.is_certain and whole.startswith(start):
                 yield from _credentials_of(form, whole, pattern, text)
-    for match, inner in _inner_matches(text):
-        if not _SAMPLE_KEY.search(match[0]):
-            yield Credential(inner.kind, inner.provider, *match.span())
 
 
-def _credentials_of(form: Format, start: str, pattern: re.Pattern[str], text: str) -> Iterator[Credential]:
+def _credentials_of(form: Format, start: str, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int, Format]]:
     at = text.find(start)
     while at >= 0:
         match = pattern.match(text, at)
         if match is not None and not (at and _NOT_BEFORE.match(text, at - 1)) and not _SAMPLE_KEY.search(match[0]):
-            yield Credential(form.kind, form.provider, *match.span())
+            yield *match.span(), form
         at = text.find(start, at + 1 if match is None else match.end())
 
 
@@ -341,15 +320,3 @@ def _possible_starts(text: str) -> list[str]:
 @cache
 def _certain_starts() -> frozenset[bytes]:
     return frozenset(start[:_HEAD].encode() for form in FORMATS if form.is_certain for start in form.starts.split())
-
-
-def _inner_matches(text: str) -> Iterator[tuple[re.Match[str], InnerFormat]]:
-    for form in INNER_FORMATS:
-        at = text.find(form.sign)
-        while at >= 0:
-            start = at - form.before
-            if start >= 0 and not (start and _NOT_BEFORE.match(text, start - 1)):
-                match = compiled(form.pattern).match(text, start)
-                if match is not None:
-                    yield match, form
-            at = text.find(form.sign, at + 1)

@@ -77,7 +77,7 @@ class TokenExchange:
         self._uri = symbolic_address(address_name) + TOKEN_PATH
         cassette = sender.cassette
         self._recorded_tokens = cassette.last_token_number if cassette and cassette.replays else 0
-        self._numbers: dict[Token, int] = {}
+        self._numbers: dict[Secret, int] = {}
         self._lock = threading.Lock()
 
     def number(self, token: Token) -> int:
@@ -87,7 +87,7 @@ class TokenExchange:
         """
         self._sender.known.add("ACCESS_TOKEN", token.access_token)
         with self._lock:
-            return self._numbers.setdefault(token, self._recorded_tokens + len(self._numbers) + 1)
+            return self._numbers.setdefault(token.access_token, self._recorded_tokens + len(self._numbers) + 1)
 
     def __call__(self, token_request: TokenRequest, /) -> Flow[Token]:
         """Send a token request, record it, and read the token in its reply.

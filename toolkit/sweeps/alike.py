@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,13 +19,7 @@ if TYPE_CHECKING:
 
 
 class Answered(NamedTuple):
-    """A key that has its answers.
-
-    Attributes:
-        key: the key.
-        answers: responses; none if the service answered without a body.
-        size: bytes of all answers.
-    """
+    """A key that has its answers: responses, none if the service answered without a body, and their size in bytes."""
 
     key: Key
     answers: Sequence[Any]
@@ -34,12 +27,7 @@ class Answered(NamedTuple):
 
 
 class RowMaker:
-    """Makes rows of answers.
-
-    Args:
-        definition: says how answers become rows.
-        schema: the requested schema, or None.
-        known: secrets that do not belong in a folder.
+    """Makes rows of answers, without secrets that are `known`.
 
     Attributes:
         hint: a hint about the rows of an answer, such as that it has two lists of records; or "".
@@ -68,8 +56,8 @@ class RowMaker:
                 reason = excerpt(error.what, LONGEST_REASON)
                 return [], [KeyFailure(answered[0].key, 200, reason, is_final=True)]
         middle = len(answered) // 2
-        halves = [self.rows_of(half, kind) for half in (answered[:middle], answered[middle:])]
-        return [*halves[0][0], *halves[1][0]], [*halves[0][1], *halves[1][1]]
+        first, last = (self.rows_of(half, kind) for half in (answered[:middle], answered[middle:]))
+        return [*first[0], *last[0]], [*first[1], *last[1]]
 
     def _table(self, answered: Sequence[Answered], kind: KeyKind | None) -> KeyedRows:
         import numpy as np
@@ -81,9 +69,8 @@ class RowMaker:
         table = builder.finish_arrow()
         if self._schema is not None:
             table = _without_key(table)
-        column = key_column_beside(table.column_names)
         repeated = key_array(keys, kind).take(np.repeat(np.arange(len(keys)), counts))
-        return KeyedRows(table.add_column(0, column, repeated), column, keys)
+        return KeyedRows(table.add_column(0, key_column_beside(table.column_names), repeated), keys)
 
     def _clean(self, answer: Any) -> Any:
         """Return an answer with placeholders for secrets; a response says more than its body, so most stay."""
@@ -110,7 +97,7 @@ def failed_rows(failures: Sequence[KeyFailure], kind: KeyKind | None) -> KeyedRo
     """Return failures alone, without rows."""
     import pyarrow as pa
 
-    return KeyedRows(pa.table({KEY: key_array([], kind)}), KEY, (), failures)
+    return KeyedRows(pa.table({KEY: key_array([], kind)}), (), failures)
 
 
 def joined(parts: Sequence[KeyedRows]) -> KeyedRows:
@@ -119,56 +106,42 @@ def joined(parts: Sequence[KeyedRows]) -> KeyedRows:
 
     if len(parts) == 1:
         return parts[0]
-    target, key_column = target_of([(part.table.schema, part.key_column) for part in parts])
+    target = target_of([part.table.schema for part in parts])
     while True:
         try:
-            tables = [with_columns(part, target, key_column).table for part in parts]
+            tables = [with_columns(part, target).table for part in parts]
         except Misfit as misfit:
             target = misfit.wider(target)
         else:
             keys = [key for part in parts for key in part.keys]
             failures = [failure for part in parts for failure in part.failures]
-            return KeyedRows(pa.concat_tables(tables), key_column, keys, failures)
+            return KeyedRows(pa.concat_tables(tables), keys, failures)
 
 
-def target_of(parts: Sequence[tuple[pa.Schema, str]]) -> tuple[pa.Schema, str]:
-    """Return the schema that the rows of all parts fit, and the name of its column of keys.
-
-    Args:
-        parts: for each part its schema and the name of its column of keys.
-    """
-    import pyarrow as pa
-
+def target_of(schemas: Sequence[pa.Schema]) -> pa.Schema:
+    """Return the schema that the rows of all parts fit, of which the first column holds the keys."""
     from toolkit.tables.schema import schema, widened
 
-    members = {name for columns, own in parts for name in columns.names if name != own}
-    key_column = key_column_beside(members)
-    schemas = [
-        pa.schema([field.with_name(key_column) if field.name == own else field for field in schema(columns)])
-        for columns, own in dict.fromkeys(parts)
-    ]
-    return reduce(widened, schemas), key_column
+    key_column = key_column_beside(name for columns in schemas for name in columns.names[1:])
+    renamed = [schema(columns).set(0, columns.field(0).with_name(key_column)) for columns in dict.fromkeys(schemas)]
+    return reduce(widened, renamed)
 
 
 class Misfit(Exception):
-    """A column that loses something in the wider type that its schema gives it, such as the digits of a long integer.
+    """A column, at an index, that loses something in the wider type of its schema, such as digits of a long integer."""
 
-    Attributes:
-        name: name of the column.
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
+    def __init__(self, index: int) -> None:
+        super().__init__(index)
+        self._index = index
 
     def wider(self, schema: pa.Schema) -> pa.Schema:
         """Return the schema with text in this column, which loses nothing."""
         import pyarrow as pa
 
-        return schema.set(schema.get_field_index(self.name), pa.field(self.name, pa.string()))
+        return schema.set(self._index, schema.field(self._index).with_type(pa.string()))
 
 
-def with_columns(part: KeyedRows, target: pa.Schema, key_column: str) -> KeyedRows:
+def with_columns(part: KeyedRows, target: pa.Schema) -> KeyedRows:
     """Return the part with exactly these columns and types.
 
     Raises:
@@ -178,11 +151,9 @@ def with_columns(part: KeyedRows, target: pa.Schema, key_column: str) -> KeyedRo
 
     from toolkit.tables.conversion import MISFIT, Losses, converted
 
-    table = part.table.rename_columns(
-        [key_column if name == part.key_column else name for name in part.table.column_names]
-    )
+    table = part.table.rename_columns([target.field(0).name, *part.table.column_names[1:]])
     columns = []
-    for column in target:
+    for index, column in enumerate(target):
         if column.name not in table.column_names:
             columns.append(pa.chunked_array([pa.nulls(table.num_rows, column.type)]))
             continue
@@ -191,5 +162,5 @@ def with_columns(part: KeyedRows, target: pa.Schema, key_column: str) -> KeyedRo
         except MISFIT:
             if pa.types.is_string(column.type):
                 raise
-            raise Misfit(column.name) from None
-    return replace(part, table=pa.table(columns, schema=target), key_column=key_column)
+            raise Misfit(index) from None
+    return part._replace(table=pa.table(columns, schema=target))

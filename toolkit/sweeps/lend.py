@@ -8,22 +8,19 @@ import ssl
 import threading
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
-
-import httpx
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from toolkit.auth.authorizers import TokenAuthorizer
 from toolkit.auth.kinds import KeyPair
 from toolkit.auth.tokens.token import Token, early_seconds
+from toolkit.core.arguments import wrong_type
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Interface
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
-from toolkit.session.sending import transport_of
 from toolkit.session.session import AsyncSession, Session
-from toolkit.sweeps.borrowed import BorrowedCredentials
-from toolkit.sweeps.borrower import HEARD_FOR, LentSession, Published, Terms, forget_lent, note_lent
+from toolkit.sweeps.borrower import HEARD_FOR, SESSIONS, BorrowedCredentials, LentSession, Published, Terms
 from toolkit.sweeps.cluster import LOST, LenderBoard, check_cluster, count_workers
 from toolkit.transport.flow import run
 from toolkit.transport.network import Network
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
 _LAST_TURN: Final = 5.0  # seconds to wait for a turn that is under way when the loan ends
 _SHORTEST_WAIT: Final = 0.1  # seconds between two turns
 _LONGEST_WAIT: Final = 30.0  # seconds; a machine that slept notices it then
-_RETRY_AFTER: Final = 1.0  # seconds; after a publication that failed
+_RETRY_AFTER: Final = 1.0  # seconds; after a publication that failed, and while there is no token
 _JUST_AFTER: Final = 0.005  # seconds; a token that is looked at too early is not due
 
 
@@ -84,13 +81,12 @@ class Loan:
     def __init__(self, session: Session | AsyncSession, cluster: Client, *, is_used_here: bool = True) -> None:
         self.name = secrets.token_hex(8)
         self._terms = terms_of(session, self.name)
-        self._tokens = SessionTokens(session)
-        self._session = session if is_used_here else None
         if not is_used_here:
             self._terms = self._terms._replace(is_async=False)
-        self._per_second = session._sender.pace.per_second  # noqa: SLF001
+        self._session = session
+        self._is_used_here = is_used_here
         self._cluster = cluster
-        self._lender = Lender(self._tokens, session._sender.clock)  # noqa: SLF001
+        self._lender = lender_of(session)
         self._board: LenderBoard | None = None
         self._thread: threading.Thread | None = None
 
@@ -125,7 +121,7 @@ class Loan:
     def _open(self) -> LentSession:
         if self._thread is not None:
             raise ConfigurationError("This loan was opened already.", "Make another with tk.lend().", about="session")
-        self._tokens.obtain()  # an error here is the caller's, not the workers'
+        self._lender.obtain()  # an error here is the caller's, not the workers'
         self._board = LenderBoard(self._cluster, self.name, self._lender.fields, self._lender.note)
         self._lender.turn()
         self._board.publish()
@@ -133,19 +129,19 @@ class Loan:
             target=self._lender.run, args=(self._board.publish,), name=f"loan {self.name}", daemon=True
         )
         self._thread.start()
-        if self._session is not None:
-            note_lent(self.name, self._session)
-        share = None if self._per_second is None else self._per_second / count_workers(self._cluster)
+        if self._is_used_here:
+            SESSIONS[self.name] = self._session
+        rate = self._session._sender.pace.per_second  # noqa: SLF001
+        share = None if rate is None else rate / count_workers(self._cluster)
         return LentSession(self._terms._replace(options={**self._terms.options, "per_second": share}))
 
     def _close(self) -> None:
-        forget_lent(self.name)
-        if self._board is None or self._thread is None:
-            return
+        SESSIONS.pop(self.name, None)
         self._lender.end()
-        self._board.close()
-        self._thread.join(_LAST_TURN)
-        self._tokens.close()
+        if self._board is not None and self._thread is not None:
+            self._board.close()
+            self._thread.join(_LAST_TURN)
+        self._lender.close()
 
 
 def _warn_of_open(address: str) -> None:
@@ -158,25 +154,28 @@ def _warn_of_open(address: str) -> None:
         )
 
 
-class TokenKeeper(Protocol):
-    """The tokens of a lender; see `SessionTokens`."""
+class Lender:
+    """Keeps a token in hand for its borrowers, renews it shortly before it expires, and says what to publish.
 
-    def obtain(self) -> Token: ...
-
-    def reject(self, token: Token, *, was_accepted: bool) -> bool: ...
-
-
-class SessionTokens:
-    """The tokens of a session, for code without an event loop, whatever the session's kind.
+    A thread takes turns; other threads may ask for the fields and note reports meanwhile.
 
     Args:
-        session: a session that can be lent.
+        authorizer: where the session's tokens come from.
+        network: sends its token requests, without an event loop.
+        clock: the session's clock.
     """
 
-    def __init__(self, session: Session | AsyncSession) -> None:
-        below = cast("Network", session._below)  # noqa: SLF001
-        self._authorizer = cast("TokenAuthorizer", session._sender.authorizer())  # noqa: SLF001
-        self._network = Network(is_async=False, verify=below.verify, proxy=below.proxy)
+    def __init__(self, authorizer: TokenAuthorizer, network: Network, clock: Clock) -> None:
+        self.is_over = False
+        self._authorizer = authorizer
+        self._network = network
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._token: Token | None = None
+        self._problem = ""
+        self._edition = self._number = self._declined = 0
+        self._refused: bool | None = None  # whether the refused token was accepted earlier; None for no report
 
     def obtain(self) -> Token:
         """Return a usable token; a renewal that is due is requested, once for all users of the session's tokens.
@@ -185,39 +184,6 @@ class SessionTokens:
             TokenError, Unreachable: if no token is available.
         """
         return cast("Token", run(self._authorizer.obtain(), self._network).token)
-
-    def reject(self, token: Token, *, was_accepted: bool) -> bool:
-        """Note that the service refused a token to a borrower; see `TokenAuthorizer.reject`."""
-        return self._authorizer.reject(token, was_accepted=was_accepted)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._network.close()
-
-
-class Lender:
-    """Keeps a token in hand for its borrowers, renews it shortly before it expires, and says what to publish.
-
-    A thread takes turns; other threads may ask for the fields and note reports meanwhile.
-
-    Args:
-        keeper: where tokens come from.
-        clock: the session's clock.
-
-    Attributes:
-        is_over: True if the loan has ended.
-    """
-
-    def __init__(self, keeper: TokenKeeper, clock: Clock) -> None:
-        self.is_over = False
-        self._keeper = keeper
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._wake = threading.Event()
-        self._token: Token | None = None
-        self._problem = ""
-        self._edition = self._number = self._declined = self._failures = 0
-        self._refused: bool | None = None  # whether the refused token was accepted earlier; None for no report
 
     def note(self, report: object) -> None:
         """Note a borrower's report. Several about a token count once; those about an older token are ignored."""
@@ -232,22 +198,17 @@ class Lender:
         """Return what to publish at this moment; each has the next edition."""
         with self._lock:
             self._edition += 1
-            token = self._token
+            token, published = self._token, Published(self._edition, self._number, problem=self._problem)
             if self.is_over:
-                return Published(self._edition, is_over=True)._asdict()
-            if token is None:
-                return Published(self._edition, self._number, problem=self._problem)._asdict()
-            now, monotonic = self._clock.now(), self._clock.monotonic()
-            left = min((token.expires_at - now).total_seconds(), token.expires_monotonic - monotonic)
-            return Published(
-                self._edition,
-                self._number,
-                token.access_token.reveal(),
-                lifetime=token.lifetime.total_seconds(),
-                left=left,
-                read_again_in=min(HEARD_FOR, early_seconds(token.lifetime) / 2),
-                declined=self._declined,
-            )._asdict()
+                published = Published(self._edition, is_over=True)
+            elif token is not None:
+                now, monotonic = self._clock.now(), self._clock.monotonic()
+                left = min((token.expires_at - now).total_seconds(), token.expires_monotonic - monotonic)
+                seconds = min(HEARD_FOR, early_seconds(token.lifetime) / 2, left)
+                if seconds > 0:
+                    text = token.access_token.reveal()
+                    published = Published(self._edition, self._number, text, seconds, self._declined)
+            return published._asdict()
 
     def run(self, publish: Callable[[], None]) -> None:
         """Take turns and publish until the loan ends."""
@@ -266,21 +227,23 @@ class Lender:
             self.is_over = True
         self._wake.set()
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._network.close()
+
     def turn(self) -> float:
-        """Renew what is due, and return the seconds until the next turn."""
+        """Renew what is due or was refused, and return the seconds until the next turn."""
         self._replace_refused()
         token, problem = None, ""
         try:
-            token = self._keeper.obtain()
+            token = self.obtain()
         except ToolkitError as error:
             problem = str(error)
         with self._lock:
-            self._number += token is not None and (self._token is None or self._token != token)
+            self._number += token is not None and token != self._token
             self._token, self._problem = token, problem
         if token is None:
-            self._failures += 1
-            return min(_LONGEST_WAIT, 2.0 ** min(self._failures, 5) / 2)
-        self._failures = 0
+            return _RETRY_AFTER  # the session knows when another request is reasonable
         now, monotonic = self._clock.now(), self._clock.monotonic()
         left = min((token.renew_at - now).total_seconds(), token.renew_monotonic - monotonic)
         return min(max(left + _JUST_AFTER, _SHORTEST_WAIT), _LONGEST_WAIT)
@@ -289,19 +252,18 @@ class Lender:
         """Reject a token that a borrower reported as refused, unless it replaced another for that reason."""
         with self._lock:
             was_accepted, self._refused = self._refused, None
-        if was_accepted is None or self._token is None or self._keeper.reject(self._token, was_accepted=was_accepted):
+        if was_accepted is None or self._token is None:
             return
-        with self._lock:
-            self._declined = self._number
+        if not self._authorizer.reject(self._token, was_accepted=was_accepted):
+            with self._lock:
+                self._declined = self._number
 
 
-def session_of(client: httpx.Client | httpx.AsyncClient) -> Session | AsyncSession:
-    """Return the session of a client, such as `session.broker`.
-
-    Raises:
-        ConfigurationError: if it does not belong to one.
-    """
-    return cast("Session | AsyncSession", transport_of(client).session)
+def lender_of(session: Session | AsyncSession) -> Lender:
+    """Return the lender of a session's tokens, which needs no event loop."""
+    sender, below = session._sender, cast("Network", session._below)  # noqa: SLF001
+    network = Network(is_async=False, verify=below.verify, proxy=below.proxy)
+    return Lender(cast("TokenAuthorizer", sender.authorizer()), network, sender.clock)
 
 
 def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
@@ -313,13 +275,9 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
         UnsafeAddress: if the credentials are not meant for its addresses.
     """
     if not isinstance(session, Session | AsyncSession):
-        raise ConfigurationError(
-            f"Only a Session or an AsyncSession can be lent, not {type(session).__name__}.",
-            "Open one with tk.Session(environment, credentials).",
-            about="session",
-        )
+        raise wrong_type("session", "a Session or an AsyncSession", session, "Open one with tk.Session().")
     sender, network = session._sender, session._below  # noqa: SLF001
-    credentials, clock = session.credentials, sender.clock
+    credentials, rules = session.credentials, session.environment.rules
     if sender.cassette_in_use() is not None:
         raise ConfigurationError(
             "A session with a cassette cannot be lent: a cassette has one writer, and a replay has no tokens.",
@@ -338,23 +296,19 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
             "Lend from the process that holds the credentials; its handle may be passed on.",
             about="credentials",
         )
-    if not isinstance(network, Network) or not isinstance(clock, SystemClock):
-        name = "clock" if isinstance(network, Network) else "transport"
+    own = "" if isinstance(sender.clock, SystemClock) else "clock"
+    own = own if isinstance(network, Network) else "transport"
+    verify = getattr(network, "verify", None)
+    own = own or ("verify" if isinstance(verify, ssl.SSLContext) else "")
+    if own:
         raise ConfigurationError(
-            f"A session with a {name} of its own cannot be lent: that is an object of this process.",
-            f"Leave out {name}=.",
-            about=name,
-        )
-    verify = network.verify
-    if isinstance(verify, ssl.SSLContext):
-        raise ConfigurationError(
-            "A session with an SSLContext cannot be lent: it is an object of this process.",
-            'Pass verify="system", or the path of a file with certificate authorities, which every worker has.',
-            about="verify",
+            f"A session with a {own} of its own cannot be lent: that is an object of this process.",
+            f"Leave out {own}=. For TLS, verify= may be the path of a file that every worker has.",
+            about=own,
         )
     sender.authorizer()  # checks where the credentials may go
-    rules, addresses = session.environment.rules, session.settings.addresses
     names = [name for interface, name in rules.addresses.items() if interface is not Interface.AUTH]
+    addresses = session.settings.addresses
     return Terms(
         loan=loan,
         environment=str(session.environment),

@@ -182,7 +182,7 @@ def test_load_order(settings, project, monkeypatch):
 def test_load_puts_nothing_together(settings, project):
     """Parts of two places never make one profile, so the .env of a project cannot add to the user's secret."""
     (project / ".env").write_text("TOOLKIT_LIVE_SECRET_KEY=dotenv-secret\n")
-    with pytest.raises(ConfigurationError, match="incomplete"):
+    with pytest.raises(ConfigurationError, match="make no credentials"):
         load_credentials("live", settings=settings, environ={"TOOLKIT_LIVE_KEY_ID": "id"})
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes.catalog.reading import parse_numbers, selected
-from toolkit.cassettes.format.contents import Parsed
+from toolkit.cassettes.catalog.facts import parse_numbers, selected
+from toolkit.cassettes.format.contents import Contents
 from toolkit.core.errors import ConfigurationError
 
 
@@ -33,7 +33,7 @@ def test_other_texts(text):
 def test_patterns(interaction, authorization):
     """All conditions hold together; a pattern fits the URI, or its path with or without the query."""
     caller = authorization()
-    opened = Parsed(
+    opened = Contents(
         [
             interaction("/token", token_obtained=caller, request={"method": "POST"}),
             interaction("/orders?a=1", authorized_by=caller),

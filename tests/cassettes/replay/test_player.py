@@ -9,17 +9,14 @@ import json
 import pytest
 import yaml
 
-from toolkit.cassettes.format import contents, decompression
+from toolkit.cassettes.format import contents, interactions
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
-from toolkit.cassettes.replay import player as player_module
-from toolkit.cassettes.replay.matching import ANYONE, Identity
+from toolkit.cassettes.replay.matching import ANYONE
 from toolkit.cassettes.replay.player import Player
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
-
-CALLER = Identity("broker-sandbox", "default")
 
 
 @pytest.fixture
@@ -39,41 +36,6 @@ def play(interaction, authorization):
     return make
 
 
-def test_last_recording_repeats(play):
-    """Recordings of a request are played in order, and the last one repeats."""
-    player, recorded = play()
-    incoming = recorded[1].request
-    assert [player.play(incoming, CALLER).response.body for _ in range(3)] == [b"first", b"second", b"second"]
-    assert player.play_count == 3
-    assert player.unplayed == ["GET https://broker.svc.invalid/token"]
-    assert player.play(incoming, Identity("broker-live")) is None
-
-
-def test_strict(play):
-    """A strict player plays each recording once, and its error says so."""
-    player, recorded = play(strict=True)
-    incoming = recorded[1].request
-    assert [player.play(incoming, CALLER) for _ in range(3)] == [*recorded[1:], None]
-    assert "Each of the 2 recordings" in player.miss(incoming, CALLER).what
-
-
-def test_token_request_is_played_once(play, authorization):
-    """A token request is played with the first call that its token authorized."""
-    player, recorded = play()
-    assert player.token_request_of(authorization(token=2)) is None
-    assert player.token_request_of(authorization()) == recorded[0]
-    assert player.token_request_of(authorization()) is None
-    assert player.unplayed == ["GET https://broker.svc.invalid/a"] * 2
-
-
-def test_token_requests_are_not_near(play):
-    """A miss compares the request with calls, not with token requests."""
-    player, _ = play()
-    miss = player.miss(RecordedRequest("GET", "https://broker.svc.invalid/token/x"), CALLER)
-    assert len(miss.nearest) == 1
-    assert miss.nearest[0].startswith("GET https://broker.svc.invalid/a\n")
-
-
 def test_foreign_recordings_are_scrubbed_before_matching():
     """A foreign recording with real addresses and secrets answers the request as it would be recorded."""
     item = {
@@ -91,7 +53,7 @@ def test_foreign_recordings_are_scrubbed_before_matching():
 @pytest.mark.parametrize("names", ["gzip", "gzip, gzip", ",".join(["gzip"] * 11)])
 def test_decompression_bomb(monkeypatch, interaction, layout, names):
     """A body that would fill the memory when decompressed is refused by item, in every format; others are played."""
-    monkeypatch.setattr(decompression, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(interactions, "MOST_BYTES", 1 << 20)
     body = bytes(2 << 20)
     for _ in names.split(","):
         body = gzip.compress(body)
@@ -132,17 +94,6 @@ def vcrpy_item(interaction):
             "status": {"code": response.status, "message": response.reason},
         },
     }
-
-
-def test_decompressed_once(monkeypatch, interaction):
-    """A body is decompressed for the check when it is first played, and not again."""
-    recorded = interaction(response={"headers": (("content-encoding", "gzip"),), "body": gzip.compress(b"{}")})
-    opened = contents.read(HEADER + encode(recorded), source="x.yaml")
-    player = Player(opened, Scrubber(KnownSecrets()), file_name="x.yaml")
-    checks = []
-    monkeypatch.setattr(player_module, "check_decompression", lambda *arguments: checks.append(arguments))
-    assert [player.play(recorded.request, ANYONE) for _ in range(3)] == [recorded] * 3
-    assert len(checks) == 1
 
 
 def test_torn_encodings(interaction):

@@ -87,16 +87,26 @@ class ProfileFields:
         present = [_FIELDS[fitting[0]][name].name for name in self.values]
         if len(set(present)) < len(present):
             raise self._error(self.values, "give a value and its file, of which one can be used", "Remove one.")
+        kind = self.intended_kind()
         missing = {kind: [name for name in REQUIRED[kind] if name not in present] for kind in fitting}
-        kind = min(fitting, key=lambda each: len(missing[each]))
         if missing[kind]:
             needed = " or ".join(self._labels(missing[each]) for each in fitting)
-            what = f"are incomplete for {self.environment} without {needed}"
+            what = f"make no credentials for {self.environment} without {needed}"
             raise self._error(self.values, what, "Add what is missing, or remove the rest.")
         return kind
 
+    def intended_kind(self) -> CredentialKind:
+        """Return the kind that the fields belong to, of which some may still be missing."""
+        present = {name.removesuffix(_FILE) for name in self.values}
+        fitting = self._fitting(kinds_of(self.environment))
+        return min(fitting, key=lambda kind: len(set(REQUIRED[kind]) - present))
+
     def check_fits(self, kind: CredentialKind) -> None:
         """Check that the fields, of which some may still be missing, can be used with a kind of credentials."""
+        if kind not in kinds_of(self.environment):
+            raise self._error(
+                [], f"cannot be a {kind} for {self.environment}", "Use another kind.", CredentialsMismatch
+            )
         self._fitting([kind])
 
     def _fitting(self, kinds: list[CredentialKind]) -> list[CredentialKind]:

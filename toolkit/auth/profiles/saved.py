@@ -177,7 +177,7 @@ def _keyring() -> KeyringBackend | None:
     import keyring
 
     chosen = attempt(keyring.get_keyring, otherwise=_unusable)
-    backends = getattr(chosen, "backends", None) or [chosen]  # several, if it is a chain
+    backends: list[KeyringBackend] = getattr(chosen, "backends", None) or [chosen]  # several, if it is a chain
     for backend in backends:
         kind = type(backend)
         if kind.__module__ not in _NO_KEYRINGS and "plaintext" not in kind.__name__.lower():

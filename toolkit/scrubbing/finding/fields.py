@@ -10,6 +10,7 @@ import html
 import json
 import re
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from enum import Enum
 from functools import lru_cache
 from itertools import accumulate
@@ -29,7 +30,6 @@ _NAME_BACKWARDS: Final = (
 _MOST_NAMES: Final = 4_096
 _ENDING: Final = r"(?i)(?:token|secret|password|passwd|passphrase|api_?key|signature|credential|cookie|jwt)s?\Z"
 _ESCAPED_BREAK: Final = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}"
-_WHOLE: Final = r"(?![\w.\-$\\])"
 _QUOTES: Final = "\"'"
 # Also a comment, a block or the dash of a list in YAML, and the letters before quotes in Python.
 _BEFORE_VALUE: Final = (
@@ -40,8 +40,6 @@ _BEFORE_VALUE: Final = (
 _NEXT_LINE: Final = r":[ \t]{0,40}+(?:[|>][-+0-9]{0,2}+[ \t]{0,40}+)?\r?\n[ \t]{0,40}+(?:(?<=[ \t])|- {1,8}+)"
 _QUOTED: Final = r"(?s)\"([^\"\\]*+(?:\\.[^\"\\]*+)*+)\""
 _ESCAPED_QUOTED: Final = r"\\{1,15}+\"((?:[^\"\\]++|\\++(?!\"))*+)\\{1,15}+\""
-_ESCAPED_SINGLE: Final = r"\\{1,15}+'((?:[^'\\\n]++|\\++(?!'))*+)\\{1,15}+'"
-_TRIPLE_QUOTE: Final = r"(?:\"{3}|'{3})(?:\\?\s){0,40}+"
 _BACKTICKED: Final = r"(?s)`([^`\\]*+(?:\\.[^`\\]*+)*+)`"
 _SINGLE_QUOTED: Final = r"'([^'\n\\]*+(?:\\.[^'\n\\]*+)*+)'"
 _QUOTE_PATTERNS: Final = {'"': _QUOTED, "'": _SINGLE_QUOTED, "`": _BACKTICKED, "\\": _ESCAPED_QUOTED}
@@ -72,15 +70,7 @@ class Notation(Enum):
 
 
 class Written(NamedTuple):
-    """A value as it is written.
-
-    Attributes:
-        value: the value, decoded.
-        start: position where the written value starts, without quotes.
-        end: position where it ends.
-        form: how it is written.
-        is_named: False for a member of an object under the name, or for a value deeper in it.
-    """
+    """A value, decoded, and where and how it is written; a member of an object under the name is not `is_named`."""
 
     value: str
     start: int
@@ -90,7 +80,7 @@ class Written(NamedTuple):
 
 
 class CredentialField(NamedTuple):
-    """A value beside the name of a credential: the name, the kind of place, and the value as it is written."""
+    """A value beside the name of a credential."""
 
     name: str
     place: Place
@@ -139,7 +129,7 @@ class Fields:
         if not meanings:
             return []
         found = []
-        for match in _search_for(frozenset(written for written, _ in meanings)).finditer(backwards):
+        for match in compiled(_NAME_BACKWARDS).finditer(backwards):
             meaning = meanings.get((match[1], match[2] or ""))
             position = end - match.start()
             if meaning is not None and position > start:
@@ -175,9 +165,6 @@ def values_at(text: str, position: int, *, is_quoted: bool) -> list[Written]:
         is_quoted: True if the name is in double quotes, as in JSON, so that a bare value is a number or no text.
     """
     after_sign, position = position, compiled(_BEFORE_VALUE).match(text, position).end()  # type: ignore[union-attr]
-    triple = compiled(_TRIPLE_QUOTE).match(text, position)
-    if triple is not None:  # the first word counts, since a credential has no spaces
-        return _bare_at(text, triple.end())
     match = _quoted_at(text, position)
     if match is not None:
         return [Written(_decoded(match), *match.span(1), Notation.QUOTED)]
@@ -226,15 +213,6 @@ def _texts_within(text: str, position: int) -> Generator[Written, None, int]:
     return len(text)
 
 
-@lru_cache(maxsize=256)
-def _search_for(names: frozenset[str]) -> re.Pattern[str]:
-    """Return a pattern that finds these names, written in reverse, before their signs."""
-    ordered = sorted(names, key=len, reverse=True)
-    quoted = [re.escape(name) for name in ordered if name[0] in _QUOTES]
-    plain = [re.escape(name) + _WHOLE * (name[-1] != "\\") for name in ordered if name[0] not in _QUOTES]
-    return re.compile(f"{_SIGN_BACKWARDS}({'|'.join(quoted + plain)})(?=([?&#])?)")
-
-
 @lru_cache(maxsize=8192)  # the answers of a service have the same names again and again
 def _name_of(written: str) -> str:
     """Return a name that is written in reverse, without quotes and the rest of an escape before it."""
@@ -245,8 +223,7 @@ def _name_of(written: str) -> str:
 
 def _quoted_at(text: str, position: int) -> re.Match[str] | None:
     pattern = _QUOTE_PATTERNS.get(text[position : position + 1])
-    match = compiled(pattern).match(text, position) if pattern is not None else None
-    return compiled(_ESCAPED_SINGLE).match(text, position) if match is None and pattern == _ESCAPED_QUOTED else match
+    return compiled(pattern).match(text, position) if pattern is not None else None
 
 
 def _decoded(match: re.Match[str]) -> str:
@@ -276,12 +253,13 @@ _VALUE: Final = r"(?i)(?<![\w.\-])(?:value|content|text)\\{0,8}+[\"']?\s{0,20}+[
 _END: Final = r"[}>]"
 # A list or the arguments of a call: ["Authorization", "..."], setItem("access_token", "...").
 _TWO_TEXTS: Final = (
-    r"[\[(]\s{0,40}+(?:\"([^\"\\\n]{1,80}+)\"\s{0,20}+,\s{0,20}+\"([^\"\\\n]{8,8192}+)\""
-    r"|'([^'\\\n]{1,80}+)'\s{0,20}+,\s{0,20}+'([^'\\\n]{8,8192}+)')\s{0,40}+[\])]"
+    r"[\[(]\s{0,40}+([\"'])([^\"'\\\n]{1,80}+)\1\s{0,20}+,\s{0,20}+\1([^\"'\\\n]{8,8192}+)\1\s{0,40}+[\])]"
 )
 _SEPARATOR: Final = r"[,;\t]"
 _AROUND: Final = "\"' \r"
 _LONGEST_PAIR: Final = 2_000  # characters of a pair on each side of its name
+
+
 _COLUMNS: Final = (
     r"\"(?:columns|column_names|fields|headers?|cols|names|keys)\"\s{0,40}+:\s{0,40}+\[([^\[\]]{3,4000}+)\]"
 )
@@ -334,10 +312,9 @@ def pairs_in(text: str) -> Iterator[CredentialField]:
 def two_texts_in(text: str) -> Iterator[CredentialField]:
     """Yield the second of two texts in brackets whose first is the name of a credential; it counts if it is strong."""
     for match in matches_in(_TWO_TEXTS, text, longest=10_000):
-        at = 1 if match[1] is not None else 3
-        if credential_kind(match[at], Place.JSON) is not None:
-            written = Written(match[at + 1], *match.span(at + 1), Notation.QUOTED, is_named=False)
-            yield CredentialField(match[at], Place.JSON, written)
+        if credential_kind(match[2], Place.JSON) is not None:
+            written = Written(match[3], *match.span(3), Notation.QUOTED, is_named=False)
+            yield CredentialField(match[2], Place.JSON, written)
 
 
 def columns_in(text: str) -> Iterator[CredentialField]:
@@ -364,35 +341,21 @@ def columns_in(text: str) -> Iterator[CredentialField]:
 
 def cells_in(text: str) -> Iterator[tuple[str, str]]:
     """Yield name and text of the values in the rows of JSON that lists the names of its columns apart."""
-    if not any(
-        credential_kind(name, Place.JSON)
-        for columns in matches_in(_COLUMNS, text, longest=5_000)
-        for name in compiled(_NAME_IN_LIST).findall(columns[1])
-    ):
+    columns = matches_in(_COLUMNS, text, longest=5_000)
+    names = {name for each in columns for name in compiled(_NAME_IN_LIST).findall(each[1])}
+    if not any(credential_kind(name, Place.JSON) for name in names):
         return
-    try:
-        document = json.loads(text)
-    except ValueError:
-        return
-    for level in _objects(document):
-        lists = [value for value in level.values() if isinstance(value, list) and value]
-        for names in lists:
-            titles = [str(name.get("name", "")) if isinstance(name, dict) else str(name) for name in names]
+    levels: list[dict[str, Any]] = []
+    with suppress(ValueError, RecursionError):
+        json.loads(text, object_pairs_hook=lambda members: levels.append(level := dict(members)) or level)  # type: ignore[func-returns-value]
+    for level in levels:
+        lists = [value for value in level.values() if isinstance(value, list)]
+        rows = [row for each in lists for row in each if isinstance(row, list)]
+        for each in lists:
+            titles = [str(title.get("name", "")) if isinstance(title, dict) else str(title) for title in each]
             wanted = [at for at, title in enumerate(titles) if credential_kind(title, Place.JSON)]
-            for row in (row for rows in lists if wanted for row in rows if isinstance(row, list)):
-                if len(row) == len(titles):
-                    yield from ((titles[at], row[at]) for at in wanted if isinstance(row[at], str))
-
-
-def _objects(document: Any) -> Iterator[dict[str, Any]]:
-    waiting = [document]
-    while waiting:
-        level = waiting.pop()
-        if isinstance(level, dict):
-            yield level
-            waiting += level.values()
-        elif isinstance(level, list):
-            waiting += level
+            for row in (row for row in rows if wanted and len(row) == len(titles)):
+                yield from ((titles[at], row[at]) for at in wanted if isinstance(row[at], str))
 
 
 def _content_at(text: str, position: int) -> Written | None:

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Final
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
@@ -35,7 +34,7 @@ _INNER: Final = 6
 _TOKEN: Final = re.compile(r'([{}\[\],:])|("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|([^\s{}\[\],:"]++)', re.DOTALL)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _BOOLEANS: Final = frozenset({"true", "false"})
-_ELEMENT: Final = r"(<([\w.:\-]{1,80}+)(?:\s[^<>]{0,400}+)?>(?:<!\[CDATA\[)?)([^<\]]{1,16384}+)"
+_ELEMENT: Final = r"(<([\w.:\-]{1,80}+)(?:\s[^<>]{0,400}+)?>(?:<!\[CDATA\[)?)([^<\]]{1,16384}+)(?=(?:\]\]>)?</\2)"
 _ATTRIBUTE: Final = r"((?<![\w\-.:])([\w\-.:]{1,80}+)\s{0,20}+=\s{0,20}+[\"'])([^\"'<>]{1,16384}+)"
 
 
@@ -60,19 +59,10 @@ class Rewriter(Walker):
         """Return a text with values replaced in JSON and XML, also for several of these in one text."""
         if self._rules.names and "<" in text:
             text = compiled(_ATTRIBUTE).sub(self._attribute, text)
-            text = compiled(_ELEMENT).sub(partial(self._element, {}), text)
+            text = compiled(_ELEMENT).sub(self._element, text)
         return self._json(text) if "{" in text or "[" in text or '"' in text else text
 
-    def _element(self, closed: dict[str, bool], match: re.Match[str]) -> str:
-        """Return an element with its text replaced; `closed` remembers which names the text has an end tag of.
-
-        What was scrubbed before has placeholders, which look like elements but have no end tag.
-        """
-        if self._rules.is_placeholder(match[1]):
-            if match[2] not in closed:
-                closed[match[2]] = f"</{match[2]}" in match.string
-            if not closed[match[2]]:
-                return match[0]
+    def _element(self, match: re.Match[str]) -> str:
         return self._tagged(match, match[2].rpartition(":")[2])
 
     def _attribute(self, match: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, Final
 
 from toolkit.core.arguments import as_instance, as_secrets
@@ -127,13 +127,14 @@ _LISTS: Final = tuple(item.name for item in fields(Rules) if item.name != "key")
 class CompiledRules:
     """Compiled rules, which say how to treat the value at each place in a message.
 
-    A treatment is a kind, such as "ACCOUNT_PIN", or STAND_IN.
+    A treatment is a kind, such as "ACCOUNT_PIN", or STAND_IN. `of_name` returns that of a field or header of a name, or
+    None.
     """
 
     def __init__(self, rules: Rules) -> None:
         self._names = {_normal(name): STAND_IN for name in rules.pseudonyms if not name.startswith("$")}
         self._names.update((_normal(name), _kind_of(name)) for name in rules.names)
-        self._treatments: dict[str, str | None] = {}
+        self.of_name = lru_cache(_MOST_REMEMBERED)(self._of_name)
         self._paths = [_path_pattern(path) for path in rules.json_paths]
         self._paths += [(_path_pattern(path)[0], STAND_IN) for path in rules.pseudonyms if path.startswith("$")]
         patterns = [compile_pattern(text) for text in rules.patterns]
@@ -149,17 +150,9 @@ class CompiledRules:
         self._placeholder = re.compile(rf"<(?:{written})(?:-[0-9]+)?>")
         self.names = tuple(rules.names) + tuple(name for name in rules.pseudonyms if not name.startswith("$"))
 
-    def of_name(self, name: str) -> str | None:
-        """Return the treatment of a field or header of this name, or None."""
-        if not self._names:
-            return None
-        treatments = self._treatments
-        if name not in treatments:
-            if len(treatments) >= _MOST_REMEMBERED:
-                treatments = self._treatments = {}  # not emptied, because another thread may be reading the old one
-            treatment = self._names.get(_normal(name))
-            treatments[name] = self._names.get(_normal(last_name(name))) if treatment is None else treatment
-        return treatments[name]
+    def _of_name(self, name: str) -> str | None:
+        treatment = self._names.get(_normal(name))
+        return self._names.get(_normal(last_name(name))) if treatment is None else treatment
 
     def of_path(self, path: KeyPath) -> str | None:
         """Return the treatment of the scalar at this place in JSON, or None."""
