@@ -104,9 +104,8 @@ class ProfileFields:
     def check_fits(self, kind: CredentialKind) -> None:
         """Check that the fields, of which some may still be missing, can be used with a kind of credentials."""
         if kind not in kinds_of(self.environment):
-            raise self._error(
-                [], f"cannot be a {kind} for {self.environment}", "Use another kind.", CredentialsMismatch
-            )
+            uses = f"A {self.environment.rules.holder} uses a {' or a '.join(kinds_of(self.environment))}."
+            raise CredentialsMismatch(f"{self.environment} does not accept a {kind}.", uses, about="kind")
         self._fitting([kind])
 
     def _fitting(self, kinds: list[CredentialKind]) -> list[CredentialKind]:
