@@ -334,7 +334,7 @@ def test_test_command_without_a_service(service, monkeypatch, project):
     (project / "toolkit.toml").write_text("")
     output = run("test", "-e", "live")
     assert "not called: The address trading_live is not set." in output
-    assert "Not set: trading_live. If you set it later, run `toolkit credentials allow mine" in output
+    assert "Not set: trading_live. If you set one later, run `toolkit credentials allow mine" in output
     monkeypatch.delenv("TOOLKIT_MARKET_DATA_URL")
     assert "Nothing was called." in run("test", "-e", "live", status=1)
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
