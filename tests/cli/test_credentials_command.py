@@ -25,7 +25,6 @@ from toolkit.auth.profiles.saving import find_credentials, load_credentials
 from toolkit.cli.credentials_command import app
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, UnsafeAddress
-from toolkit.session.probing import explain_status
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 
@@ -249,19 +248,13 @@ def test_remove(person, monkeypatch):
     assert "--yes" in refusal("remove", "mine", "-e", "paper")
 
 
-@pytest.fixture(scope="module")
-def practice():
-    """Start a practice service."""
-    with tk.practice() as service:
-        yield service
-
-
 @pytest.fixture
-def service(practice, monkeypatch):
-    """Point the variables of the test to the practice service."""
-    for name, address in practice.settings.addresses.items():
-        monkeypatch.setenv(f"TOOLKIT_{name.upper()}_URL", address)
-    return practice
+def service(monkeypatch):
+    """Start a practice service, and point the variables of the test to it."""
+    with tk.practice(accounts=1) as service:
+        for name, address in service.settings.addresses.items():
+            monkeypatch.setenv(f"TOOLKIT_{name.upper()}_URL", address)
+        yield service
 
 
 def save(service, name):
@@ -296,17 +289,6 @@ def test_test_command(service, name, environment, lines):
     assert "account_number" not in output
     for _, secret in service.credentials[name].secrets():
         assert secret.reveal() not in output
-
-
-@pytest.mark.parametrize(
-    ("status", "documented", "elsewhere"),
-    [(200, True, True), (401, False, False), (403, False, False), (404, False, True), (500, False, True)],
-)
-def test_explain_status(status, documented, elsewhere):
-    """On documented paths only success counts; elsewhere every answer that does not refuse the caller does."""
-    for is_documented, good in ((True, documented), (False, elsewhere)):
-        works, meaning, next_step = explain_status(status, is_documented=is_documented, call="GET /v2/account")
-        assert (works, bool(meaning), bool(next_step)) == (good, True, not good)
 
 
 def test_test_command_refused(service, monkeypatch):

@@ -74,13 +74,3 @@ def test_copying_again_keeps_changes(copy):
     second.unlink()
     copy_notebooks(copy)
     assert (first.read_text(encoding="utf-8"), second.is_file()) == ("changed", True)
-
-
-def test_files_that_cannot_be_copied(tmp_path, monkeypatch):
-    """A file in place of the folder, and an installation without the files, are errors that say what to do."""
-    (tmp_path / "taken").write_text("", encoding="utf-8")
-    with pytest.raises(tk.ConfigurationError, match="Cannot copy the notebooks to"):
-        copy_notebooks(tmp_path / "taken")
-    monkeypatch.setattr("toolkit.cli.demo._PACKAGE", tmp_path / "toolkit")
-    with pytest.raises(tk.ConfigurationError, match="notebooks are missing"):
-        bundled_files()
