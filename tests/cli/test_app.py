@@ -44,6 +44,7 @@ def test_demo(run, tmp_path):
     for expected in ("replaying 5 interactions, recorded", "account_number", "Token lifetimes", "toolkit lab"):
         assert expected in result.stdout
     assert list(tmp_path.iterdir()) == []
+    assert run("--version").stdout.strip() == f"service-access-toolkit {tk.__version__}"
 
 
 @pytest.mark.parametrize(
@@ -111,11 +112,6 @@ def test_environment_that_is_not_activated(run, tmp_path, monkeypatch):
         output = result.stdout + result.stderr
         assert f"{toolkit} {expected}" in output
         assert not re.search(r"(?<!/)toolkit (credentials|lab|keys|record)\b", output), output
-
-
-def test_version_option(run, tmp_path):
-    """`--version` prints the name and version of the distribution."""
-    assert run("--version").stdout.strip() == f"service-access-toolkit {tk.__version__}"
 
 
 def test_characters_that_a_pipe_does_not_have(run, monkeypatch):

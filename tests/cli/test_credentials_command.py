@@ -10,12 +10,7 @@ import warnings
 import keyring
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-)
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 from memory_keyring import MemoryKeyring
 from typer.testing import CliRunner
 
@@ -118,9 +113,7 @@ def test_add_key_pair(person, home):
     assert secret_key not in file.read_text()
     for words in (
         "Saved mine for paper (key pair) in keyring.",
-        "trading_paper  https://trading-paper.example.com",
         "~/project/toolkit.toml",
-        "toolkit credentials test mine --environment paper",
         'tk.Session("paper", "mine")',
     ):
         assert words in output

@@ -58,17 +58,13 @@ def copy(tmp_path, monkeypatch):
 
 
 def test_a_copy_is_a_project(copy):
-    """Notebooks of a copy find its cassettes, and links in them and on the pages lead to files that exist."""
+    """Notebooks of a copy find its cassettes, and links lead to files; a second copy keeps changes."""
     assert tk.Session(cassette=TOUR_CASSETTE).cassette.path == copy / "cassettes" / f"{TOUR_CASSETTE}.yaml"
     texts = [(path, text_of(path)) for path in (copy / "notebooks").glob("*.ipynb")]
     texts += [(path, path.read_text("utf-8")) for path in [copy / "README.md", *(copy / "notebooks").rglob("*.md")]]
     links = [(path, link) for path, text in texts for link in LINK.findall(text)]
     assert len(links) > 20
     assert [(path.name, link) for path, link in links if not (path.parent / link).exists()] == []
-
-
-def test_copying_again_keeps_changes(copy):
-    """Copying again restores missing files, and keeps changed ones."""
     first, second, *_ = sorted((copy / "notebooks").glob("0*.ipynb"))
     first.write_text("changed", encoding="utf-8")
     second.unlink()
