@@ -10,12 +10,7 @@ import warnings
 import keyring
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-)
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 from memory_keyring import MemoryKeyring
 from typer.testing import CliRunner
 
@@ -25,7 +20,6 @@ from toolkit.auth.profiles.saving import load_credentials
 from toolkit.cli.credentials_command import app
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, UnsafeAddress
-from toolkit.session.probing import explain_status
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 
@@ -119,9 +113,7 @@ def test_add_key_pair(person, home):
     assert secret_key not in file.read_text()
     for words in (
         "Saved mine for paper (key pair) in keyring.",
-        "trading_paper  https://trading-paper.example.com",
         "~/project/toolkit.toml",
-        "toolkit credentials test mine --environment paper",
         'tk.Session("paper", "mine")',
     ):
         assert words in output
@@ -249,19 +241,13 @@ def test_remove(person, monkeypatch):
     assert "--yes" in refusal("remove", "mine", "-e", "paper")
 
 
-@pytest.fixture(scope="module")
-def practice():
-    """Start a practice service."""
-    with tk.practice() as service:
-        yield service
-
-
 @pytest.fixture
-def service(practice, monkeypatch):
-    """Point the variables of the test to the practice service."""
-    for name, address in practice.settings.addresses.items():
-        monkeypatch.setenv(f"TOOLKIT_{name.upper()}_URL", address)
-    return practice
+def service(monkeypatch):
+    """Start a practice service, and point the variables of the test to it."""
+    with tk.practice(accounts=1) as service:
+        for name, address in service.settings.addresses.items():
+            monkeypatch.setenv(f"TOOLKIT_{name.upper()}_URL", address)
+        yield service
 
 
 def save(service, name):
@@ -298,17 +284,6 @@ def test_test_command(service, name, environment, lines):
         assert secret.reveal() not in output
 
 
-@pytest.mark.parametrize(
-    ("status", "documented", "elsewhere"),
-    [(200, True, True), (401, False, False), (403, False, False), (404, False, True), (500, False, True)],
-)
-def test_explain_status(status, documented, elsewhere):
-    """On documented paths only success counts; elsewhere every answer that does not refuse the caller does."""
-    for is_documented, good in ((True, documented), (False, elsewhere)):
-        works, meaning, next_step = explain_status(status, is_documented=is_documented, call="GET /v2/account")
-        assert (works, bool(meaning), bool(next_step)) == (good, True, not good)
-
-
 def test_test_command_refused(service, monkeypatch):
     """A refusal is explained, with exit status 1, and where to correct the credentials."""
     wrong = tk.ClientSecret("client-1", "kanari-5f1d-wrong", environment="broker-sandbox")
@@ -334,7 +309,7 @@ def test_test_command_without_a_service(service, monkeypatch, project):
     (project / "toolkit.toml").write_text("")
     output = run("test", "-e", "live")
     assert "not called: The address trading_live is not set." in output
-    assert "Not set: trading_live. If you set it later, run `toolkit credentials allow mine" in output
+    assert "Not set: trading_live. If you set one later, run `toolkit credentials allow mine" in output
     monkeypatch.delenv("TOOLKIT_MARKET_DATA_URL")
     assert "Nothing was called." in run("test", "-e", "live", status=1)
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")

@@ -95,16 +95,6 @@ def borrow(borrower, clock, *, refused=None, was_accepted=False):
     return run(borrower.borrow(clock, refused=refused, was_accepted=was_accepted), httpx.MockTransport(None))
 
 
-@pytest.mark.parametrize(("lifetime", "seconds"), [(900, 4000), (4, 60)])
-def test_one_request_for_each_renewal_that_is_due(lifetime, seconds):
-    """The published token never expires, and is requested once a lifetime less the early seconds."""
-    lending = Lending(lifetime)
-    while lending.clock.monotonic() < seconds:
-        lending.clock.advance(lending.turn())
-        assert lending.lender.fields()["access_token"] or lending.turn()
-    assert lending.requested <= 2 + seconds // (lifetime - min(10.0, lifetime / 10))
-
-
 @given(
     lifetime=st.floats(2, 900),
     days_ahead=st.floats(-2, 2),
@@ -254,19 +244,6 @@ def test_it_works_as_a_session():
     for number in range(100):
         handles.session_for(TERMS._replace(loan=str(number), is_async=True))
     assert len(handles.SESSIONS) == handles._MOST_SESSIONS
-
-
-@pytest.mark.usefixtures("online")
-def test_without_dask(make_credentials, settings, monkeypatch):
-    """The error names the extra, for the lender and in a process that is not a worker; nothing is sent."""
-    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(tk.ConfigurationError, match="extra dask"):
-        LentSession(TERMS).broker.get("/v1/accounts")
-    session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings)
-    loan = tk.lend(session, None)
-    with pytest.raises(tk.ConfigurationError, match="extra dask"), loan:
-        pass
-    assert "not open" in repr(loan)
 
 
 def test_other_machines_need_tls():

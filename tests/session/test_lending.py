@@ -43,7 +43,7 @@ def test_its_tokens_are_the_sessions_own(is_async, make_credentials, settings, s
         lender.turn()
         assert lender.fields()["number"] == number
         assert len(service.token_requests) == number
-    lender.close()
+    lender.network.close()
 
 
 @pytest.mark.parametrize(

@@ -31,12 +31,11 @@ def session(service, settings, make_credentials):
 def begun(session, tmp_path):
     """Return what all tasks of a sweep share, and its place; the sweep is under way."""
     place = place_of(tmp_path / "accounts")
-    release = place.lock()
     interface = transport_of(session.broker).scope.interface
     definition = {"numbers": "float", "records": None, "key": None, "pages": True}
     plan = Plan(None, path_of, None, definition, None)
-    yield Spread(plan, SimpleNamespace(broker=session.broker), interface, place, begin_run(place)), place
-    release()
+    with place.locked():
+        yield Spread(plan, SimpleNamespace(broker=session.broker), interface, place, begin_run(place)), place
 
 
 def begin_run(place):
@@ -47,7 +46,9 @@ def begin_run(place):
 
 def opened(begun):
     """Return the folder as it is now."""
-    return Folder(begun[1], begun[0].plan.definition).now()
+    folder = Folder(begun[1], begun[0].plan.definition)
+    folder.load()
+    return folder
 
 
 def test_what_a_dead_worker_finished_is_not_asked_again(begun, service):

@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import toolkit as tk
-from toolkit.core.clock import ManualClock, SystemClock
+from toolkit.core.clock import SystemClock
 from toolkit.sweeps import running
 
 KEYS = [f"acc-{number}" for number in range(40)]
@@ -80,12 +80,6 @@ def test_a_sweep_asks_once_for_each_key_and_its_table_has_all_rows(session, answ
     assert (result.answered, result.failed, result.rows) == (40, 0, len(table))
 
 
-def test_an_asynchronous_client_gives_the_same_table(async_session, session, tmp_path):
-    """The same engine runs in tasks."""
-    result = asyncio.run(run(async_session, tmp_path / "a"))
-    pd.testing.assert_frame_equal(result.table(), tk.sweep(session.broker, KEYS, path_of, into=tmp_path / "b").table())
-
-
 async def run(session, into, keys=KEYS, **options):
     """Sweep with an asynchronous session."""
     return await tk.sweep(session.broker, keys, path_of, into=into, **options)
@@ -129,17 +123,6 @@ def test_failures_that_may_pass_are_asked_again_and_final_ones_by_retry(session,
     result = result.retry()
     assert len(result.failures()) == 0
     assert rows_of(result.table()) == expected(KEYS[:6])
-
-
-def test_the_folder_is_one_dataset(session, tmp_path):
-    """The folder holds parts and nothing else; pandas reads it with the types of the table."""
-    into = tmp_path / "positions"
-    result = tk.sweep(session.broker, KEYS, path_of, into=into)
-    assert {file.suffix for file in into.iterdir()} == {".parquet"}
-    pd.testing.assert_frame_equal(
-        pd.read_parquet(into).sort_values(["key", "symbol"], ignore_index=True),
-        result.table().sort_values(["key", "symbol"], ignore_index=True),
-    )
 
 
 def test_a_sweep_of_other_answers_does_not_mix(session, settings, make_credentials, answering, tmp_path):
@@ -440,16 +423,6 @@ def test_a_replay_gives_the_same_table_without_a_network(settings, make_credenti
     pd.testing.assert_frame_equal(result.table(), shown[0][0])
 
 
-def test_a_result_shows_no_folders_of_the_machine(session, tmp_path, monkeypatch):
-    """A relative folder is shown as it was named, and of an absolute one the last name, so notebooks stay the same."""
-    monkeypatch.chdir(tmp_path)
-    for into, shown in (("sweeps/positions", "sweeps/positions"), (tmp_path / "positions", "positions")):
-        result = tk.sweep(session.broker, [], path_of, into=into)
-        assert f" into {shown}: " in repr(result)
-        assert f">{shown}</code>" in result._repr_html_()
-        assert result.into == str(into)
-
-
 def test_pages_of_a_key_are_read_and_stand_together(session, answering, tmp_path):
     """All pages of a key or none become rows; what is not read is told."""
 
@@ -470,34 +443,6 @@ def test_pages_of_a_key_are_read_and_stand_together(session, answering, tmp_path
     answering.answer = lambda request: answering.reply({"data": [{"n": 1}], "cursor": "x"})
     with pytest.warns(UserWarning, match="cursor="):
         tk.sweep(session.broker, ["a"], lambda key: f"/v1/{key}", into=tmp_path / "cursor")
-
-
-def test_a_cursor_that_does_not_move_or_leads_elsewhere_fails_its_key(session, answering, tmp_path):
-    """Other keys go on."""
-    links = {"a": "/v1/a", "b": "https://elsewhere.example/v1/b"}
-
-    def answer(request):
-        link = links.get(request.url.path[-1])
-        return answering.reply([{"n": 1}], headers={"Link": f'<{link}>; rel="next"'} if link else {})
-
-    answering.answer = answer
-    result = tk.sweep(session.broker, ["a", "b", "c"], lambda key: f"/v1/{key}", into=tmp_path / "pages")
-    assert result.table()["key"].tolist() == ["c"]
-    reasons = result.failures()["reason"]
-    assert "was read earlier" in reasons[0]
-    assert "not the origin" in reasons[1]
-
-
-def test_tries_count_over_all_runs(settings, make_credentials, answering, tmp_path):
-    """A session that tries four times, run twice, has asked eight times."""
-    answering.answer = lambda request: answering.reply({}, 503, {"Retry-After": "0"})
-    session = tk.Session(
-        credentials=make_credentials("broker-sandbox"), settings=settings, transport=answering, clock=ManualClock()
-    )
-    for tries in (4, 8):
-        result = tk.sweep(session.broker, ["a"], path_of, into=tmp_path / "positions")
-        assert result.failures()["tries"].tolist() == [tries]
-        assert len(answering.calls) == tries
 
 
 def test_a_service_that_is_down_stops_the_sweep(session, answering, tmp_path):

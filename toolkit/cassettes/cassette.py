@@ -19,7 +19,7 @@ from toolkit.cassettes.recording.recorder import Recorder, part_of
 from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.cassettes.replay.player import Player, RecordedValues, play_log_of
-from toolkit.core.arguments import as_flag, as_instance, as_texts
+from toolkit.core.arguments import as_flag, as_texts
 from toolkit.core.clock import SystemClock
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import EPOCH, TRAFFIC, Authorization
@@ -85,6 +85,7 @@ class Cassette:
 
     # For repr(), which a debugger may show before the cassette is open.
     records = replays = False
+    _loaded = 0  # interactions in the file when it was opened
     _contents: Contents = Contents()
     _recorder: Recorder | None = None
 
@@ -104,15 +105,14 @@ class Cassette:
         self.path, self.mode = find_cassette(path, settings), as_mode(mode)
         self.strict = as_flag(strict, about="strict")
         match_on = None if match_on is None else as_texts(match_on, about="match_on", example='["method", "uri"]')
-        if scrubber is not None:
-            as_instance(scrubber, Scrubber, about="scrubber", next_step="Leave it out.")
-        else:
+        if scrubber is None:
             settings = as_settings(settings)
             scrubber = todays_scrubber(settings)
         self.scrubber = scrubber
         self.scrubber.known.add_texts(secrets)
         self.scrubber.add_rules(as_rules(rules))
         self._contents = read_cassette(self.path, self.mode, scrubber, settings)
+        self._loaded = len(self._contents)
         self.is_foreign = self._contents.is_foreign
         self._recorded_values = RecordedValues(self._contents, self.scrubber, file_name=self.path.name)
         self._player = Player(
@@ -149,11 +149,6 @@ class Cassette:
             stale = staleness_text(self.path, self.recorded_at, settings.stale_after_days, now)
             if stale:
                 warn(f'{stale} To record it again, open it with mode="all".')
-
-    @property
-    def _loaded(self) -> int:
-        """Number of interactions in the file when it was opened."""
-        return len(self._contents)
 
     def __len__(self) -> int:
         """Return the number of interactions in the file, those recorded since it was opened included."""
@@ -249,9 +244,7 @@ class Cassette:
         if match is not None:
             return match
         if self._recorder is None:
-            miss = self._player.miss(request, identity)
-            is_growing = writer_lock.is_held_elsewhere(Path(os.path.realpath(self.path)))
-            raise differences.still_recorded(miss) if is_growing else miss
+            raise self._player.miss(request, identity)
         self._recorder.get_ready()  # a request whose answer cannot be recorded is not sent
         return None
 

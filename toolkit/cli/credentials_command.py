@@ -300,7 +300,7 @@ def _first_place(environment: Environment, name: str) -> str:
 def _say_missing_addresses(environment: Environment, name: str, settings: Settings) -> None:
     if missing := [name for name in environment.rules.addresses.values() if not settings.addresses.get(name)]:
         command = f"`toolkit credentials allow {shell_word(name)} --environment {environment}`"
-        terminal.say(terminal.pasteable(f"Not set: {', '.join(missing)}. If you set it later, run {command} once."))
+        terminal.say(terminal.pasteable(f"Not set: {', '.join(missing)}. If you set one later, run {command} once."))
 
 
 def _confirm_destinations(

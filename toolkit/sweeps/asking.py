@@ -1,33 +1,54 @@
-"""Ask for one key: its request, the pages that follow, and the outcome, in one flow for threads and tasks."""
+"""Ask for one key, its request and the pages that follow, in one flow for threads and tasks; make rows of answers."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import httpx
+import numpy as np
+import pyarrow as pa
 
-from toolkit.core.errors import ConfigurationError, ServiceError, UnsafeAddress
+from toolkit.core.errors import ConfigurationError, ServiceError, TabulationError, UnsafeAddress
 from toolkit.core.ledger import TRIES, message_of
 from toolkit.core.text import excerpt
+from toolkit.scrubbing.finding.find import without_credentials
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.pages import Pages
 from toolkit.session.sending import transport_of
-from toolkit.sweeps.alike import Answered
-from toolkit.sweeps.parts import LONGEST_REASON, Definition, Key, KeyFailure
+from toolkit.sweeps.parts import (
+    LONGEST_REASON,
+    Definition,
+    Key,
+    KeyedRows,
+    KeyFailure,
+    KeyKind,
+    key_array,
+    key_column_beside,
+)
+from toolkit.tables.joining import TableBuilder
 from toolkit.transport.flow import Flow
+from toolkit.transport.network import LANE
 from toolkit.transport.next_page import Cursor
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-Outcome: TypeAlias = Answered | KeyFailure
 # Besides 5xx, statuses after which asking again may help: a timeout (RFC 9110 section 15.5.9) and too many requests
 # (RFC 6585 section 4).
 _PASSING: Final = (408, 429)
+
+
+class Answered(NamedTuple):
+    """A key that has its answers: responses, none if the service answered without a body, and their size in bytes."""
+
+    key: Key
+    answers: Sequence[Any]
+    size: int = 0
+
+
+Outcome: TypeAlias = Answered | KeyFailure
 
 
 @dataclass(slots=True)
@@ -46,16 +67,14 @@ class Plan:
         """Secrets that no row and no reason may repeat."""
         return transport_of(self.client).sender.known
 
-    def asking(self, key: Key) -> Flow[Outcome]:
-        """Ask for a key and return the outcome.
-
-        Errors that every other key would meet as well, such as refused credentials, pass through.
-        """
+    def asking(self, key: Key, lane: int) -> Flow[Outcome]:
+        """Ask for a key and return the outcome. Errors that every other key would meet as well pass through."""
         answers: list[httpx.Response] = []
         sent: list[httpx.Request] = []
         try:
             walk = Pages(self.client, self._request_of(key), cursor=self.cursor).begin()
             while walk.request is not None:
+                walk.request.extensions[LANE] = lane
                 sent.append(walk.request)
                 response = yield walk.request
                 status = response.status_code
@@ -83,7 +102,6 @@ class Plan:
         return Answered(key, answers, sum(len(answer.content) for answer in answers))
 
     def _reason(self, walk: Pages, response: httpx.Response) -> str:
-        """Return the words for a status, with the service's own message if it has one."""
         try:
             words = HTTPStatus(response.status_code).phrase
         except ValueError:
@@ -125,3 +143,54 @@ class Plan:
 
 def _tries(sent: Iterable[httpx.Request]) -> int:
     return sum(request.extensions.get(TRIES, 1) for request in sent)
+
+
+class RowMaker:
+    """Makes rows of answers, without secrets that are `known`."""
+
+    def __init__(self, definition: Definition, schema: pa.Schema | None, known: KnownSecrets) -> None:
+        self.hint = ""  # about the rows of an answer, such as that it has two lists of records
+        options = {name: definition[name] for name in ("numbers", "records", "key")}
+        self._make_builder: Callable[[], TableBuilder] = partial(TableBuilder, **options, schema=schema)
+        self._schema = schema
+        self._known = known
+
+    def rows_of(self, answered: Sequence[Answered], kind: KeyKind | None) -> tuple[list[KeyedRows], list[KeyFailure]]:
+        """Return the rows of answers, and the keys whose answers are not rows, or do not fit their columns.
+
+        All answers are one table. If one does not fit, they are halved until it stands alone.
+        """
+        if not answered:
+            return [], []
+        try:
+            return [self._table(answered, kind)], []
+        except (TabulationError, ServiceError) as error:
+            if len(answered) == 1:
+                reason = excerpt(error.what, LONGEST_REASON)
+                return [], [KeyFailure(answered[0].key, 200, reason, is_final=True)]
+        middle = len(answered) // 2
+        first, last = (self.rows_of(half, kind) for half in (answered[:middle], answered[middle:]))
+        return [*first[0], *last[0]], [*first[1], *last[1]]
+
+    def _table(self, answered: Sequence[Answered], kind: KeyKind | None) -> KeyedRows:
+        builder = self._make_builder()
+        keys = [one.key for one in answered]
+        counts = [sum(builder.add(self._clean(answer)) for answer in one.answers) for one in answered]
+        self.hint = self.hint or builder.hint
+        table = builder.finish_arrow()
+        if self._schema is not None:
+            table = _without_key(table)
+        repeated = key_array(keys, kind).take(np.repeat(np.arange(len(keys)), counts))
+        return KeyedRows(table.add_column(0, key_column_beside(table.column_names), repeated), keys)
+
+    def _clean(self, answer: Any) -> Any:
+        """Return an answer with placeholders for secrets; a response says more than its body, so most stay."""
+        body = without_credentials(self._known.scrub(answer.content))
+        return answer if body == answer.content else body
+
+
+def _without_key(table: pa.Table) -> pa.Table:
+    """Return the table without the column of keys, if its schema is that of an earlier sweep and begins with it."""
+    others = table.column_names[1:]
+    has_key = table.column_names[:1] == [key_column_beside(others)] and table[0].null_count == table.num_rows
+    return table.select(others) if has_key else table

@@ -127,15 +127,8 @@ class Borrower:
         """Return the lender's newest token.
 
         A token is used for a few seconds, then the lender is looked up. If there is no news of it, or if the token was
-        refused, it gets a report, which it acknowledges at once by publishing again.
-
-        Args:
-            clock: the borrower's clock.
-            refused: a token that the service refused and that needs a replacement, or None.
-            was_accepted: True if the service had accepted that token earlier.
-
-        Raises:
-            TokenError: if the loan is over, or the lender has no token, or is gone.
+        refused, it gets a report, which it acknowledges at once by publishing again. The report says whether the
+        refused token was accepted earlier.
         """
         started, pause = clock.monotonic(), _FIRST_PAUSE
         while True:

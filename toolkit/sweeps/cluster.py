@@ -28,11 +28,7 @@ LOST: Final = (OSError, TimeoutError, RuntimeError)  # what a lost connection to
 def check_cluster(cluster: Any) -> str:
     """Check that a token may be published on a cluster: nobody on the network can read it.
 
-    Return the first address, or "", at which any program on this machine could read it.
-
-    Raises:
-        ConfigurationError: if it is not a connected `distributed.Client`, or distributed is not installed.
-        UnsafeAddress: if the scheduler or a worker is on another machine and is called without TLS.
+    Return the first address, or "", at which any program on this machine could read it. Errors are those of `lend`.
     """
     if not isinstance(cluster, _distributed().Client):
         raise ConfigurationError(
@@ -92,11 +88,7 @@ class LenderBoard:
         self._is_subscribed = False
 
     def publish(self) -> None:
-        """Publish what there is now.
-
-        Raises:
-            OSError, TimeoutError, RuntimeError: if the scheduler cannot be reached.
-        """
+        """Publish what there is now; one of `LOST` if the scheduler cannot be reached."""
         try:
             if not self._is_subscribed:
                 self._cluster.subscribe_topic(self._topic, self._answer)
@@ -131,17 +123,12 @@ class WorkerBoard:
         self._client: Any = None
 
     def read(self) -> object:
-        """Return what the lender published last.
-
-        Raises:
-            TokenError: if the scheduler does not answer.
-            ConfigurationError: if this is not a task on a worker, or it would block the worker's event loop.
-        """
+        """Return what the lender published last; TokenError if the scheduler does not answer."""
         variable = _distributed().Variable
         return self._call(lambda client: variable(_PREFIX + self._loan, client=client).get(timeout=_READ_WITHIN))
 
     def report(self, fields: dict[str, Any]) -> None:
-        """Send a report to the lender; errors are those of `read`."""
+        """Send a report to the lender."""
         self._call(lambda client: client.log_event(_PREFIX + self._loan, fields))
 
     def _call(self, function: Callable[[Any], Any]) -> Any:

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.text import excerpt
-from toolkit.sweeps.alike import Misfit, joined, target_of, with_columns
 from toolkit.sweeps.parts import (
     KEY,
     Definition,
@@ -20,46 +25,35 @@ from toolkit.sweeps.parts import (
     KeyedRows,
     KeyFailure,
     KeyKind,
+    Misfit,
     SweepPart,
     failures_table,
+    joined,
     key_array,
     part_bytes,
     read_part,
+    target_of,
+    with_columns,
 )
 from toolkit.sweeps.places import SweepPlace
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
+from toolkit.tables.columns import frame_of
 
 _FAILURES: Final = "failures.parquet"
 _ANEW: Final = "Sweep into another folder; resume=False removes what this one holds and begins anew."
 
 
 class Folder:
-    """The files of one sweep and their contents.
-
-    Args:
-        place: where they are.
-        definition: what all rows have in common.
-        before_write: called before each write; an error it raises keeps the file as it was.
-
-    Attributes:
-        parts: the parts by the names of their files.
-        finished: the keys that have an answer, with rows or without.
-        failures: the failures of other keys.
-        kind: the type of the keys, or None without keys.
-    """
+    """The files of one sweep and their contents. An error of `before_write` keeps a file as it was."""
 
     def __init__(
         self, place: SweepPlace, definition: Definition, *, before_write: Callable[[], None] = lambda: None
     ) -> None:
         self.place = place
         self.definition = definition
-        self.parts: dict[str, SweepPart] = {}
-        self.finished: set[Key] = set()
-        self.failures: dict[Key, KeyFailure] = {}
-        self.kind: KeyKind | None = None
+        self.parts: dict[str, SweepPart] = {}  # by the names of their files
+        self.finished: set[Key] = set()  # keys that have an answer, with rows or without
+        self.failures: dict[Key, KeyFailure] = {}  # of other keys
+        self.kind: KeyKind | None = None  # of the keys
         self._before_write = before_write
 
     def is_done(self, key: Key) -> bool:
@@ -72,17 +66,14 @@ class Folder:
         Raises:
             ConfigurationError: if they belong to another sweep, to an earlier version, or to none.
         """
+        self.parts.clear()
+        self.finished.clear()
+        self.failures.clear()
         for name in self.place.names("parts"):
             if writer in name:
                 part = self._read(name)
                 self._check(part.definition)
                 self._note(name, part)
-
-    def now(self) -> Folder:
-        """Return the folder as its files are now."""
-        folder = Folder(self.place, self.definition)
-        folder.load()
-        return folder
 
     def clear(self) -> None:
         """Remove all parts.
@@ -121,7 +112,6 @@ class Folder:
             self.place.write("beside", _FAILURES, part_bytes(rows, self.definition, self.kind))
 
     def write_part(self, name: str, rows: KeyedRows) -> None:
-        """Write a part, or replace it."""
         for key in rows.keys if self.failures else ():
             self.failures.pop(key, None)
         failures = [failure for failure in rows.failures if self.failures.get(failure.key) == failure]
@@ -140,26 +130,17 @@ class Folder:
         return failure
 
     def next_name(self, writer: str = "") -> str:
-        """Return the name of the next part, which no file of this writer has."""
         names, end = self.place.names("parts"), f"-{writer}.parquet" if writer else ".parquet"
         last = max((int(name[5:10]) for name in names if name[5:10].isdecimal() and name.endswith(end)), default=0)
         return f"part-{last + 1:05}{end}"
 
     def rows_of(self, name: str) -> KeyedRows:
-        """Return the rows of a part."""
-        from pyarrow import parquet
-
         with self.place.open("parts", name) as file:
             table = parquet.ParquetFile(file).read().replace_schema_metadata(None)
         return KeyedRows(table, self.parts[name].keys, self.parts[name].failures)
 
     def table(self, order: Collection[Key]) -> pd.DataFrame:
         """Return the rows of all parts in this order of their keys; other keys come last, in the order of parts."""
-        import numpy as np
-        import pyarrow.compute as pc
-
-        from toolkit.tables.columns import frame_of
-
         parts = []
         for name, twice in self._overlaps():  # a worker may have written a part after the sweep had ended
             rows = self.rows_of(name)

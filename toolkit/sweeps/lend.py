@@ -7,7 +7,6 @@ import secrets
 import ssl
 import threading
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from toolkit.auth.authorizers import TokenAuthorizer
@@ -72,10 +71,7 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
 class Loan:
     """A loan of a session to a cluster: a context manager that gives the handle. Made by `lend`.
 
-    Args:
-        session: what is lent.
-        cluster: a connected `distributed.Client`.
-        is_used_here: False to borrow in this process, too, synchronously.
+    Unless it `is_used_here`, tasks in this process borrow, too, and synchronously.
     """
 
     def __init__(self, session: Session | AsyncSession, cluster: Client, *, is_used_here: bool = True) -> None:
@@ -104,30 +100,22 @@ class Loan:
         _warn_of_open(check_cluster(self._cluster))
         return self._open()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()
 
     async def __aenter__(self) -> LentSession:
         _warn_of_open(await asyncio.to_thread(check_cluster, self._cluster))
         return await asyncio.to_thread(self._open)
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self._close)
 
     def _open(self) -> LentSession:
-        if self._thread is not None:
-            raise ConfigurationError("This loan was opened already.", "Make another with tk.lend().", about="session")
         self._lender.obtain()  # an error here is the caller's, not the workers'
         self._board = LenderBoard(self._cluster, self.name, self._lender.fields, self._lender.note)
         self._lender.turn()
         self._board.publish()
-        self._thread = threading.Thread(
-            target=self._lender.run, args=(self._board.publish,), name=f"loan {self.name}", daemon=True
-        )
+        self._thread = threading.Thread(target=self._lender.run, args=(self._board.publish,), daemon=True)
         self._thread.start()
         if self._is_used_here:
             SESSIONS[self.name] = self._session
@@ -141,11 +129,10 @@ class Loan:
         if self._board is not None and self._thread is not None:
             self._board.close()
             self._thread.join(_LAST_TURN)
-        self._lender.close()
+        self._lender.network.close()
 
 
 def _warn_of_open(address: str) -> None:
-    """Warn of an address at which any program on this machine can read a token; "" is none."""
     if address:
         warn(
             f"The cluster is called without TLS at {excerpt(address)}: any program on this machine, whoever runs it, "
@@ -157,18 +144,14 @@ def _warn_of_open(address: str) -> None:
 class Lender:
     """Keeps a token in hand for its borrowers, renews it shortly before it expires, and says what to publish.
 
-    A thread takes turns; other threads may ask for the fields and note reports meanwhile.
-
-    Args:
-        authorizer: where the session's tokens come from.
-        network: sends its token requests, without an event loop.
-        clock: the session's clock.
+    A thread takes turns; other threads may ask for the fields and note reports meanwhile. The network needs no event
+    loop.
     """
 
     def __init__(self, authorizer: TokenAuthorizer, network: Network, clock: Clock) -> None:
         self.is_over = False
         self._authorizer = authorizer
-        self._network = network
+        self.network = network
         self._clock = clock
         self._lock = threading.Lock()
         self._wake = threading.Event()
@@ -178,12 +161,8 @@ class Lender:
         self._refused: bool | None = None  # whether the refused token was accepted earlier; None for no report
 
     def obtain(self) -> Token:
-        """Return a usable token; a renewal that is due is requested, once for all users of the session's tokens.
-
-        Raises:
-            TokenError, Unreachable: if no token is available.
-        """
-        return cast("Token", run(self._authorizer.obtain(), self._network).token)
+        """Return a usable token; a renewal that is due is requested, once for all users of the session's tokens."""
+        return cast("Token", run(self._authorizer.obtain(), self.network).token)
 
     def note(self, report: object) -> None:
         """Note a borrower's report. Several about a token count once; those about an older token are ignored."""
@@ -227,13 +206,13 @@ class Lender:
             self.is_over = True
         self._wake.set()
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._network.close()
-
     def turn(self) -> float:
         """Renew what is due or was refused, and return the seconds until the next turn."""
-        self._replace_refused()
+        with self._lock:
+            was_accepted, self._refused = self._refused, None
+        if was_accepted is not None and self._token is not None:
+            is_new_one_worth_it = self._authorizer.reject(self._token, was_accepted=was_accepted)
+            self._declined = self._declined if is_new_one_worth_it else self._number
         token, problem = None, ""
         try:
             token = self.obtain()
@@ -248,16 +227,6 @@ class Lender:
         left = min((token.renew_at - now).total_seconds(), token.renew_monotonic - monotonic)
         return min(max(left + _JUST_AFTER, _SHORTEST_WAIT), _LONGEST_WAIT)
 
-    def _replace_refused(self) -> None:
-        """Reject a token that a borrower reported as refused, unless it replaced another for that reason."""
-        with self._lock:
-            was_accepted, self._refused = self._refused, None
-        if was_accepted is None or self._token is None:
-            return
-        if not self._authorizer.reject(self._token, was_accepted=was_accepted):
-            with self._lock:
-                self._declined = self._number
-
 
 def lender_of(session: Session | AsyncSession) -> Lender:
     """Return the lender of a session's tokens, which needs no event loop."""
@@ -267,13 +236,7 @@ def lender_of(session: Session | AsyncSession) -> Lender:
 
 
 def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
-    """Return what a worker needs of a session that can be lent.
-
-    Raises:
-        CredentialsMismatch: if it has a key pair, or has borrowed its tokens.
-        ConfigurationError: if it has a cassette, or a transport, clock or TLS context of its own.
-        UnsafeAddress: if the credentials are not meant for its addresses.
-    """
+    """Return what a worker needs of a session that can be lent; errors are those of `lend`."""
     if not isinstance(session, Session | AsyncSession):
         raise wrong_type("session", "a Session or an AsyncSession", session, "Open one with tk.Session().")
     sender, network = session._sender, session._below  # noqa: SLF001

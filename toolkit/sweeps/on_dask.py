@@ -7,7 +7,7 @@ sweep has ended: then the file `run` beside the parts is gone, or names another 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,39 +40,23 @@ class Spread:
     run: str  # name of this run
 
 
-def spread_keys(
-    cluster: Any,
-    spread: Spread,
-    source: KeySource,
-    *,
-    at_once: int,
-    earlier: Mapping[Key, KeyFailure],
-    show: Callable[..., None],
-) -> Iterable[str]:
-    """Let the workers of a cluster ask for keys; return what to warn of. Each worker has one share at a time.
+def spread_keys(cluster: Any, spread: Spread, run: Run) -> dict[str, None]:
+    """Let the workers of a cluster ask for the keys of a run; return what to warn of. What a worker raises is raised.
 
-    Args:
-        cluster: a connected `distributed.Client`. Dask gives the task of a worker that dies to another.
-        spread: what all tasks share.
-        source: the keys.
-        at_once: number of keys that all workers together ask for at the same time.
-        earlier: failures of earlier runs, to whose tries the new ones are added.
-        show: called after each share with the number of keys that are done, and a note about failures.
-
-    Raises:
-        ToolkitError: what a worker raised.
+    Each worker has one share at a time, and Dask gives the share of a worker that dies to another.
     """
     from distributed import as_completed
 
     numbers, futures, notes = count(1), set[Any](), dict[str, None]()
+    source, earlier = run.source, run.folder.failures
     answered = failed = 0
 
     def submitted() -> list[Any]:
-        workers = min(count_workers(cluster), at_once)
+        workers = min(count_workers(cluster), run.at_once)
         more = []
         while len(futures) < workers and (keys := _taken(source, workers)):
             known = {key: earlier[key] for key in keys if key in earlier}
-            share = (next(numbers), keys, at_once // workers, known)
+            share = (next(numbers), keys, run.at_once // workers, known)
             more.append(cluster.submit(ask_share, spread, *share, pure=False))
             futures.add(more[-1])
         return more
@@ -85,14 +69,13 @@ def spread_keys(
             answered, failed = answered + more_answered, failed + more_failed
             notes |= dict.fromkeys(more_notes)
             completed.update(submitted())  # type: ignore[no-untyped-call]
-            show(source.skipped + answered + failed, f"{failed:,} failed" if failed else "")
+            run.show(source.skipped + answered + failed, f"{failed:,} failed" if failed else "")
     finally:
         cluster.cancel(list(futures))
     return notes
 
 
 def _taken(source: KeySource, workers: int) -> list[Key]:
-    """Return the keys of the next share."""
     size = _UNKNOWN if source.total is None else min(max(source.total // (workers * _SHARES_FOR_EACH), _LEAST), _MOST)
     keys: list[Key] = []
     while len(keys) < size and (key := source.take()) is not None:
@@ -103,12 +86,7 @@ def _taken(source: KeySource, workers: int) -> list[Key]:
 def ask_share(
     spread: Spread, number: int, keys: Sequence[Key], at_once: int, earlier: Mapping[Key, KeyFailure]
 ) -> tuple[int, int, tuple[str, ...]]:
-    """Ask for the keys of a share on a worker; return how many were answered, how many failed, and what to warn of.
-
-    Raises:
-        SweepError: if the sweep has ended, or its folder is not shared with this worker.
-        ToolkitError: as `sweep`.
-    """
+    """Ask for the keys of a share on a worker; return how many were answered, how many failed, and what to warn of."""
     check = partial(check_run, spread.place, spread.run)
     check()
     folder = Folder(spread.place, spread.plan.definition, before_write=check)
@@ -120,15 +98,11 @@ def ask_share(
     plan = replace(spread.plan, client=getattr(spread.lent, str(spread.interface)))
     run = Run(plan, folder, source, at_once=min(at_once, len(keys)), name=f"{name}-{token_hex(4)}")
     run.on_threads()
-    return run.writer.answered + finished, run.writer.failed, run.notes
+    return run.writer.answered + finished, run.writer.failed, tuple(run.notes)
 
 
 def check_run(place: SweepPlace, run: str) -> None:
-    """Check that a run goes on in its place.
-
-    Raises:
-        SweepError: if it does not, or the folder is not the one of the run.
-    """
+    """Check that a run goes on in its place; SweepError if not, or if the folder is not the one of the run."""
     with suppress(OSError), place.open("beside", RUN) as file:
         if file.read(64) == run.encode():
             return

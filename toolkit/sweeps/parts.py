@@ -14,14 +14,18 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, NamedTuple, TypeAlias
+from functools import lru_cache, reduce
+from typing import Any, BinaryIO, Final, Literal, NamedTuple, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.text import excerpt
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from toolkit.tables.columns import frame_of
+from toolkit.tables.conversion import MISFIT, Losses, converted
+from toolkit.tables.schema import schema, widened
 
 Key: TypeAlias = str | int | date
 KeyKind: TypeAlias = Literal["text", "integer", "date", "instant", "local time"]
@@ -54,8 +58,6 @@ class KeyedRows(NamedTuple):
 
     def without(self, keys: set[Key], kind: KeyKind | None) -> KeyedRows:
         """Return the rows of all keys but these."""
-        import pyarrow.compute as pc
-
         is_dropped = pc.is_in(self.table[0], value_set=key_array(list(keys), kind))
         kept = [key for key in self.keys if key not in keys]
         return self._replace(table=self.table.filter(pc.invert(is_dropped)), keys=kept)
@@ -73,11 +75,7 @@ class SweepPart(NamedTuple):
 
 
 def key_of(value: Any) -> tuple[Key, KeyKind]:
-    """Return a key as a plain value, with its kind; integers of NumPy and timestamps of pandas are converted.
-
-    Raises:
-        ConfigurationError: if the value is not text, an integer, a date or a datetime.
-    """
+    """Return a key as a plain value, with its kind; integers of NumPy and timestamps of pandas are converted."""
     if isinstance(value, str):
         return str(value), "text"
     if isinstance(value, datetime) and value == value:  # noqa: PLR0124 - pandas's NaT differs from itself
@@ -97,37 +95,20 @@ def key_of(value: Any) -> tuple[Key, KeyKind]:
 
 
 class KeySource:
-    """Keys to ask for, taken one by one by threads or tasks, each key once.
-
-    Args:
-        keys: any iterable; it is gone through as keys are taken.
-        kind: the kind of the folder's keys, or None if it has none yet.
-        is_done: returns True for a key that need not be asked for.
-
-    Attributes:
-        kind: the kind of the keys; None before the first key.
-        order: the keys so far, in their order.
-        total: number of all keys, or None if the iterable does not know.
-        skipped: number of keys that were done or came twice.
-        done: number of keys that were done.
-    """
+    """Keys to ask for, taken one by one by threads or tasks, each key once, unless it `is_done` already."""
 
     def __init__(self, keys: Iterable[Any], *, kind: KeyKind | None, is_done: Callable[[Key], bool]) -> None:
         length = operator.length_hint(keys, -1)
-        self.kind = kind
-        self.order: dict[Key, None] = {}
-        self.total = length if length >= 0 else None
-        self.skipped = self.done = 0
+        self.kind = kind  # None before the first key
+        self.order: dict[Key, None] = {}  # the keys so far
+        self.total = length if length >= 0 else None  # None if the iterable does not know
+        self.skipped = self.done = 0  # keys that were done or came twice; keys that were done
         self._keys: Iterator[Any] = iter(keys)
         self._is_done = is_done
         self._lock = threading.Lock()
 
     def take(self) -> Key | None:
-        """Return the next key to ask for, or None after the last one.
-
-        Raises:
-            ConfigurationError: if something is not a key, or is of another kind than the earlier keys.
-        """
+        """Return the next key to ask for, or None after the last one."""
         with self._lock:  # an iterator belongs to one thread at a time
             for value in self._keys:
                 key, kind = key_of(value)
@@ -150,15 +131,11 @@ class KeySource:
 
 def key_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
     """Return keys as an Arrow array, with the type of the column of keys: a date is a midnight without a zone."""
-    import pyarrow as pa
-
     array = _exact_array(keys, kind)
     return array.cast(pa.timestamp("us")) if kind == "date" else array  # as `tabulate` reads dates
 
 
 def _exact_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
-    import pyarrow as pa
-
     unit: Literal["us", "ns"] = "ns" if any(getattr(key, "nanosecond", 0) for key in keys) else "us"
     types: dict[KeyKind, pa.DataType] = {
         "text": pa.string(),
@@ -172,18 +149,12 @@ def _exact_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
 
 def failures_table(failures: Sequence[KeyFailure], kind: KeyKind | None) -> pa.Table:
     """Return failures as a table: key, status, reason, tries and is_final."""
-    import pyarrow as pa
-
     kinds = {"status": pa.int64(), "reason": pa.string(), "tries": pa.int64(), "is_final": pa.bool_()}
     columns = {name: pa.array([getattr(failure, name) for failure in failures], kind) for name, kind in kinds.items()}
     return pa.table({KEY: _exact_array([failure.key for failure in failures], kind), **columns})
 
 
 def part_bytes(rows: KeyedRows, definition: Definition, kind: KeyKind | None) -> bytes:
-    """Return the Parquet file of rows and their keys."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
     failures = _packed(failures_table(rows.failures, kind))
     about = {"version": _VERSION, "definition": dict(definition), "kind": kind, "failures": failures}
     keys = _packed(pa.table({KEY: _exact_array(rows.keys, kind)}))
@@ -198,24 +169,13 @@ def part_bytes(rows: KeyedRows, definition: Definition, kind: KeyKind | None) ->
 @lru_cache(maxsize=16)
 def _note_for_pandas(schema: pa.Schema) -> Mapping[bytes, bytes]:
     """Return the metadata with which `read_parquet` of pandas gives the dtypes of `tabulate`."""
-    import pyarrow as pa
-
-    from toolkit.tables.columns import frame_of
-
     empty = frame_of({field.name: pa.array([], field.type) for field in schema}, 0)
     metadata: Mapping[bytes, bytes] = pa.Schema.from_pandas(empty, preserve_index=False).metadata
     return metadata
 
 
 def read_part(name: str, file: BinaryIO) -> SweepPart:
-    """Read the end of a part.
-
-    Raises:
-        ConfigurationError: if the file is torn, or was not written by a sweep.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
-
+    """Read the end of a part; ConfigurationError if the file is torn, or was not written by a sweep."""
     try:
         parts = parquet.ParquetFile(file)
         metadata = parts.metadata.metadata or {}
@@ -237,8 +197,6 @@ def read_part(name: str, file: BinaryIO) -> SweepPart:
 
 def _packed(table: pa.Table) -> str:
     """Return a table as text, since metadata is text: so keys of any type are exact."""
-    import pyarrow as pa
-
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(table)
@@ -246,6 +204,68 @@ def _packed(table: pa.Table) -> str:
 
 
 def _unpacked(packed: str | bytes) -> pa.Table:
-    import pyarrow as pa
-
     return pa.ipc.open_stream(base64.b64decode(packed)).read_all()
+
+
+def key_column_beside(names: Iterable[str]) -> str:
+    """Return the name of the column of keys beside columns of these names: `key`, or `sweep_key` if that is taken."""
+    taken, name = set(names), KEY
+    while name in taken:
+        name = f"sweep_{name}"
+    return name
+
+
+def failed_rows(failures: Sequence[KeyFailure], kind: KeyKind | None) -> KeyedRows:
+    return KeyedRows(pa.table({KEY: key_array([], kind)}), (), failures)
+
+
+def joined(parts: Sequence[KeyedRows]) -> KeyedRows:
+    """Return the rows of all parts, with columns and types that fit all of them."""
+    if len(parts) == 1:
+        return parts[0]
+    target = target_of([part.table.schema for part in parts])
+    while True:
+        try:
+            tables = [with_columns(part, target).table for part in parts]
+        except Misfit as misfit:
+            target = misfit.wider(target)
+        else:
+            keys = [key for part in parts for key in part.keys]
+            failures = [failure for part in parts for failure in part.failures]
+            return KeyedRows(pa.concat_tables(tables), keys, failures)
+
+
+def target_of(schemas: Sequence[pa.Schema]) -> pa.Schema:
+    """Return the schema that the rows of all parts fit, of which the first column holds the keys."""
+    key_column = key_column_beside(name for columns in schemas for name in columns.names[1:])
+    renamed = [schema(columns).set(0, columns.field(0).with_name(key_column)) for columns in dict.fromkeys(schemas)]
+    return reduce(widened, renamed)
+
+
+class Misfit(Exception):
+    """A column, at an index, that loses something in the wider type of its schema, such as digits of a long integer."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__(index)
+        self._index = index
+
+    def wider(self, schema: pa.Schema) -> pa.Schema:
+        """Return the schema with text in this column, which loses nothing."""
+        return schema.set(self._index, schema.field(self._index).with_type(pa.string()))
+
+
+def with_columns(part: KeyedRows, target: pa.Schema) -> KeyedRows:
+    """Return the part with exactly these columns and types; Misfit if a value would not survive."""
+    table = part.table.rename_columns([target.field(0).name, *part.table.column_names[1:]])
+    columns = []
+    for index, column in enumerate(target):
+        if column.name not in table.column_names:
+            columns.append(pa.chunked_array([pa.nulls(table.num_rows, column.type)]))
+            continue
+        try:
+            columns.append(converted(table[column.name], column.type, Losses()))
+        except MISFIT:
+            if pa.types.is_string(column.type):
+                raise
+            raise Misfit(index) from None
+    return part._replace(table=pa.table(columns, schema=target))

@@ -7,8 +7,8 @@ those within. The lock, a copy of the failures and files that are still being wr
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, TypeAlias
 
@@ -36,15 +36,10 @@ class LocalPlace:
         return sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
 
     def open(self, area: Area, name: str) -> BinaryIO:
-        """Open a file for reading at any position."""
         return (self._folders[area] / name).open("rb")
 
     def write(self, area: Area, name: str, data: bytes) -> None:
-        """Write a file, or replace it.
-
-        Raises:
-            SweepError: if it cannot be written.
-        """
+        """Write a file, or replace it; SweepError if it cannot be written."""
         target, partial = self._folders[area] / name, self._folders["beside"] / f"{name}.part"
         try:
             partial.unlink(missing_ok=True)  # what an interruption left, or a link
@@ -59,15 +54,11 @@ class LocalPlace:
             raise _unwritable(str(target), error) from None
 
     def remove(self, area: Area, name: str) -> None:
-        """Remove a file."""
         (self._folders[area] / name).unlink(missing_ok=True)
 
-    def lock(self) -> Callable[[], None]:
-        """Keep other sweeps out, and return the function that lets them in again.
-
-        Raises:
-            SweepBusy: if another sweep is in progress here.
-        """
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other sweeps out; SweepBusy if another one is in progress here."""
         beside = self._folders["beside"]
         try:
             for folder in self._folders.values():
@@ -79,7 +70,10 @@ class LocalPlace:
             what = "in another process, or in another thread of this one; nothing was sent"
             advice = "Wait for it, or interrupt it; or sweep into another folder."
             raise SweepBusy(f"A sweep into this folder is in progress {what}.", advice, about="into")
-        return lock.release
+        try:
+            yield
+        finally:
+            lock.release()
 
 
 class RemotePlace:
@@ -118,8 +112,8 @@ class RemotePlace:
         with suppress(FileNotFoundError):
             self._system.rm_file(f"{self._paths[area]}/{name}")
 
-    def lock(self) -> Callable[[], None]:
-        return lambda: None
+    def locked(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 SweepPlace: TypeAlias = LocalPlace | RemotePlace
@@ -131,11 +125,7 @@ def _unwritable(path: str, error: Exception) -> SweepError:
 
 
 def place_of(into: str | Path) -> SweepPlace:
-    """Return the place of a path or of an fsspec address such as `s3://bucket/positions`.
-
-    Raises:
-        ConfigurationError: if it does not name a folder, or fsspec or its package for this address is not installed.
-    """
+    """Return the place of a path or of an fsspec address such as `s3://bucket/positions`."""
     system, path, reason = None, str(into), "it is not the name of a folder"
     if isinstance(into, Path) or "://" not in path:
         path = os.path.abspath(expanded(into, about="into"))  # noqa: PTH100 - links stay as they are

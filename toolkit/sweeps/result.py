@@ -7,14 +7,18 @@ from collections.abc import Collection, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
+import pandas as pd
+
 from toolkit.core.errors import TabulationError
 from toolkit.core.text import REAL_ACCOUNT, as_html, badge, card, code, count_text, printable
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.parts import KEY, Key, failures_table, key_array
+from toolkit.tables.columns import frame_of
+from toolkit.tables.display import readable
+from toolkit.tables.records import is_key
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from toolkit.sweeps.sweeping import Job
 
 
@@ -50,7 +54,8 @@ class SweepResult:
             names: a table with a column of the keys, such as `session.accounts()` if they are ids. Its columns with
                 other names for the same things, such as account numbers, are put beside the keys.
         """
-        table = self._folder.now().table(self._order)
+        self._folder.load()
+        table = self._folder.table(self._order)
         if names is not None:
             table = _with_names(table, names)
         table.attrs["source"] = " · ".join(filter(None, (self._environment, self._job.account, self._job.source)))
@@ -61,10 +66,7 @@ class SweepResult:
 
         `tries` counts requests over all runs. A notebook shows reasons and keys whole, however long they are.
         """
-        folder = self._folder.now()
-        from toolkit.tables.columns import frame_of
-        from toolkit.tables.display import readable
-
+        (folder := self._folder).load()
         failures = [folder.failures.pop(key) for key in self._order if key in folder.failures]
         failures += folder.failures.values()
         table = failures_table(failures, folder.kind).drop_columns(["is_final"])
@@ -74,7 +76,8 @@ class SweepResult:
 
     def retry(self) -> SweepResult | Coroutine[Any, Any, SweepResult]:
         """Ask again for all keys that failed, and return the new result; with an asynchronous client, `await` it."""
-        return self._job.again(self._order)
+        is_async = isinstance(self._job.plan.client, httpx.AsyncClient)
+        return (self._job.run_async if is_async else self._job.run)(None, order=self._order)
 
     def __repr__(self) -> str:
         failed = f", {self._failed_text('failed')}" if self.failed else ""
@@ -118,8 +121,6 @@ def _with_names(table: pd.DataFrame, names: pd.DataFrame) -> pd.DataFrame:
     Raises:
         TabulationError: if no column has all keys, each in one row.
     """
-    from toolkit.tables.records import is_key
-
     keys = table.iloc[:, 0]
     columns = [name for name in names.columns if isinstance(name, str) and is_key(name)]
     own = next((name for name in columns if names[name].is_unique and keys.isin(names[name]).all()), None)

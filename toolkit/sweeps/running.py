@@ -20,10 +20,9 @@ from typing import Any, Final
 from toolkit.core.clock import SystemClock
 from toolkit.core.errors import ServiceError, Unreachable
 from toolkit.core.tracebacks import warn
-from toolkit.sweeps.alike import Answered, RowMaker, failed_rows, joined
-from toolkit.sweeps.asking import Outcome, Plan
+from toolkit.sweeps.asking import Answered, Outcome, Plan, RowMaker
 from toolkit.sweeps.folder import Folder
-from toolkit.sweeps.parts import KeyedRows, KeyFailure, KeySource
+from toolkit.sweeps.parts import KeyedRows, KeyFailure, KeySource, failed_rows, joined
 from toolkit.transport.flow import Flow, Pause, run, run_async
 
 SECONDS: Final = 3.0  # between two writes
@@ -50,9 +49,7 @@ class Writer:
     of one write.
 
     Args:
-        plan: says how answers become rows.
-        folder: the folder, loaded; this process may write to it.
-        source: the keys.
+        plan, folder, source: the sweep; the folder is loaded.
         name: distinguishes the files of several processes that sweep together.
         is_replay: True to write by number of keys only, so that the same answers give the same files.
     """
@@ -74,7 +71,6 @@ class Writer:
         self._part_name = ""
 
     def add(self, outcome: Outcome) -> None:
-        """Add the outcome of a key."""
         if self._due_at is None:
             self._due_at = time.monotonic() + SECONDS
         if isinstance(outcome, KeyFailure):
@@ -85,17 +81,12 @@ class Writer:
             self._bytes += outcome.size
 
     def write_if_due(self) -> None:
-        """Write what was added if it is time for it."""
         is_late = not self._is_replay and self._due_at is not None and time.monotonic() >= self._due_at
         if is_late or len(self._answers) >= _BATCH_KEYS or self._bytes >= _BATCH_BYTES:
             self.write()
 
     def write(self) -> None:
-        """Write all that was added.
-
-        Raises:
-            SweepError: if it cannot be written.
-        """
+        """Write all that was added."""
         self._folder.kind = kind = self._source.kind
         rows, failures = self.make_rows.rows_of(self._answers, kind)
         self.answered -= len(failures)
@@ -146,11 +137,13 @@ class Run:
         is_replay: bool = False,
         show: Callable[..., None] = lambda *_: None,
     ) -> None:
+        self.folder = folder
+        self.source = source
+        self.at_once = 1 if is_replay else at_once  # a cassette answers in the order of the keys
+        self.show = show
         self.writer = Writer(plan, folder, source, name=name, is_replay=is_replay)
+        self.notes: dict[str, None] = {}  # what to warn of after the run
         self._plan = plan
-        self._source = source
-        self._at_once = 1 if is_replay else at_once  # a cassette answers in the order of the keys
-        self._show = show
         send = plan.client.send  # which authorizes and counts requests, where flows have a transport
         self._sending: Any = SimpleNamespace(handle_request=send, handle_async_request=send)
         self._outcomes: queue.Queue[Outcome | None] = queue.Queue(max(64, 4 * at_once))
@@ -161,17 +154,12 @@ class Run:
         # Daemons, because the interpreter would wait for other threads after an interrupt.
         self._writing = threading.Thread(target=self._write, name="sweep-writer", daemon=True)
 
-    @property
-    def notes(self) -> tuple[str, str]:
-        """What to warn of after the run; empty texts for nothing."""
-        return self._plan.more, self.writer.make_rows.hint
-
     def on_threads(self) -> None:
         """Ask for the keys on threads. An interrupt drops what is in flight."""
         self._writing.start()
         try:
-            work = [lambda: run(self._work(), self._sending)] * self._at_once
-            threads = [threading.Thread(target=each, daemon=True) for each in work]
+            flows = map(self._work, range(self.at_once))
+            threads = [threading.Thread(target=run, args=(flow, self._sending), daemon=True) for flow in flows]
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -187,7 +175,7 @@ class Run:
     async def in_tasks(self) -> None:
         """Ask for the keys in tasks of the running event loop."""
         self._writing.start()
-        tasks = [asyncio.create_task(run_async(self._work(), self._sending)) for _ in range(self._at_once)]
+        tasks = [asyncio.create_task(run_async(self._work(lane), self._sending)) for lane in range(self.at_once)]
         try:
             pending = set(tasks)
             while pending and not self._stopped.is_set():
@@ -202,11 +190,11 @@ class Run:
         if self._error is not None:
             raise self._error
 
-    def _work(self) -> Flow[None]:
-        """Ask for one key after the other: what each thread or task does."""
+    def _work(self, lane: int) -> Flow[None]:
+        """Ask for one key after the other: what each thread or task does, on a connection of its own."""
         try:
-            while not self._stopped.is_set() and (key := self._source.take()) is not None:
-                outcome = yield from self._plan.asking(key)
+            while not self._stopped.is_set() and (key := self.source.take()) is not None:
+                outcome = yield from self._plan.asking(key, lane)
                 while not self._hand_over(outcome):
                     yield Pause(_FULL_PAUSE, _CLOCK)
                 self._note(outcome)
@@ -236,6 +224,7 @@ class Run:
                         self.writer.add(outcome)
                 self.writer.write_if_due()
             self.writer.write()
+            self.notes |= dict.fromkeys((self._plan.more, self.writer.make_rows.hint))
         except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
             self._stop(error)
 
@@ -256,18 +245,14 @@ class Run:
         if hint:
             warn(hint)
         failed = self.writer.failed
-        self._show(self._source.skipped + self.writer.answered + failed, f"{failed:,} failed" if failed else "")
+        self.show(self.source.skipped + self.writer.answered + failed, f"{failed:,} failed" if failed else "")
 
     def _note(self, outcome: Outcome) -> None:
-        """Note the outcome of a key.
-
-        Raises:
-            Unreachable, ServiceError: after too many keys in a row without an answer, or with 401, 408, 429 or 5xx.
-        """
+        """Raise an error after too many keys in a row without an answer, or with 401, 408, 429 or 5xx."""
         with self._noting:
             is_in_vain = isinstance(outcome, KeyFailure) and (not outcome.is_final or outcome.status == 401)
             self._in_vain = self._in_vain + 1 if is_in_vain else 0
-            if isinstance(outcome, KeyFailure) and self._in_vain >= max(_LEAST_IN_VAIN, 2 * self._at_once):
+            if isinstance(outcome, KeyFailure) and self._in_vain >= max(_LEAST_IN_VAIN, 2 * self.at_once):
                 what = f"The last {self._in_vain} keys all failed ({outcome.reason}), so the sweep has stopped."
                 if outcome.status is None:
                     raise Unreachable(what, _LATER)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, cast, get_args, overload
 
 import httpx
+import pyarrow as pa
+from pyarrow import parquet
 
 from toolkit.cassettes.cell_cassette import kind_text
 from toolkit.core.arguments import as_choice, as_count, as_function
-from toolkit.core.errors import ConfigurationError, ToolkitError
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.text import REAL_ACCOUNT, count_text, excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.local.progress import progress_bar
@@ -27,11 +29,12 @@ from toolkit.sweeps.parts import Key, KeySource
 from toolkit.sweeps.places import SweepPlace, place_of
 from toolkit.sweeps.result import SweepResult
 from toolkit.sweeps.running import Run
+from toolkit.tables.conversion import Numbers
+from toolkit.tables.schema import schema as schema_of
+from toolkit.tables.tabulation import check_names
 from toolkit.transport.next_page import Cursor
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from toolkit.session.session import Session
 
 _MOST_AT_ONCE: Final = 1_000  # each is a thread or a task
@@ -140,9 +143,6 @@ def sweep(
         ServiceError, Unreachable: if key after key fails, so that going on makes no sense.
         ToolkitError: if the session refuses or cannot send a request, as the client would raise it.
     """
-    from toolkit.tables.conversion import Numbers
-    from toolkit.tables.tabulation import check_names
-
     check_names(records, key)
     if hasattr(keys, "itertuples") or not hasattr(keys, "__iter__") or isinstance(keys, str | bytes):
         name = "a table" if hasattr(keys, "itertuples") else f"a single {type(keys).__name__}"
@@ -181,16 +181,8 @@ def sweep(
 def _stored(schema: Any) -> pa.Schema:
     """Return a schema as Parquet gives it back: it has no seconds but milliseconds, for example, and no `date64`.
 
-    With a type that changes on the way, rows that were read would not fit those that come later.
-
-    Raises:
-        ConfigurationError: if Parquet has no such type.
+    With a type that changes on the way, parts that are read would not fit answers that come later.
     """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    from toolkit.tables.schema import schema as schema_of
-
     buffer = io.BytesIO()
     try:
         parquet.write_table(schema_of(schema).empty_table(), buffer)
@@ -225,14 +217,12 @@ class Job:
         self, keys: Iterable[Any] | None, *, resume: bool = True, order: Collection[Key] | None = None
     ) -> SweepResult:
         """Ask for keys with a synchronous client; None for those that failed, in the order of an earlier result."""
-        with self._locked():
-            folder, source = self._opened(keys, resume=resume)
+        with self._opened(keys, resume=resume) as run:
             if self.cluster is not None and not self.is_replay:
-                folder = self._spread(folder, source)
+                self._spread(run)
             else:
-                with self._running(folder, source) as run:
-                    run.on_threads()
-        return self._result(folder, source, order)
+                run.on_threads()
+        return self._result(run, order)
 
     async def run_async(
         self, keys: Iterable[Any] | None, *, resume: bool = True, order: Collection[Key] | None = None
@@ -240,82 +230,58 @@ class Job:
         """Ask for keys with an asynchronous client; see `run`."""
         if self.cluster is not None and not self.is_replay:
             return await asyncio.to_thread(self.run, keys, resume=resume, order=order)
-        with self._locked():
-            folder, source = await asyncio.to_thread(self._opened, keys, resume=resume)
-            with self._running(folder, source) as run:
-                await run.in_tasks()
-        return self._result(folder, source, order)
-
-    def again(self, order: Collection[Key]) -> SweepResult | Coroutine[Any, Any, SweepResult]:
-        """Ask again for the keys that failed."""
-        run = self.run_async if isinstance(self.plan.client, httpx.AsyncClient) else self.run
-        return run(None, order=order)
+        with ExitStack() as stack:
+            run = await asyncio.to_thread(stack.enter_context, self._opened(keys, resume=resume))
+            await run.in_tasks()
+        return self._result(run, order)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
-        release = self.place.lock()
-        try:
-            yield
-        finally:
-            release()
+    def _opened(self, keys: Iterable[Any] | None, *, resume: bool) -> Iterator[Run]:
+        """Open the folder for a run, and leave it as one dataset."""
+        with self.place.locked():
+            folder = Folder(self.place, self.plan.definition)
+            if not resume:
+                folder.clear()
+            folder.load()
+            folder.repair()
+            if self.account == REAL_ACCOUNT and not folder.parts:
+                warn(
+                    f"The folder {self.into} receives data of a real account ({self.plan.definition['environment']}): "
+                    "keep it out of version control, and share it with care."
+                )
+            if keys is None:
+                source = KeySource(list(folder.failures), kind=folder.kind, is_done=folder.finished.__contains__)
+            else:
+                source = KeySource(keys, kind=folder.kind, is_done=folder.is_done)
+            try:
+                with progress_bar(Path(self.into).name, source.total) as show:
+                    options: Any = {"at_once": self.at_once, "is_replay": self.is_replay, "show": show}
+                    yield Run(self.plan, folder, source, **options)
+            finally:  # whatever failed: workers may have written, too
+                folder.load()
+                folder.repair()
+                folder.finish()
 
-    def _opened(self, keys: Iterable[Any] | None, *, resume: bool) -> tuple[Folder, KeySource]:
-        folder = Folder(self.place, self.plan.definition)
-        if not resume:
-            folder.clear()
-        folder.load()
-        folder.repair()
-        if self.account == REAL_ACCOUNT and not folder.parts:
-            warn(
-                f"The folder {self.into} receives data of a real account ({self.plan.definition['environment']}): keep "
-                "it out of version control, and share it with care."
-            )
-        if keys is None:
-            source = KeySource(list(folder.failures), kind=folder.kind, is_done=folder.finished.__contains__)
-            return folder, source
-        return folder, KeySource(keys, kind=folder.kind, is_done=folder.is_done)
-
-    def _result(self, folder: Folder, source: KeySource, order: Collection[Key] | None) -> SweepResult:
-        if source.done and not folder.finished:
-            warn(
-                f"{count_text(source.done, 'key')} failed in an earlier run, so nothing was requested for them. "
-                ".retry() of the result requests them, also with another path; resume=False begins anew."
-            )
-        return SweepResult(self, folder, source.order if order is None else order, source.done)
-
-    @contextmanager
-    def _running(self, folder: Folder, source: KeySource) -> Iterator[Run]:
-        try:
-            with progress_bar(Path(self.into).name, source.total) as show:
-                options: Any = {"at_once": self.at_once, "is_replay": self.is_replay, "show": show}
-                yield (run := Run(self.plan, folder, source, **options))
-        except BaseException:
-            with suppress(ToolkitError):
-                folder.now().finish()  # as it is on the disk, whatever failed
-            raise
-        folder.finish()
-        for note in filter(None, run.notes):
-            warn(note)
-
-    def _spread(self, folder: Folder, source: KeySource) -> Folder:
-        """Let the workers of the cluster ask for keys; return the folder as it is afterwards, each key once."""
+    def _spread(self, run: Run) -> None:
+        """Let the workers of the cluster ask for keys."""
         from toolkit.sweeps.lend import Loan
         from toolkit.sweeps.on_dask import RUN, Spread, spread_keys
 
-        transport, name, notes = transport_of(self.plan.client), token_hex(4), list[str]()
+        transport, name = transport_of(self.plan.client), token_hex(4)
         with Loan(cast("Session", transport.session), self.cluster, is_used_here=False) as lent:
             self.place.write("beside", RUN, name.encode())  # workers of earlier runs write no more
-            plan = replace(self.plan, client=None)
-            spread = Spread(plan, lent, transport.scope.interface, self.place, name)
+            spread = Spread(replace(self.plan, client=None), lent, transport.scope.interface, self.place, name)
             try:
-                with progress_bar(Path(self.into).name, source.total) as show:
-                    options: Any = {"at_once": self.at_once, "earlier": folder.failures, "show": show}
-                    notes += spread_keys(self.cluster, spread, source, **options)
+                run.notes |= spread_keys(self.cluster, spread, run)
             finally:
                 self.place.remove("beside", RUN)
-                folder = folder.now()
-                folder.repair()
-                folder.finish()
-        for note in filter(None, notes):
+
+    def _result(self, run: Run, order: Collection[Key] | None) -> SweepResult:
+        for note in filter(None, run.notes):
             warn(note)
-        return folder
+        if run.source.done and not run.folder.finished:
+            warn(
+                f"{count_text(run.source.done, 'key')} failed in an earlier run, so nothing was requested for them. "
+                ".retry() of the result requests them, also with another path; resume=False begins anew."
+            )
+        return SweepResult(self, run.folder, run.source.order if order is None else order, run.source.done)

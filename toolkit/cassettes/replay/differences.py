@@ -303,15 +303,6 @@ def no_match(
     return CassetteMiss(what, advice, about="cassette", nearest=descriptions)
 
 
-def still_recorded(miss: CassetteMiss) -> CassetteMiss:
-    """Return the error for a file to which another process is still recording: the call may be added after all."""
-    return miss.reworded(
-        f"{miss.what}\nAnother process is still recording to this cassette.",
-        "Open the cassette again when that has ended; a call that is missing then is added with "
-        'mode="new_episodes", online.',
-    )
-
-
 def all_played(file_name: str, request: RecordedRequest, count: int) -> CassetteMiss:
     """Return the error of a strict cassette for a scrubbed request whose `count` recordings were all played."""
     recordings = "The only recording" if count == 1 else f"Each of the {count} recordings"
