@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 
 import toolkit as tk
-from toolkit.cli import bundled
+from toolkit.cli import demo
 from toolkit.core.clock import SystemClock
 from toolkit.practice_service.service import PracticeService
 
@@ -115,7 +115,7 @@ def record_tour(path: Path) -> None:
     """Record the tour: a sandbox broker partner reads accounts and quotes, and reads accounts again later."""
     clock = clock_at(20, 16, 30)
     with recording_session(path, clock=clock) as session:
-        for _ in bundled.take_tour(session, pause=lambda: clock.leap(20)):
+        for _ in demo.take_tour(session, pause=lambda: clock.leap(20)):
             pass
 
 
@@ -129,7 +129,7 @@ def record_authentication(path: Path) -> None:
         for profile in ("live", "paper", "broker-key", "sandbox-secret"):
             with open_session(service, profile, cassette, clock) as session:
                 session.accounts()
-                session.market_data.get(bundled.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+                session.market_data.get(demo.QUOTES_PATH, params=SYMBOLS).raise_for_status()
             clock.leap(1)
 
 
@@ -137,7 +137,7 @@ def record_first_recording(path: Path) -> None:
     """Record what the notebook about recording does while there is no recording."""
     with recording_session(path, clock=clock_at(10, 14)) as session:
         session.accounts(limit=4)
-        session.market_data.get(bundled.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+        session.market_data.get(demo.QUOTES_PATH, params=SYMBOLS).raise_for_status()
 
 
 def record_accounts_monday(path: Path) -> None:
@@ -160,7 +160,7 @@ def record_forty_minutes(path: Path) -> None:
     with recording_session(path, clock=clock, delays=(0.03, 0.12)) as session:
         for earlier, minute in zip((0, *CALLS_AT), CALLS_AT, strict=False):
             clock.leap(minute - earlier)
-            session.market_data.get(bundled.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+            session.market_data.get(demo.QUOTES_PATH, params=SYMBOLS).raise_for_status()
 
 
 def record_reports(path: Path) -> None:
@@ -190,7 +190,7 @@ def record_many_calls(path: Path) -> None:
         clock.leap(1)
         service.faults.inject("interfaces", 503)
         service.faults.inject("interfaces", 429, retry_after=1)
-        session.market_data.get(bundled.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+        session.market_data.get(demo.QUOTES_PATH, params=SYMBOLS).raise_for_status()
         clock.leap(1)
         closed = [accounts[BUSY_ACCOUNT]]
 
@@ -207,7 +207,7 @@ def record_many_calls(path: Path) -> None:
 
 
 RECORDINGS: dict[str, Callable[[Path], None]] = {
-    bundled.TOUR_CASSETTE: record_tour,
+    demo.TOUR_CASSETTE: record_tour,
     "authentication": record_authentication,
     "first-recording": record_first_recording,
     "accounts-monday": record_accounts_monday,

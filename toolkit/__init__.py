@@ -30,20 +30,20 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.secret import REGISTER
 
 if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as exported
-    from toolkit.auth.credentials import ClientKey as ClientKey
-    from toolkit.auth.credentials import ClientSecret as ClientSecret
-    from toolkit.auth.credentials import KeyPair as KeyPair
-    from toolkit.auth.keys import Signer as Signer
+    from toolkit.auth.kinds import ClientKey as ClientKey
+    from toolkit.auth.kinds import ClientSecret as ClientSecret
+    from toolkit.auth.kinds import KeyPair as KeyPair
     from toolkit.auth.profiles.saving import remove_credentials as remove_credentials
     from toolkit.auth.profiles.saving import save_credentials as save_credentials
     from toolkit.auth.profiles.saving import saved_credentials as saved_credentials
+    from toolkit.auth.signers import Signer as Signer
     from toolkit.auth.tokens.token import Token as Token
     from toolkit.cassettes.cassette import Cassette as Cassette
-    from toolkit.cassettes.catalog.frames import check_cassettes as check_cassettes
-    from toolkit.cassettes.catalog.frames import compare_cassettes as compare_cassettes
-    from toolkit.cassettes.catalog.frames import list_cassettes as list_cassettes
-    from toolkit.cassettes.catalog.frames import prune_cassette as prune_cassette
-    from toolkit.cassettes.catalog.frames import scrub_cassette as scrub_cassette
+    from toolkit.cassettes.catalog.checking import check_cassettes as check_cassettes
+    from toolkit.cassettes.catalog.comparing import compare_cassettes as compare_cassettes
+    from toolkit.cassettes.catalog.facts import list_cassettes as list_cassettes
+    from toolkit.cassettes.catalog.rewriting import prune_cassette as prune_cassette
+    from toolkit.cassettes.catalog.rewriting import scrub_cassette as scrub_cassette
     from toolkit.cassettes.importing import import_cassette as import_cassette
     from toolkit.core.document import Environment as Environment
     from toolkit.core.document import Interface as Interface
@@ -97,15 +97,16 @@ __version__ = "0.1.0"
 
 # Where each public name is defined.
 _MODULES = {
-    "toolkit.auth.credentials": "ClientKey ClientSecret KeyPair",
-    "toolkit.auth.keys": "Signer",
+    "toolkit.auth.kinds": "ClientKey ClientSecret KeyPair",
+    "toolkit.auth.signers": "Signer",
     "toolkit.auth.profiles.saving": "remove_credentials save_credentials saved_credentials",
     "toolkit.auth.tokens.token": "Token",
     "toolkit.cassettes.cassette": "Cassette",
     "toolkit.cassettes.importing": "import_cassette",
-    "toolkit.cassettes.catalog.frames": (
-        "check_cassettes compare_cassettes list_cassettes prune_cassette scrub_cassette"
-    ),
+    "toolkit.cassettes.catalog.checking": "check_cassettes",
+    "toolkit.cassettes.catalog.comparing": "compare_cassettes",
+    "toolkit.cassettes.catalog.facts": "list_cassettes",
+    "toolkit.cassettes.catalog.rewriting": "prune_cassette scrub_cassette",
     "toolkit.core.document": "Environment Interface",
     "toolkit.core.errors": (
         "AccessError CassetteBusy CassetteCorrupt CassetteError CassetteMiss ConfigurationError "

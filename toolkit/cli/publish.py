@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
 
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.text import excerpt
 
-EPILOG: Final = terminal.examples(
+EXAMPLES: Final = terminal.examples(
     "toolkit publish notebooks/report.ipynb -o report.zip",
-    "toolkit publish notebooks/report.ipynb -o for-audit/ --replace",
     "toolkit publish notebooks/report.ipynb -o report.html --no-code -p client=9ab3",
 )
 
@@ -33,11 +31,12 @@ def publish(
     code: Annotated[bool, typer.Option("--code/--no-code", help="Show the code on a page, or leave it out.")] = True,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds that a cell may take.")] = 120.0,
 ) -> None:
-    """Make a copy of a notebook that anyone may have, with the recordings that it plays.
+    """Make a copy of a notebook that anyone may have.
 
-    The rules under `[scrubbing]` in `toolkit.toml` are applied anew to what the notebook plays, and the same values are
-    replaced in its texts and code. Then the copy runs offline, so that its outputs come from its own recordings, and
-    all of it is searched for secrets and for what was replaced. If anything is found, nothing is left.
+    What it plays of its recordings comes along. The rules under `[scrubbing]` in `toolkit.toml` are applied anew to it,
+    and the same values are replaced in the notebook's texts and code. Then the copy runs offline, so that its outputs
+    come from its own recordings, and all of it is searched for secrets and for what was replaced. If anything is found,
+    nothing is left.
 
     Recordings of real accounts (`live`, `broker-live`) are refused until the rules name `pseudonyms`, or
     `toolkit.toml` says `publish = "as is"`. **This runs the code of the notebook**, without a network.
@@ -45,11 +44,9 @@ def publish(
     from toolkit.sharing.publish import publish as make_copy  # slow to load
 
     values = dict(map(_parameter, parameters or ()))
-    with Console(stderr=True).status("Publishing") as status:
-        copy = make_copy(
-            notebook, output, replace=replace, parameters=values, code=code, timeout=timeout, watch=status.update
-        )
-    typer.echo(str(copy))
+    with terminal.status("Publishing") as watch:
+        copy = make_copy(notebook, output, replace=replace, parameters=values, code=code, timeout=timeout, watch=watch)
+    terminal.say(str(copy))
 
 
 def _parameter(text: str) -> tuple[str, Any]:

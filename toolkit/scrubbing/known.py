@@ -232,10 +232,10 @@ class KnownSecrets:
         self, data: bytes, budget: DecodingBudget | None = None, *, with_named: bool = True, is_exact: bool = False
     ) -> Iterator[tuple[View, Hit]]:
         searchers = [each for each in (_REGISTERED.up_to_date(), self._stand_ins) if each]
+        is_exact = is_exact or any(searcher.needs_exact_views for searcher in searchers)
         named = self._named if with_named and self._named else None
         if not searchers and named is None:
             return
-        is_exact = is_exact or any(searcher.needs_exact_views for searcher in searchers)
         deepest = DEEPEST if searchers else 0
         for view in views_of(data, budget or DecodingBudget(len(data)), is_exact=is_exact, deepest=deepest):
             for searcher in searchers:

@@ -77,7 +77,7 @@ def needles_of(secret: Secret, *, in_codes: bool = True) -> list[Needle]:
 
 def _needles(secret: Secret, text: str, *, in_codes: bool) -> list[Needle]:
     plain = Needle(secret, len(text), b"", text.encode("utf-8", "surrogatepass"))
-    needles = [*_plain(plain, text), *(_coded(plain, text) if in_codes else ())]
+    needles = [*_plain(plain, text, is_exact=not in_codes), *(_coded(plain, text) if in_codes else ())]
     return list({(needle.normal, needle.exact): needle for needle in reversed(needles)}.values())[::-1]
 
 
@@ -90,19 +90,19 @@ def _is_unmistakable(text: str) -> bool:
     )
 
 
-def _plain(plain: Needle, text: str) -> Iterator[Needle]:
+def _plain(plain: Needle, text: str, *, is_exact: bool) -> Iterator[Needle]:
     """Yield the secret itself, what is left of it when the escapes around it are undone, and other charsets."""
     written = [plain.literal, *without_escapes(plain.literal)]
     if not text.isascii():
         # In Latin-1, also where an escape such as xe9 is a character rather than a byte; in UTF-16.
         narrow = (each.encode("latin-1" if each < "\u0100" else "utf-8", "surrogatepass") for each in text)
         written += [b"".join(narrow), *(text.encode(wide, "surrogatepass") for wide in ("utf-16-le", "utf-16-be"))]
-    is_unmistakable = _is_unmistakable(text)
+    is_exact = is_exact or not _is_unmistakable(text)
     for each in dict.fromkeys(written):
         before, after = margins(each)
         normal = normal_form(each)
-        is_exact = not is_unmistakable or len(normal) < _LONG_ENOUGH
-        exact = exact_form(each[len(before) : len(each) - len(after)]) if is_exact else None
+        compares = is_exact or len(normal) < _LONG_ENOUGH
+        exact = exact_form(each[len(before) : len(each) - len(after)]) if compares else None
         yield plain._replace(normal=normal, literal=each, exact=exact, margins=(before, after))
 
 

@@ -11,6 +11,7 @@ import copy
 import json
 import keyword
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,8 +151,8 @@ def copied_cassettes(
             for path in opened
         }
     scrubbed = {
-        path.relative_to(root).as_posix(): list(contents.read(result.data, source=path.name).readable().values())
-        for path, result in results.items()
+        path.relative_to(root).as_posix(): list(contents.read(data, source=path.name).readable().values())
+        for path, (data, _) in results.items()
     }
     everything = [each for items in scrubbed.values() for each in items]
     stand_ins = set[str]().union(*(scrubber.stand_ins_in(message) for each in everything for message in each[:2]))
@@ -166,11 +167,12 @@ def copied_cassettes(
         for name, items in scrubbed.items()
     }
     callers = {str(each.authorized_by.environment) for each in everything if each.authorized_by is not None}
-    counts = {path.relative_to(root).as_posix(): result.counts.items() for path, result in results.items()}
-    places = tuple(
-        f"{name}: {', '.join(f'{count:,} {kind}' for kind, count in each)}" for name, each in counts.items() if each
-    )
-    return CopiedCassettes(files, tuple(sorted(callers)), replacements, places)
+    places = []
+    for path, (_, replaced) in results.items():
+        counts = sum((Counter(each) for _, each in replaced), Counter[str]())
+        words = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+        places += [f"{path.relative_to(root).as_posix()}: {words}"] if words else []
+    return CopiedCassettes(files, tuple(sorted(callers)), replacements, tuple(places))
 
 
 def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> tuple[dict[str, Any], list[str]]:

@@ -17,8 +17,9 @@ import httpx
 from toolkit.cassettes.bodies import RECORDABLE, as_failure, header_list
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.catalog.comparing import RecordingChange, compare_interactions
-from toolkit.cassettes.catalog.reading import read_cassette
-from toolkit.cassettes.catalog.rewriting import placeholders_in, safe_to_show
+from toolkit.cassettes.catalog.facts import read_cassette
+from toolkit.cassettes.catalog.rewriting import placeholders_in
+from toolkit.cassettes.catalog.showing import safe_to_show
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.core.document import Interface, symbolic_address
 from toolkit.core.errors import AccessError, ConfigurationError, SecretLeak, Unreachable

@@ -26,6 +26,7 @@ from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import PROCESS_SECRETS, KnownSecrets
 from toolkit.scrubbing.scanning import scan_files
 from toolkit.sharing.copying import (
+    Replacements,
     check_file,
     check_notebook,
     copied_cassettes,
@@ -171,16 +172,12 @@ def publish(
         if is_page:
             from toolkit.sharing.page import page_of
 
-            page = page_of(ran, title=place.stem, environments=copied.environments, with_code=code)
-            known.check(page, where=target.name)
             stage = folder / "page"
             stage.mkdir()
+            page = page_of(ran, title=place.stem, environments=copied.environments, with_code=code)
             (stage / target.name).write_bytes(page)
         files = {path.relative_to(stage).as_posix(): path for path in sorted(stage.rglob("*")) if path.is_file()}
-        check_file(target.name, b"", known, copied.replacements)
-        for name, path in files.items():
-            is_checked = path.suffix in (SUFFIX, *_PAGES)
-            check_file(name, b"" if is_checked else path.read_bytes(), known, copied.replacements)
+        _check(files, target.name, known, copied.replacements)
         _scan(stage)
         sizes = {name: path.stat().st_size for name, path in files.items()}
         _put(stage, files, target)
@@ -273,6 +270,16 @@ def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
 def _failed(what: str, verdict: Verdict) -> PublishError:
     assert verdict.failure is not None  # noqa: S101 - the caller has checked
     return PublishError(f"{what}: {verdict.failure}", verdict.failure.next_step, about="notebook")
+
+
+def _check(files: Mapping[str, Path], target: str, known: KnownSecrets, replacements: Replacements) -> None:
+    """Refuse files that hold a secret or a value that was replaced; the notebook was checked by cells."""
+    check_file(target, b"", known, replacements)
+    for name, path in files.items():
+        if path.suffix.lower() in _PAGES:
+            known.check(path.read_bytes(), where=name)
+        else:
+            check_file(name, b"" if path.suffix == SUFFIX else path.read_bytes(), known, replacements)
 
 
 def _scan(folder: Path) -> None:

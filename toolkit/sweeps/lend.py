@@ -7,23 +7,19 @@ import secrets
 import ssl
 import threading
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
-
-import httpx
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from toolkit.auth.authorizers import TokenAuthorizer
-from toolkit.auth.credentials import KeyPair
+from toolkit.auth.kinds import KeyPair
 from toolkit.auth.tokens.token import Token, early_seconds
+from toolkit.core.arguments import wrong_type
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Interface
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
-from toolkit.session.sending import transport_of
 from toolkit.session.session import AsyncSession, Session
-from toolkit.sweeps.borrowed import BorrowedCredentials
-from toolkit.sweeps.borrower import HEARD_FOR, LentSession, Published, Terms, forget_lent, note_lent
+from toolkit.sweeps.borrower import HEARD_FOR, SESSIONS, BorrowedCredentials, LentSession, Published, Terms
 from toolkit.sweeps.cluster import LOST, LenderBoard, check_cluster, count_workers
 from toolkit.transport.flow import run
 from toolkit.transport.network import Network
@@ -34,7 +30,7 @@ if TYPE_CHECKING:
 _LAST_TURN: Final = 5.0  # seconds to wait for a turn that is under way when the loan ends
 _SHORTEST_WAIT: Final = 0.1  # seconds between two turns
 _LONGEST_WAIT: Final = 30.0  # seconds; a machine that slept notices it then
-_RETRY_AFTER: Final = 1.0  # seconds; after a publication that failed
+_RETRY_AFTER: Final = 1.0  # seconds; after a publication that failed, and while there is no token
 _JUST_AFTER: Final = 0.005  # seconds; a token that is looked at too early is not due
 
 
@@ -75,22 +71,18 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
 class Loan:
     """A loan of a session to a cluster: a context manager that gives the handle. Made by `lend`.
 
-    Args:
-        session: what is lent.
-        cluster: a connected `distributed.Client`.
-        is_used_here: False to borrow in this process, too, synchronously.
+    Unless it `is_used_here`, tasks in this process borrow, too, and synchronously.
     """
 
     def __init__(self, session: Session | AsyncSession, cluster: Client, *, is_used_here: bool = True) -> None:
         self.name = secrets.token_hex(8)
         self._terms = terms_of(session, self.name)
-        self._tokens = SessionTokens(session)
-        self._session = session if is_used_here else None
         if not is_used_here:
             self._terms = self._terms._replace(is_async=False)
-        self._per_second = session._sender.pace.per_second  # noqa: SLF001
+        self._session = session
+        self._is_used_here = is_used_here
         self._cluster = cluster
-        self._lender = Lender(self._tokens, session._sender.clock)  # noqa: SLF001
+        self._lender = lender_of(session)
         self._board: LenderBoard | None = None
         self._thread: threading.Thread | None = None
 
@@ -108,48 +100,39 @@ class Loan:
         _warn_of_open(check_cluster(self._cluster))
         return self._open()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()
 
     async def __aenter__(self) -> LentSession:
         _warn_of_open(await asyncio.to_thread(check_cluster, self._cluster))
         return await asyncio.to_thread(self._open)
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self._close)
 
     def _open(self) -> LentSession:
-        if self._thread is not None:
-            raise ConfigurationError("This loan was opened already.", "Make another with tk.lend().", about="session")
-        self._tokens.obtain()  # an error here is the caller's, not the workers'
+        self._lender.obtain()  # an error here is the caller's, not the workers'
         self._board = LenderBoard(self._cluster, self.name, self._lender.fields, self._lender.note)
         self._lender.turn()
         self._board.publish()
-        self._thread = threading.Thread(
-            target=self._lender.run, args=(self._board.publish,), name=f"loan {self.name}", daemon=True
-        )
+        self._thread = threading.Thread(target=self._lender.run, args=(self._board.publish,), daemon=True)
         self._thread.start()
-        if self._session is not None:
-            note_lent(self.name, self._session)
-        share = None if self._per_second is None else self._per_second / count_workers(self._cluster)
+        if self._is_used_here:
+            SESSIONS[self.name] = self._session
+        rate = self._session._sender.pace.per_second  # noqa: SLF001
+        share = None if rate is None else rate / count_workers(self._cluster)
         return LentSession(self._terms._replace(options={**self._terms.options, "per_second": share}))
 
     def _close(self) -> None:
-        forget_lent(self.name)
-        if self._board is None or self._thread is None:
-            return
+        SESSIONS.pop(self.name, None)
         self._lender.end()
-        self._board.close()
-        self._thread.join(_LAST_TURN)
-        self._tokens.close()
+        if self._board is not None and self._thread is not None:
+            self._board.close()
+            self._thread.join(_LAST_TURN)
+        self._lender.network.close()
 
 
 def _warn_of_open(address: str) -> None:
-    """Warn of an address at which any program on this machine can read a token; "" is none."""
     if address:
         warn(
             f"The cluster is called without TLS at {excerpt(address)}: any program on this machine, whoever runs it, "
@@ -158,66 +141,28 @@ def _warn_of_open(address: str) -> None:
         )
 
 
-class TokenKeeper(Protocol):
-    """The tokens of a lender; see `SessionTokens`."""
-
-    def obtain(self) -> Token: ...
-
-    def reject(self, token: Token, *, was_accepted: bool) -> bool: ...
-
-
-class SessionTokens:
-    """The tokens of a session, for code without an event loop, whatever the session's kind.
-
-    Args:
-        session: a session that can be lent.
-    """
-
-    def __init__(self, session: Session | AsyncSession) -> None:
-        below = cast("Network", session._below)  # noqa: SLF001
-        self._authorizer = cast("TokenAuthorizer", session._sender.authorizer())  # noqa: SLF001
-        self._network = Network(is_async=False, verify=below.verify, proxy=below.proxy)
-
-    def obtain(self) -> Token:
-        """Return a usable token; a renewal that is due is requested, once for all users of the session's tokens.
-
-        Raises:
-            TokenError, Unreachable: if no token is available.
-        """
-        return cast("Token", run(self._authorizer.obtain(), self._network).token)
-
-    def reject(self, token: Token, *, was_accepted: bool) -> bool:
-        """Note that the service refused a token to a borrower; see `TokenAuthorizer.reject`."""
-        return self._authorizer.reject(token, was_accepted=was_accepted)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._network.close()
-
-
 class Lender:
     """Keeps a token in hand for its borrowers, renews it shortly before it expires, and says what to publish.
 
-    A thread takes turns; other threads may ask for the fields and note reports meanwhile.
-
-    Args:
-        keeper: where tokens come from.
-        clock: the session's clock.
-
-    Attributes:
-        is_over: True if the loan has ended.
+    A thread takes turns; other threads may ask for the fields and note reports meanwhile. The network needs no event
+    loop.
     """
 
-    def __init__(self, keeper: TokenKeeper, clock: Clock) -> None:
+    def __init__(self, authorizer: TokenAuthorizer, network: Network, clock: Clock) -> None:
         self.is_over = False
-        self._keeper = keeper
+        self._authorizer = authorizer
+        self.network = network
         self._clock = clock
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._token: Token | None = None
         self._problem = ""
-        self._edition = self._number = self._declined = self._failures = 0
+        self._edition = self._number = self._declined = 0
         self._refused: bool | None = None  # whether the refused token was accepted earlier; None for no report
+
+    def obtain(self) -> Token:
+        """Return a usable token; a renewal that is due is requested, once for all users of the session's tokens."""
+        return cast("Token", run(self._authorizer.obtain(), self.network).token)
 
     def note(self, report: object) -> None:
         """Note a borrower's report. Several about a token count once; those about an older token are ignored."""
@@ -232,22 +177,17 @@ class Lender:
         """Return what to publish at this moment; each has the next edition."""
         with self._lock:
             self._edition += 1
-            token = self._token
+            token, published = self._token, Published(self._edition, self._number, problem=self._problem)
             if self.is_over:
-                return Published(self._edition, is_over=True)._asdict()
-            if token is None:
-                return Published(self._edition, self._number, problem=self._problem)._asdict()
-            now, monotonic = self._clock.now(), self._clock.monotonic()
-            left = min((token.expires_at - now).total_seconds(), token.expires_monotonic - monotonic)
-            return Published(
-                self._edition,
-                self._number,
-                token.access_token.reveal(),
-                lifetime=token.lifetime.total_seconds(),
-                left=left,
-                read_again_in=min(HEARD_FOR, early_seconds(token.lifetime) / 2),
-                declined=self._declined,
-            )._asdict()
+                published = Published(self._edition, is_over=True)
+            elif token is not None:
+                now, monotonic = self._clock.now(), self._clock.monotonic()
+                left = min((token.expires_at - now).total_seconds(), token.expires_monotonic - monotonic)
+                seconds = min(HEARD_FOR, early_seconds(token.lifetime) / 2, left)
+                if seconds > 0:
+                    text = token.access_token.reveal()
+                    published = Published(self._edition, self._number, text, seconds, self._declined)
+            return published._asdict()
 
     def run(self, publish: Callable[[], None]) -> None:
         """Take turns and publish until the loan ends."""
@@ -267,59 +207,40 @@ class Lender:
         self._wake.set()
 
     def turn(self) -> float:
-        """Renew what is due, and return the seconds until the next turn."""
-        self._replace_refused()
+        """Renew what is due or was refused, and return the seconds until the next turn."""
+        with self._lock:
+            was_accepted, self._refused = self._refused, None
+        if was_accepted is not None and self._token is not None:
+            is_new_one_worth_it = self._authorizer.reject(self._token, was_accepted=was_accepted)
+            self._declined = self._declined if is_new_one_worth_it else self._number
         token, problem = None, ""
         try:
-            token = self._keeper.obtain()
+            token = self.obtain()
         except ToolkitError as error:
             problem = str(error)
         with self._lock:
-            self._number += token is not None and (self._token is None or self._token != token)
+            self._number += token is not None and token != self._token
             self._token, self._problem = token, problem
         if token is None:
-            self._failures += 1
-            return min(_LONGEST_WAIT, 2.0 ** min(self._failures, 5) / 2)
-        self._failures = 0
+            return _RETRY_AFTER  # the session knows when another request is reasonable
         now, monotonic = self._clock.now(), self._clock.monotonic()
         left = min((token.renew_at - now).total_seconds(), token.renew_monotonic - monotonic)
         return min(max(left + _JUST_AFTER, _SHORTEST_WAIT), _LONGEST_WAIT)
 
-    def _replace_refused(self) -> None:
-        """Reject a token that a borrower reported as refused, unless it replaced another for that reason."""
-        with self._lock:
-            was_accepted, self._refused = self._refused, None
-        if was_accepted is None or self._token is None or self._keeper.reject(self._token, was_accepted=was_accepted):
-            return
-        with self._lock:
-            self._declined = self._number
 
-
-def session_of(client: httpx.Client | httpx.AsyncClient) -> Session | AsyncSession:
-    """Return the session of a client, such as `session.broker`.
-
-    Raises:
-        ConfigurationError: if it does not belong to one.
-    """
-    return cast("Session | AsyncSession", transport_of(client).session)
+def lender_of(session: Session | AsyncSession) -> Lender:
+    """Return the lender of a session's tokens, which needs no event loop."""
+    sender, below = session._sender, cast("Network", session._below)  # noqa: SLF001
+    network = Network(is_async=False, verify=below.verify, proxy=below.proxy)
+    return Lender(cast("TokenAuthorizer", sender.authorizer()), network, sender.clock)
 
 
 def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
-    """Return what a worker needs of a session that can be lent.
-
-    Raises:
-        CredentialsMismatch: if it has a key pair, or has borrowed its tokens.
-        ConfigurationError: if it has a cassette, or a transport, clock or TLS context of its own.
-        UnsafeAddress: if the credentials are not meant for its addresses.
-    """
+    """Return what a worker needs of a session that can be lent; errors are those of `lend`."""
     if not isinstance(session, Session | AsyncSession):
-        raise ConfigurationError(
-            f"Only a Session or an AsyncSession can be lent, not {type(session).__name__}.",
-            "Open one with tk.Session(environment, credentials).",
-            about="session",
-        )
+        raise wrong_type("session", "a Session or an AsyncSession", session, "Open one with tk.Session().")
     sender, network = session._sender, session._below  # noqa: SLF001
-    credentials, clock = session.credentials, sender.clock
+    credentials, rules = session.credentials, session.environment.rules
     if sender.cassette_in_use() is not None:
         raise ConfigurationError(
             "A session with a cassette cannot be lent: a cassette has one writer, and a replay has no tokens.",
@@ -338,23 +259,19 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
             "Lend from the process that holds the credentials; its handle may be passed on.",
             about="credentials",
         )
-    if not isinstance(network, Network) or not isinstance(clock, SystemClock):
-        name = "clock" if isinstance(network, Network) else "transport"
+    own = "" if isinstance(sender.clock, SystemClock) else "clock"
+    own = own if isinstance(network, Network) else "transport"
+    verify = getattr(network, "verify", None)
+    own = own or ("verify" if isinstance(verify, ssl.SSLContext) else "")
+    if own:
         raise ConfigurationError(
-            f"A session with a {name} of its own cannot be lent: that is an object of this process.",
-            f"Leave out {name}=.",
-            about=name,
-        )
-    verify = network.verify
-    if isinstance(verify, ssl.SSLContext):
-        raise ConfigurationError(
-            "A session with an SSLContext cannot be lent: it is an object of this process.",
-            'Pass verify="system", or the path of a file with certificate authorities, which every worker has.',
-            about="verify",
+            f"A session with a {own} of its own cannot be lent: that is an object of this process.",
+            f"Leave out {own}=. For TLS, verify= may be the path of a file that every worker has.",
+            about=own,
         )
     sender.authorizer()  # checks where the credentials may go
-    rules, addresses = session.environment.rules, session.settings.addresses
     names = [name for interface, name in rules.addresses.items() if interface is not Interface.AUTH]
+    addresses = session.settings.addresses
     return Terms(
         loan=loan,
         environment=str(session.environment),

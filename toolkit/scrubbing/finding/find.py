@@ -192,19 +192,21 @@ class Finder(Walker):
         kind = credential_kind(name, Place.HEADER)
         if kind is not None and not self._has_rule(name):
             return self._credential_header(name, kind, value)
-        self.note_shapes(value)
         if lower == _PROTOCOLS:
+            self.note_shapes(value)
             return compiled(r"[^\s,]+").sub(lambda part: self._random("TOKEN", part[0]), value)
-        if self._message is not MessageKind.REQUEST:
-            self._has_code = lower == "location"
-            changed = self.uri(value) if self._has_code else self.text(value)
+        if lower == "location" and self._message is not MessageKind.REQUEST:
+            self.note_shapes(value)
+            self._has_code = True
+            changed = self.uri(value)
             self._has_code = False
             return changed
-        if is_ordinary_header(name) or self._has_rule(name) or is_placeholder(value):
+        if self._message is not MessageKind.REQUEST or is_ordinary_header(name) or self._has_rule(name):
             return self.text(value)
-        return self._whole.get(value) or (
-            self._placeholder("HEADER", value) if grade(value) is Strength.STRONG else self.text(value)
-        )
+        if value not in self._whole and (is_placeholder(value) or grade(value) is not Strength.STRONG):
+            return self.text(value)
+        self.note_shapes(value)
+        return self._whole.get(value) or self._placeholder("HEADER", value)
 
     def text(self, text: str) -> str:
         """Return a text with placeholders for its credentials; note those in texts that it has in it with escapes."""
