@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -300,6 +301,17 @@ def live_sessions(live: Mapping[str, Any]) -> Iterator[None]:
         for kind in (Session, AsyncSession):
             stack.enter_context(patch.object(kind, "__init__", with_defaults(kind.__init__)))
         yield
+
+
+def closing(session: AsyncSession, test: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an async test that closes the connections of a session in the event loop that they belong to."""
+
+    @wraps(test)
+    async def run(*args: Any, **kwargs: Any) -> None:
+        async with session:
+            await test(*args, **kwargs)
+
+    return run
 
 
 def close_without_loop(session: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import nullcontext
@@ -134,9 +135,12 @@ def toolkit_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) 
 def toolkit_async_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) -> Iterator[AsyncSession]:
     """A `tk.AsyncSession` on the cassette of the test, for async tests of pytest-asyncio, anyio or asyncio.run()."""
     from toolkit.session.session import AsyncSession
-    from toolkit.sharing.pytest_plugin.item_cassette import close_without_loop
+    from toolkit.sharing.pytest_plugin.item_cassette import close_without_loop, closing
 
     session = _or_fail(lambda: AsyncSession(**_arguments(request, toolkit_cassette)))
+    item: Any = request.node
+    if toolkit_cassette.records and inspect.iscoroutinefunction(getattr(item, "obj", None)):
+        item.obj = closing(session, item.obj)
     yield session
     close_without_loop(session)
 
