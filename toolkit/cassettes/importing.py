@@ -24,9 +24,8 @@ from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.har import Entry
-from toolkit.cassettes.opening import todays_scrubber
 from toolkit.cassettes.paths import find_cassette
-from toolkit.cassettes.recording.recorder import scrub
+from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.core.arguments import as_flag, as_texts
 from toolkit.core.document import ACCESS, TOKEN_PATH, CredentialKind, Environment
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak

@@ -25,7 +25,10 @@ from toolkit.core.errors import CassetteBusy, CassetteError
 from toolkit.core.tracebacks import shell, warn
 from toolkit.local.files import open_new, read_file, remove_partials, replace_file, write_atomically
 from toolkit.local.private_files import LinkInTheWay, open_plain, refuse_link
+from toolkit.local.settings import Settings
 from toolkit.scrubbing.compression import AFTER_THE_CALL
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.rules.model import Rules, project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
 _ANSWER = "The response, if there was one, is this error's `response`."
@@ -345,6 +348,13 @@ def append(file: Path, data: bytes, *, stamp: Stamp, like: Path) -> Stamp:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     after = stamp_of(file)  # the old stamp stays if another file has taken the place of this one since
     return after if after is not None and after[:2] == (status.st_ino, size + len(pending)) else stamp
+
+
+def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:
+    """Return a scrubber with the addresses, the header prefix and the rules of a project, and with further rules."""
+    both = project_rules(settings)
+    both = both | rules if rules else both
+    return Scrubber(KnownSecrets(), addresses=settings.addresses, header_prefix=settings.header_prefix, rules=both)
 
 
 def scrub(interaction: Interaction, scrubber: Scrubber) -> Interaction:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile, zip_longest
@@ -15,7 +14,7 @@ from toolkit.cassettes.replay.matching import HEAD_PARTS, PARSED_PARTS, Identity
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteError, CassetteMiss
 from toolkit.core.ledger import Authorization
-from toolkit.core.text import excerpt, printable
+from toolkit.core.text import excerpt
 from toolkit.local.folders import how_to_name_project
 from toolkit.scrubbing.messages import RecordedRequest
 
@@ -231,17 +230,6 @@ def missing(
     if is_offline:
         advice += " TOOLKIT_OFFLINE is set, so nothing is recorded."
     return CassetteMiss(what, advice, about="cassette")
-
-
-def unreadable(path: Path, error: OSError) -> CassetteError:
-    """Return the error for a file that the system cannot read."""
-    what = f"Cannot read {printable(str(path.absolute()))}: {error.strerror}."
-    advice = "Fix the cause, or choose another cassette."
-    if isinstance(error, PermissionError):
-        advice = "Change its permissions, or choose another cassette."
-    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises the same error
-        advice = 'Give a file in that folder, such as tour.yaml, or a name such as "tour".'
-    return CassetteError(what, advice, about="cassette")
 
 
 def similar_names(path: Path) -> list[str]:
