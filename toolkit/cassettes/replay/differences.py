@@ -31,7 +31,7 @@ _MOST_NAMES: Final = 3
 _MOST_UNPLAYED: Final = 10  # shown
 
 
-def nearest(
+def _nearest(
     matcher: Matcher,
     identity: Identity,
     request: RecordedRequest,
@@ -42,15 +42,6 @@ def nearest(
 
     Each description is the recording's method and URI, then a line for each part that differs and a line that lists
     the parts that match.
-
-    Args:
-        matcher, identity: what must be equal, and who made the request.
-        request: the request, scrubbed.
-        heads: number of each recording, with a request that has at least its method and URI.
-        parse: returns a recording by its number, scrubbed.
-
-    Raises:
-        CassetteCorrupt: if one of the recordings cannot be read.
     """
     from heapq import nsmallest
 
@@ -263,7 +254,10 @@ def no_match(
 
     Args:
         file_name: name of the cassette's file.
-        matcher, identity, request, heads, parse: see `nearest`, for the recorded calls.
+        matcher, identity: what must be equal, and who made the request.
+        request: the request, scrubbed.
+        heads: number of each recorded call, with a request that has at least its method and URI.
+        parse: returns a recording by its number, scrubbed.
         environments: names of the environments whose calls are recorded.
         is_empty: True if there are no token requests either.
 
@@ -278,7 +272,7 @@ def no_match(
             about="environment",
         )
     what = f"Nothing recorded in {file_name} answers {request.method} {excerpt(request.uri, 160)}."
-    descriptions = nearest(matcher, identity, request, heads, parse)
+    descriptions = _nearest(matcher, identity, request, heads, parse)
     if descriptions:
         scope = f" of {len(heads):,} calls, the {COMPARED} nearest by method and URI compared in full"
         indented = "".join("\n  " + description.replace("\n", "\n  ") for description in descriptions)
