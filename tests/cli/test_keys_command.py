@@ -9,11 +9,11 @@ import shlex
 
 import jwt
 import pytest
+from key_forms import thumbprint
 from typer.testing import CliRunner
 
-from toolkit.auth.keys import as_signer
-from toolkit.auth.keys.new_key import thumbprint
-from toolkit.auth.profiles.saving import find_credentials
+from toolkit.auth.private_keys import as_signer
+from toolkit.auth.profiles.saving import load_credentials
 from toolkit.cli import keys_command
 from toolkit.cli.app import app
 from toolkit.core.document import Environment
@@ -77,7 +77,7 @@ def test_printed_command_saves_the_key(algorithm, tmp_path, monkeypatch):
     words = shlex.split(line.partition("  save the client ID")[0])
     result = CliRunner().invoke(app, [*words[1:], "--client-id", "client-1", "--yes"])
     assert result.exit_code == 0, result.output
-    saved = find_credentials(Environment.BROKER_SANDBOX, "default", settings=Settings.load())
+    saved = load_credentials(Environment.BROKER_SANDBOX, "default", settings=Settings.load(), anywhere=True)
     assert (saved.client_id, saved.algorithm) == ("client-1", algorithm)
     assert saved.key_id == json.loads(JWK.search(shown)[0])["kid"]
 
