@@ -18,7 +18,7 @@ from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.paths import MODES
-from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, ConfigurationError
+from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss
 
 BASE = "https://broker.svc.invalid"
 
@@ -163,26 +163,6 @@ def test_strict(path, interaction, counting):
 # Links
 
 
-@pytest.mark.parametrize("target", ["missing", "empty", "recorded"])
-@pytest.mark.parametrize("mode", ["once", "new_episodes", "all"])
-def test_link(tmp_path, path, counting, interaction, mode, target):
-    """What a link leads to is replayed. Nothing is sent that would be recorded there, which the error says."""
-    real = tmp_path / "elsewhere"
-    if target != "missing":
-        write(real, interaction("/a", b"a")) if target == "recorded" else real.touch()
-    before = real.read_bytes() if real.exists() else None
-    path.symlink_to(real)
-    cassette = Cassette(path, mode)
-    if cassette.replays:
-        assert get(cassette, counting, "/a") == ["a"]
-    if cassette.records:
-        with pytest.raises(CassetteError, match=r"tour\.yaml: it is a link, which is not followed") as caught:
-            get(cassette, counting, "/b")
-        assert "the path of the file that it leads to" in caught.value.next_step
-    assert (counting.count, real.read_bytes() if real.exists() else None) == (0, before)
-    assert path.is_symlink()
-
-
 # What a session records
 
 
@@ -297,15 +277,6 @@ def test_secret_in_the_place_of_a_recorded_one(path):
 
 
 # Matching
-
-
-def test_match_on(path, interaction):
-    """match_on chooses the parts of a request that must be equal; unknown names are refused."""
-    write(path, interaction("/a", b"a"), interaction("/b", b"b"))
-    with httpx.Client(transport=Cassette(path, "none", match_on=["method"]).transport(), base_url=BASE) as client:
-        assert [client.get(path).text for path in ("/x", "/y", "/z")] == ["a", "b", "b"]
-    with pytest.raises(ConfigurationError):
-        Cassette(path, "none", match_on=["method", "colour"])
 
 
 # What else a cassette promises

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.cassettes.paths import as_mode, find_cassette
+from toolkit.cassettes.paths import find_cassette
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
 
@@ -23,12 +23,6 @@ def test_name(folder, tmp_path, name):
     assert path.parent == tmp_path / "recordings"
     assert path.name == f"{name}.yaml"
     assert path.resolve().parent == (tmp_path / "recordings").resolve()
-
-
-@pytest.mark.parametrize("path", ["tour.yaml", "a/tour", "./tour", "../tour", "/a/tour", "tour.json", Path("tour")])
-def test_path(folder, path):
-    """Anything else is an ordinary path, relative to the working directory."""
-    assert find_cassette(path, folder) == Path(path)
 
 
 @pytest.mark.parametrize(
@@ -75,12 +69,3 @@ def test_name_of_a_link(folder, target):
             find_cassette("tour", folder)
         assert caught.value.about == "cassette"
     assert find_cassette(link) == link
-
-
-@pytest.mark.parametrize("mode", ["ONCE", "", "rewrite", 1, ("once",)])
-def test_unknown_mode(mode, monkeypatch):
-    """An unknown mode is refused, online and offline."""
-    for offline in ("0", "1"):
-        monkeypatch.setenv("TOOLKIT_OFFLINE", offline)
-        with pytest.raises(ConfigurationError, match=r"mode .*(is not known|must be)"):
-            as_mode(mode)

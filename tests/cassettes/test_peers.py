@@ -18,7 +18,6 @@ from stock_recordings import BASE, all_kinds, record_session, write
 
 import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import MARKER
 from toolkit.scrubbing.messages import header_bytes
 
@@ -150,23 +149,6 @@ def test_we_add_to_a_stock_cassette(server, path):
             assert client.post("/post", content=b"one").json() == live[2]
             assert [client.get(url).json()["path"] for url in server.paths[3:]] == server.paths[3:]
     assert len(server.paths) == 7
-
-
-def test_stock_vcrpy_adds_to_ours(server, path):
-    """A recording of ours that stock vcrpy added to is read, and added to again."""
-    with client_of(Cassette(path), server) as client:
-        first = client.get("/one")
-    with vcr.use_cassette(str(path), record_mode="new_episodes"), httpx.Client(base_url=server.url) as client:
-        assert client.get("/one").json() == first.json()
-        client.get("/two")
-    assert not path.read_bytes().startswith(MARKER)
-    with client_of(Cassette(path, "new_episodes"), server) as client:
-        names = ["/one", "/two", "/three"]
-        assert [client.get(name).json()["path"] for name in names] == names
-    assert server.paths == names
-    interactions = contents.read(path.read_bytes(), source="")
-    bodies = [json.loads(interactions.interaction(number).response.body) for number in range(len(interactions))]
-    assert [body["path"] for body in bodies] == names
 
 
 def test_a_session_adds_to_a_stock_cassette(path, settings, service):

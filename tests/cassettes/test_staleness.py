@@ -11,8 +11,6 @@ from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.local.settings import Settings
 
-RECORDED = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
-
 
 @pytest.fixture
 def warnings_at_opening(tmp_path, interaction):

@@ -275,35 +275,6 @@ def test_leak(path, is_async, is_read_already):
 # Transports below
 
 
-def test_one_transport_for_both_kinds_of_client(server, path):
-    """One transport serves a sync and an async client, each with an httpx transport of its own."""
-    transport = tk.Cassette(path, "new_episodes").transport()
-
-    async def call():
-        async with httpx.AsyncClient(transport=transport) as client:
-            return await client.get(server.url + "/two")
-
-    with httpx.Client(transport=transport) as client:
-        assert client.get(server.url + "/one").status_code == 200
-        assert asyncio.run(call()).status_code == 200
-        assert client.get(server.url + "/three").status_code == 200
-    assert server.paths == ["/one", "/two", "/three"]
-    assert len(tk.Cassette(path, "none")) == 3
-
-
-def test_replay_makes_no_transport(path, monkeypatch):
-    """A replay makes no transport that could reach a network."""
-    record(path, reply)
-    for name in ("HTTPTransport", "AsyncHTTPTransport"):
-        monkeypatch.setattr(httpx, name, None)
-    transport = tk.Cassette(path, "none").transport()
-    assert transport.handle_request(httpx.Request("GET", URL)).read() == b"body"
-    with pytest.raises(CassetteMiss):
-        transport.handle_request(httpx.Request("GET", URL + "/b"))
-    transport.close()
-    asyncio.run(transport.aclose())
-
-
 # Nothing secret
 
 SECRETS = st.lists(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8, max_size=30).map("".join)

@@ -22,7 +22,6 @@ from toolkit.scrubbing.messages import (
     HeaderList,
     RecordedRequest,
     RecordedResponse,
-    header_bytes,
     header_text,
     header_value,
 )
@@ -176,17 +175,8 @@ def _header_list(pairs: Iterable[tuple[Any, Any]]) -> HeaderList:
         if isinstance(name, str) and compiled(_HEADER_NAME).fullmatch(name):
             text = "" if value is None else header_text(value)
             lines = [compiled(_CONTROLS).sub("", line).strip() for line in text.splitlines() or [""]]
-            headers += [(name, _sendable(line)) for line in lines]
+            headers += [(name, line.encode("utf-8", "replace").decode()) for line in lines]  # no halves of characters
     return tuple(headers)
-
-
-def _sendable(value: str) -> str:
-    """Return the value of a header without halves of characters, which cannot be written."""
-    try:
-        header_bytes(value)
-    except UnicodeEncodeError:
-        return value.encode("utf-8", "replace").decode("utf-8")
-    return value
 
 
 def _sent_body(request: Mapping[str, Any], method: str, headers: HeaderList) -> bytes:

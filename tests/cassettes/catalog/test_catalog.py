@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from datetime import UTC, datetime
 
@@ -14,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.cassettes.catalog.rewriting import rescrubbed, todays_scrubber
+from toolkit.cassettes.catalog.rewriting import rescrubbed
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
-from toolkit.cassettes.recording.recorder import Recorder
+from toolkit.cassettes.recording.recorder import Recorder, todays_scrubber
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import CassetteBusy, ConfigurationError
 from toolkit.local.settings import Settings
@@ -222,16 +221,6 @@ except tk.CassetteBusy as error:
     assert file.read_bytes() == before + encode(interaction("/c"))
     tk.prune_cassette("a", [1], dry_run=False, settings=own)
     assert paths_left(file) == ["b", "c"]
-
-
-def test_one_unreadable_interaction(write, folder, own, interaction):
-    """What is damaged in a file of ours is named; its other interactions and other files are checked and listed."""
-    files = [write(name, *map(interaction, ("/a", "/b", "/c"))) for name in ("a.yaml", "b.yaml")]
-    files[0].write_bytes(re.sub(rb"body:\n +string: .*", b"body: 7", files[0].read_bytes(), count=2))
-    problems = tk.check_cassettes(files, settings=own).query("kind != 'stale'")
-    assert set(zip(problems["name"], problems["kind"], strict=True)) == {("a", "corrupt")}
-    assert problems["what"].str.contains("must hold it under 'string'").all()
-    assert len(tk.list_cassettes(folder, settings=own)) == 2
 
 
 def write_clear_vcrpy(file, token):

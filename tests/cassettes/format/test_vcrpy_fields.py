@@ -8,8 +8,6 @@ import json
 
 import httpx
 import pytest
-import requests
-import vcr
 import yaml
 from vcr.request import Request
 from vcr.serialize import serialize
@@ -105,18 +103,6 @@ def test_headers(tmp_path, headers):
         else:
             with pytest.raises(CassetteMiss):
                 cassette.transport().handle_request(request)
-
-
-def test_requests(server, tmp_path):
-    """What vcrpy records of requests answers httpx: a form, JSON and a stream."""
-    path = tmp_path / "requests.yaml"
-    sent = [{"data": {"a": "1"}}, {"json": {"a": [1]}}, {"data": iter([b"x", b"y"])}]
-    with vcr.use_cassette(str(path)):
-        live = [requests.post(server.url + "/echo", timeout=10, **arguments).content for arguments in sent]
-    sent[-1] = {"content": b"xy"}
-    cassette = tk.Cassette(path, "none", match_on=("method", "uri", "body"))
-    with httpx.Client(transport=cassette.transport()) as client:
-        assert [client.post(server.url + "/echo", **arguments).content for arguments in sent] == live
 
 
 def response(**changes):

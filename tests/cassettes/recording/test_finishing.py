@@ -59,14 +59,6 @@ def test_with_fails(path, at_exit):
     assert recorded_bodies(path) == (["old"], ["new"])
 
 
-def test_script_fails(path, at_exit, monkeypatch):
-    """After a script that ended in an exception the old recording stays."""
-    record(tk.Cassette(path, "all"))
-    monkeypatch.setattr(sys, "last_value", ValueError(), raising=False)
-    at_exit()
-    assert recorded_bodies(path) == (["old"], ["new"])
-
-
 def test_cells(path, at_exit, monkeypatch):
     """In a notebook, the end of a cell that succeeded finishes a recording; a failed cell does not."""
     registered = {}

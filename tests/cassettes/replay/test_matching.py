@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from urllib.parse import urlencode
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,22 +112,6 @@ def test_forms_by_fields(fields, random):
     assert body(fields) != body([*fields, ("more", "1")])
     assert body([("a", "1"), ("b", "2")]) == body([("b", "2"), ("a", "1")])
     assert body([("a", "1"), ("a", "2")]) != body([("a", "2"), ("a", "1")])
-
-
-def test_multipart_without_boundary():
-    """Multipart bodies with the same parts are equal, whatever the boundary."""
-
-    def body(content, content_type=None):
-        made = httpx.Request("POST", "https://h.example/", files={"file": ("a.txt", content)}, data={"b": "c"})
-        return canonical_body(request(content_type=content_type or made.headers["Content-Type"], body=made.read()))
-
-    assert body(b"one") == body(b"one")
-    assert body(b"one", "multipart/form-data") == body(b"one", "multipart/form-data")  # only the body has the boundary
-    assert body(b"one", "multipart/form-data") != body(b"two", "multipart/form-data")
-    assert body(b"one") != body(b"two")
-    quoted = request(content_type='multipart/mixed; boundary="x y"', body=b"--x y--")
-    assert canonical_body(quoted) == b"--boundary--"
-    assert canonical_body(request(content_type="multipart/mixed", body=b"--x--")) == b"--x--"
 
 
 def test_identities(interaction, authorization):
