@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables.columns import column_of
+from toolkit.tables.columns import Column
 from toolkit.tables.columns import inferred as with_inferred_type
 from toolkit.tables.conversion import Losses
-from toolkit.tables.records import NumberText
+from toolkit.tables.conversion import NumberText
 
 INSTANTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001 - bounds
 OFFSETS = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timedelta(minutes=minutes))
@@ -21,7 +21,7 @@ OFFSETS = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timedelta(minutes=m
 
 def inferred(values, numbers="float", *, key="cash", losses=None):
     return with_inferred_type(
-        column_of(key, key, [values]),
+        Column.of(key, key, values),
         numbers,
         losses or Losses(),
     )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
 from toolkit.tables import tabulate
-from toolkit.tables.joining import TableBuilder
+from toolkit.tables.building import TableBuilder
 
 keys = st.sampled_from(["id", "account_number", "cash", "key", "opened", "deep.cash"])
 scalars = st.none() | st.booleans() | st.integers(-(2**65), 2**65) | st.floats(-1e20, 1e20)

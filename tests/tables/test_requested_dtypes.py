@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pandas.api.types import pandas_dtype
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables.columns import column_of
+from toolkit.tables.columns import Column
 from toolkit.tables.conversion import Losses
-from toolkit.tables.records import NumberText
+from toolkit.tables.conversion import NumberText
 from toolkit.tables.schema import _as_dtype
 
 CENTS = pd.ArrowDtype(pa.decimal128(12, 2))
@@ -23,7 +23,7 @@ TIME = pd.ArrowDtype(pa.time32("s"))
 
 def requested(values, dtype):
     return _as_dtype(
-        column_of("cash", "cash", [values]),
+        Column.of("cash", "cash", values),
         pandas_dtype(dtype),
         "float",
         Losses(),

@@ -192,7 +192,7 @@ class Pages:
             raise self._about_page(error) from None
         if self._counter is None:
             return True
-        from toolkit.tables.rows import rows_of
+        from toolkit.tables.building import rows_of
 
         rows = rows_of(response)
         same = hash(repr(rows))
@@ -323,8 +323,8 @@ class AccountPages(Pages):
         if self._failure is not None:
             error, self._failure = self._failure, None  # in both places, it would be in a cycle with its traceback
             raise error.with_traceback(None)
+        from toolkit.tables.building import account_table
         from toolkit.tables.display import readable
-        from toolkit.tables.joining import account_table
 
         try:
             table = account_table(self.responses, is_one_account=self._is_one_account)

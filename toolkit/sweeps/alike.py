@@ -16,7 +16,7 @@ from toolkit.sweeps.parts import KEY, LONGEST_REASON, Definition, Key, KeyedRows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from toolkit.tables.joining import TableBuilder
+    from toolkit.tables.building import TableBuilder
 
 
 class Answered(NamedTuple):
@@ -46,7 +46,7 @@ class RowMaker:
     """
 
     def __init__(self, definition: Definition, schema: pa.Schema | None, known: KnownSecrets) -> None:
-        from toolkit.tables.joining import TableBuilder
+        from toolkit.tables.building import TableBuilder
 
         self.hint = ""
         options = {name: definition[name] for name in ("numbers", "records", "key")}

@@ -230,7 +230,7 @@ def _with_names(table: pd.DataFrame, names: pd.DataFrame) -> pd.DataFrame:
     Raises:
         TabulationError: if no column has all keys, each in one row.
     """
-    from toolkit.tables.records import is_key
+    from toolkit.tables.field_names import is_key
 
     keys = table.iloc[:, 0]
     columns = [name for name in names.columns if isinstance(name, str) and is_key(name)]

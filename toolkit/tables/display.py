@@ -22,7 +22,7 @@ import pandas as pd
 
 from toolkit.core.ledger import Authorization, Call
 from toolkit.core.text import as_html, count_text, excerpt, printable
-from toolkit.tables.records import is_identifier, is_key
+from toolkit.tables.field_names import is_code, is_key
 
 # The text in `attrs` that is shown below a table, such as how many rows differ, if the table still has all its rows.
 SUMMARY: Final = "summary"
@@ -172,7 +172,7 @@ def _number_text(numbers: list[Any], name: str, longest: int | None) -> Callable
     places = min(max(places, _CENTS) if places else 0, int(pd.get_option("display.precision")))
     tiny, huge = Decimal(1).scaleb(-places), Decimal(1).scaleb(_MOST_DIGITS)
     is_plain = all(value == 0 or tiny <= abs(value) < huge for value in finite)
-    has_separators = not is_identifier(name.rsplit(".", 1)[-1]) and any(abs(value) >= _MANY for value in finite)
+    has_separators = not is_code(name.rsplit(".", 1)[-1]) and any(abs(value) >= _MANY for value in finite)
 
     def text(value: Any) -> str:
         if not _is_number(value):

@@ -12,10 +12,10 @@ from toolkit.core.errors import TabulationError
 from toolkit.core.ledger import words_of
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
+from toolkit.tables.building import TableBuilder, add_page, finished, is_response, value_of
 from toolkit.tables.conversion import Numbers
-from toolkit.tables.joining import TableBuilder, add_page, finished
-from toolkit.tables.records import Body, is_key, is_response
-from toolkit.transport.next_page import IS_FOLLOWED, NextPage, next_page, url_of
+from toolkit.tables.field_names import is_key
+from toolkit.transport.next_page import IS_FOLLOWED, next_page, url_of
 
 
 def tabulate(
@@ -97,58 +97,58 @@ def tabulate(
             both `dtypes` and `schema`.
         ValueError: if `numbers` is anything else.
     """
-    _check_names(data, records, key)
+    if data is None:
+        raise TabulationError(
+            "The data is None, which has no table.", "Pass a response, JSON or a parsed value.", about="data"
+        )
+    check_names(records, key)
     builder = TableBuilder(numbers=numbers, records=records, key=key, schema=schema, dtypes=dtypes)
     if isinstance(data, (list, tuple)) and len(data) == 1 and is_response(data[0]):
         data = data[0]
-    unread = _UnreadPages()
-    pages = _pages_in(data)
-    if pages is None:
-        source = data.attrs.get("source") if isinstance(data, pd.DataFrame) else words_of(data)
-        unread.note(data)
-        is_column = records is not None and isinstance(data, pd.DataFrame)
-        builder.add(_records_in(data, str(records), as_text=builder.numbers_as_text) if is_column else data)
+    source, last, urls = None, data, _urls_of(data)
+    if (pages := _pages_in(data)) is not None:
+        for number, last in enumerate(pages, 1):
+            source = source or words_of(last)
+            add_page(builder, last, number)
+            urls |= _urls_of(last)
+    elif records is not None and isinstance(data, pd.DataFrame):
+        source = data.attrs.get("source")
+        builder.add(_records_in(data, records, as_text=builder.numbers_as_text))
     else:
-        source = None
-        for number, page in enumerate(pages, 1):
-            source = source or words_of(page)
-            add_page(builder, page, number)
-            unread.note(page)
+        source = words_of(data)
+        builder.add(data)
     table = finished(builder, source)
-    unread.warn()
+    _warn_of_unread(last, urls)
     return table
 
 
-class _UnreadPages:
-    """The pages that answers name and that are not among these answers."""
+def check_names(records: Any, key: Any) -> None:
+    """Check the types of the arguments `records` and `key` of `tabulate`.
 
-    def __init__(self) -> None:
-        self._answers = 0
-        self._last: Any = None
-        self._read: set[str] = set()
-        self._named: list[NextPage] = []
+    Raises:
+        TabulationError: if one is neither text nor None.
+    """
+    for name, value, what in (("records", records, "the dotted path of a list"), ("key", key, "the name of a column")):
+        if value is not None and not isinstance(value, str):
+            raise TabulationError(
+                f"{name} must be {what}, not {type(value).__name__}.", f'For example {name}="symbol".', about=name
+            )
 
-    def note(self, data: Any) -> None:
-        """Note an answer and what it says about the page after it; anything else says nothing."""
-        if is_response(data) and hasattr(data, "headers"):
-            self._answers += 1
-            self._read.add(str(url_of(data)))
-            self._look_at_last()
-            self._last = data  # `tk.pages` marks it when the page after it is asked for
 
-    def warn(self) -> None:
-        """Warn if there are any, and say how to get them."""
-        self._look_at_last()
-        unread = next((page for page in self._named if page.url is None or str(page.url) not in self._read), None)
-        if unread is not None:
-            table = "is one page" if self._answers == 1 else "lacks pages"
-            how = unread.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
-            warn(f"This table {table} of a list: {unread.words}. {how}")
+def _urls_of(data: Any) -> set[str]:
+    """Return the URL of an answer, and nothing of anything else."""
+    return {str(url_of(data))} if is_response(data) and hasattr(data, "headers") else set()
 
-    def _look_at_last(self) -> None:
-        if self._last is not None and IS_FOLLOWED not in getattr(self._last, "extensions", ()):
-            following = next_page(self._last)
-            self._named += [] if following is None else [following]
+
+def _warn_of_unread(last: Any, urls: set[str]) -> None:
+    """Warn if the last answer names a page after it that is not among these, and say how to get it."""
+    if not _urls_of(last) or IS_FOLLOWED in getattr(last, "extensions", ()):
+        return
+    following = next_page(last)
+    if following is not None and str(following.url) not in urls:
+        table = "is one page" if len(urls) == 1 else "lacks pages"
+        how = following.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
+        warn(f"This table {table} of a list: {following.words}. {how}")
 
 
 def _pages_in(data: Any) -> Iterator[Any] | None:
@@ -179,17 +179,14 @@ def _records_in(table: pd.DataFrame, path: str, *, as_text: bool) -> list[dict[s
             "records= opens a column of JSON text; otherwise pass the response of the service, or its JSON.",
             about="records",
         )
-    # A key with dots is that of an object inside the record, unless a list has the same key.
     keys = [name for name in table.columns if isinstance(name, str) and name != column and is_key(name)]
+    # A key with dots is that of an object inside the record, unless a list has the same key.
     keys = [name for name in keys if "." not in name or name.rpartition(".")[2] in keys]
     chosen = table[[*keys, column]].astype(object)
-    records: list[dict[str, Any]] = [
-        dict(zip([*keys, column], cells, strict=True)) for cells in chosen.where(chosen.notna(), None).to_numpy()
-    ]
+    records = chosen.where(chosen.notna(), None).to_dict("records")
     for row, record in enumerate(records):
         with suppress(TabulationError):
-            if isinstance(record[column], str):
-                record[column] = Body(record[column].encode("utf-8", "surrogatepass")).parse(numbers_as_text=as_text)
+            record[column] = value_of(record[column], numbers_as_text=as_text)
         if record[column] is not None and not isinstance(record[column], (list, dict)):
             raise TabulationError(
                 f"Column {excerpt(column)!r}, row {row}: expected a JSON list or object, found another value.",
@@ -197,24 +194,3 @@ def _records_in(table: pd.DataFrame, path: str, *, as_text: bool) -> list[dict[s
                 about="records",
             )
     return records
-
-
-def _check_names(data: Any, records: Any, key: Any) -> None:
-    if data is None:
-        raise TabulationError(
-            "The data is None, which has no table.", "Pass a response, JSON or a parsed value.", about="data"
-        )
-    check_names(records, key)
-
-
-def check_names(records: Any, key: Any) -> None:
-    """Check the types of the arguments `records` and `key` of `tabulate`.
-
-    Raises:
-        TabulationError: if one is neither text nor None.
-    """
-    for name, value, what in (("records", records, "the dotted path of a list"), ("key", key, "the name of a column")):
-        if value is not None and not isinstance(value, str):
-            raise TabulationError(
-                f"{name} must be {what}, not {type(value).__name__}.", f'For example {name}="symbol".', about=name
-            )
