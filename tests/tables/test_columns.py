@@ -23,7 +23,7 @@ def inferred(values, numbers="float", *, key="cash", losses=None):
     return with_inferred_type(
         Column.of(key, key, values),
         numbers,
-        losses or Losses(),
+        {} if losses is None else losses,
     )
 
 
@@ -182,11 +182,11 @@ def test_numbers_as_text():
 )
 def test_losses_are_noted(values, exceeds):
     """A column of float64 with more digits than fit is noted; exact columns are not."""
-    losses = Losses()
+    losses = {}
     inferred(values, losses=losses)
     assert losses.digits == (["cash"] if exceeds else [])
     for numbers in ("decimal", "text"):
-        losses = Losses()
+        losses = {}
         inferred(values, numbers, losses=losses)
         assert losses.digits == []
 

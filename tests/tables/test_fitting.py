@@ -53,7 +53,7 @@ def fitted(table, schema):
     """Return a table with the columns and types of a schema."""
     return pa.table(
         [
-            converted(table[field.name], field.type, Losses())
+            converted(table[field.name], field.type, {})
             if field.name in table.column_names
             else pa.nulls(table.num_rows, field.type)
             for field in schema

@@ -26,7 +26,7 @@ def requested(values, dtype):
         Column.of("cash", "cash", values),
         pandas_dtype(dtype),
         "float",
-        Losses(),
+        {},
     )
 
 

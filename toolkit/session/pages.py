@@ -323,11 +323,12 @@ class AccountPages(Pages):
         if self._failure is not None:
             error, self._failure = self._failure, None  # in both places, it would be in a cycle with its traceback
             raise error.with_traceback(None)
-        from toolkit.tables.building import account_table
+        from toolkit.tables.building import TableBuilder, table_of
         from toolkit.tables.display import readable
 
         try:
-            table = account_table(self.responses, is_one_account=self._is_one_account)
+            builder = TableBuilder(is_one_row=self._is_one_account)
+            table = table_of(builder, self.responses, are_pages=len(self.responses) > 1)
         except TabulationError as error:  # it quotes a body, and may cut a secret in two
             holds_secret = any(self._known.scrub(answer.content) != answer.content for answer in self.responses)
             what = "The answer cannot be read as a table." if holds_secret else self._known.scrub_text(error.what)

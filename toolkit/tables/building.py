@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NoReturn, get_args
 
@@ -17,7 +17,7 @@ from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.core.ledger import refuse_error_status, words_of
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
-from toolkit.tables.columns import SHOWN, Column, check_filled, columns_of, frame_of, inferred, is_arrow
+from toolkit.tables.columns import SHOWN, Column, check_filled, columns_of, frame_of, inferred
 from toolkit.tables.conversion import FLOAT_DIGITS, Losses, Numbers, NumberText, texts_of, whole
 from toolkit.tables.field_names import KeyPath, distinct, dotted, telling_key
 from toolkit.tables.rows import Rows, choose_rows, lists_in
@@ -29,17 +29,11 @@ _BLOCK: Final = 100  # records that become columns together, while the processor
 
 
 def value_of(data: Any, *, numbers_as_text: bool = False) -> Any:
-    """Return the value of a response, of JSON as bytes or text, or of a parsed value, which is returned as it is.
-
-    Raises:
-        ServiceError: if the response has an error status.
-        TabulationError: if the text is not JSON, has a name twice in one object, or holds NaN or an infinity; or if the
-            data is a table.
-    """
+    """Return the value of a response without an error status, of JSON as bytes or text, or a parsed value as it is."""
     if isinstance(data, pd.DataFrame):
         raise TabulationError(
             "This is already a table.",
-            "Pass the response of the service, or its JSON; records= opens a column of JSON text.",
+            "Pass the response of the service, or its JSON.",
         )
     content_type = None
     if is_response(data):
@@ -51,9 +45,7 @@ def value_of(data: Any, *, numbers_as_text: bool = False) -> Any:
     content = data.removeprefix("\ufeff").encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
     number = NumberText if numbers_as_text else None
     try:
-        return json.loads(
-            content, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=number, parse_int=number
-        )
+        return json.loads(content, parse_constant=_refuse_constant, parse_float=number, parse_int=number)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         failure = _not_json(content, content_type, error)
     except ValueError:
@@ -96,28 +88,13 @@ def _not_json(content: bytes, content_type: str | None, error: ValueError) -> Ta
     return TabulationError(f"{what}; it begins with {excerpt(beginning, SHOWN)!r}.", advice)
 
 
-def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(members)
-    if len(result) != len(members):
-        twice = next(name for name, count in Counter(name for name, _ in members).items() if count > 1)
-        raise TabulationError(
-            f"The name {excerpt(twice, SHOWN)!r} appears twice in one object.",
-            "To use the last value of each name: tabulate(response.json()).",
-        )
-    return result
-
-
 def _refuse_constant(name: str) -> NoReturn:
     raise TabulationError(f"{name} is not a JSON number.", "Parse and clean the JSON first.")
 
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Refuse values without an end, and pause the collection of cycles: it would go through millions of JSON values.
-
-    Raises:
-        TabulationError: if a value is nested too deeply.
-    """
+    """Refuse values without an end, and pause the collection of cycles: it would go through millions of values."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -136,11 +113,11 @@ class TableBuilder:
 
     Args:
         numbers, records, key, schema, dtypes: as in `tabulate`.
+        is_one_row: True if an object is one row, whatever it holds, and nothing hints at its lists.
 
     Attributes:
         count: number of rows so far.
         hint: as in `rows.Rows`, of the first answer that has a hint.
-        numbers_as_text: True if numbers are read digit by digit.
     """
 
     def __init__(
@@ -151,6 +128,7 @@ class TableBuilder:
         key: str | None = None,
         schema: Any = None,
         dtypes: Mapping[str, Any] | None = None,
+        is_one_row: bool = False,
     ) -> None:
         self.count = 0
         self.hint = ""
@@ -161,28 +139,19 @@ class TableBuilder:
 
             self._wanted = Wanted(schema, {} if dtypes is None else dtypes)
         # The answers are not there to be read again if a number turns out to be text.
-        self.numbers_as_text = numbers != "float" or (self._wanted is not None and self._wanted.has_digits)
-        self._path, self._key = records, key
+        self._numbers_as_text = numbers != "float" or (self._wanted is not None and self._wanted.has_digits)
+        self._path, self._key, self._is_one_row = records, key, is_one_row
         self._columns: dict[KeyPath, list[Any]] = {}
         self._identities: dict[tuple[KeyPath, str], list[Any]] = {}  # of the records around, by the path of their list
         self._filled = 0  # cells of the answers
-        self._around: set[str] = set()  # keys of the objects that had rows inside
 
-    def add(self, data: Any, *, is_one_row: bool = False) -> int:
-        """Add the rows of an answer, and return how many it has.
-
-        Args:
-            data: a response, JSON as bytes or text, or a parsed value.
-            is_one_row: True if an object is one row, whatever it holds, and nothing hints at its lists.
-
-        Raises:
-            ServiceError: if the answer has an error status.
-            TabulationError: if it is not JSON, or has no rows where they are looked for.
-        """
+    def add(self, data: Any) -> int:
+        """Add the rows of a response, of JSON as bytes or text, or of a parsed value; return how many it has."""
         before = self.count
         with _reading():
-            value = value_of(data, numbers_as_text=self.numbers_as_text)
-            rows = Rows([([value], {})]) if is_one_row and isinstance(value, dict) else self._rows_of(value)
+            value = value_of(data, numbers_as_text=self._numbers_as_text)
+            is_row = self._is_one_row and isinstance(value, dict)
+            rows = Rows([([value], {})]) if is_row else choose_rows(value, self._path, self._key)
             for records, identity in rows.parts:
                 _extend(self._identities, {name: [own] * len(records) for name, own in identity.items()}, self.count)
                 for start in range(0, len(records), _BLOCK):
@@ -196,36 +165,23 @@ class TableBuilder:
         return self.count - before
 
     def finish(self) -> pd.DataFrame:
-        """Return the table, as if all records had come in one answer; nothing may be added afterwards.
-
-        Raises:
-            TabulationError: if a value does not fit its column.
-        """
+        """Return the table, as if all records had come in one answer; nothing may be added afterwards."""
         return frame_of(self._finished(), self.count)
 
     def finish_arrow(self) -> pa.Table:
         """Return the table like `finish`, but as an Arrow table, in which columns of mixed types are text."""
-        columns = {name: values if is_arrow(values) else texts_of(values) for name, values in self._finished().items()}
+        found = self._finished().items()
+        columns = {name: texts_of(values) if isinstance(values, list) else values for name, values in found}
         return pa.table(columns) if columns else pa.table({"": pa.nulls(self.count)}).select([])
 
     def _finished(self) -> dict[str, Any]:
-        losses = Losses()
+        losses: Losses = {}
         if self._wanted is None:
             columns = {column.name: inferred(column, self._numbers, losses) for column in self._named()}
         else:
             columns = self._wanted.columns(self._named(), self.count, self._numbers, losses)
         _warn(losses)
         return columns
-
-    def _rows_of(self, value: Any) -> Rows:
-        """Return the rows of a value; none if it is like the objects before, without the list that they had."""
-        is_like_those = isinstance(value, dict) and bool(self._around) and value.keys() <= self._around
-        if is_like_those and not any(isinstance(member, (list, dict)) for member in value.values()):
-            return Rows([])  # some services leave out an empty list
-        rows = choose_rows(value, self._path, self._key)
-        if isinstance(value, dict) and not rows.is_row_of(value):
-            self._around.update(value)
-        return rows
 
     def _named(self) -> Iterator[Column]:
         """Yield the columns by distinct names: those that identify the records around, then the records' own."""
@@ -234,14 +190,12 @@ class TableBuilder:
         names = [
             name if uses[name] == 1 else f"{path[-1] if path else 'parent'}.{name}" for path, name in self._identities
         ]
-        unique = iter(distinct([whole(name) for name in [*names, *map(dotted, own)]]))
-        for columns, keys in (
-            (self._identities, {place: place[1] for place in self._identities}),
-            (self._columns, {path: telling_key(path) for path in own}),
-        ):
-            for place, key in keys.items():
-                values = columns.pop(place)
-                yield Column.of(next(unique), key, values + [None] * (self.count - len(values)))
+        keys = [*(name for _, name in self._identities), *map(telling_key, own)]
+        all_values = [*self._identities.values(), *map(self._columns.pop, own)]
+        self._identities = {}
+        for name, key in zip(distinct([whole(name) for name in [*names, *map(dotted, own)]]), keys, strict=True):
+            values = all_values.pop(0)  # so that nothing else holds them
+            yield Column.of(name, key, values + [None] * (self.count - len(values)))
 
     def _ordered(self) -> list[KeyPath]:
         """Return the paths with those of an object together, without empty ones where others have an object."""
@@ -262,36 +216,26 @@ def _extend(columns: dict[Any, list[Any]], more: Mapping[Any, Sequence[Any]], co
         column.extend(values)
 
 
-def add_page(builder: TableBuilder, page: Any, number: int) -> None:
-    """Add a page to a table; errors name the page by its number, from 1."""
-    if not is_response(page):
-        raise TabulationError(
-            f"Page {number} is not a response but of type {type(page).__name__}.",
-            "Pass an iterator over responses, or a list of records.",
-            about="data",
-        )
-    try:
-        builder.add(page)
-    except (ServiceError, TabulationError) as error:
-        raise error.reworded(f"Page {number}: {error.what}", error.next_step) from None
+def table_of(builder: TableBuilder, answers: Iterable[Any], *, are_pages: bool) -> pd.DataFrame:
+    """Return the table of all answers, with the words for its source; warn if rows were perhaps meant to be others.
 
-
-def account_table(responses: Sequence[Any], *, is_one_account: bool) -> pd.DataFrame:
-    """Return the table of answers of accounts, as `tabulate` does, without a warning about pages to come.
-
-    If the answer is one account, that is one row with all its fields, whatever lists and objects it holds.
+    Errors name a page by its number, from 1.
     """
-    builder = TableBuilder()
-    if len(responses) == 1:
-        builder.add(responses[0], is_one_row=is_one_account)
-    else:
-        for number, response in enumerate(responses, 1):
-            add_page(builder, response, number)
-    return finished(builder, words_of(responses[0]))
-
-
-def finished(builder: TableBuilder, source: str | None) -> pd.DataFrame:
-    """Return the finished table with the words for its source, and warn if rows were perhaps meant to be others."""
+    source = None
+    for number, answer in enumerate(answers, 1):
+        source = source or words_of(answer)
+        if are_pages and not is_response(answer):
+            raise TabulationError(
+                f"Page {number} is not a response but of type {type(answer).__name__}.",
+                "Pass an iterator over responses, or a list of records.",
+                about="data",
+            )
+        try:
+            builder.add(answer)
+        except (ServiceError, TabulationError) as error:
+            if not are_pages:
+                raise
+            raise error.reworded(f"Page {number}: {error.what}", error.next_step) from None
     table = builder.finish()
     if source is not None:
         table.attrs["source"] = source
@@ -302,11 +246,11 @@ def finished(builder: TableBuilder, source: str | None) -> pd.DataFrame:
 
 def _warn(losses: Losses) -> None:
     digits = f"Numbers have more than {FLOAT_DIGITS} significant digits, which float64 may not hold exactly"
-    for what, names, option in (
-        (digits, losses.digits, "numbers='decimal'"),
-        ("Digits beyond the microsecond were dropped", losses.nanoseconds, "dtypes={...: 'str'}"),
+    for kind, what, option in (
+        ("float", digits, "numbers='decimal'"),
+        ("microsecond", "Digits beyond the microsecond were dropped", "dtypes={...: 'str'}"),
     ):
-        if names:
-            shown = ", ".join(repr(excerpt(name, 40)) for name in names[:5]) + (", ..." if len(names) > 5 else "")
+        if names := [repr(excerpt(name, 40)) for name, lost in losses.items() if lost == kind]:
+            shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
             # The whole call is shown, because the table may come from session.accounts(), which has no such option.
             warn(f"{what}: {shown} (tk.tabulate(response, {option}) keeps them)")

@@ -31,7 +31,6 @@ from toolkit.tables.conversion import (
     Numbers,
     NumberText,
     all_match,
-    begins_with,
     converted,
     first_misfit,
     noted,
@@ -63,12 +62,9 @@ _TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The values of a column before it has a type.
+    """The values of a column before it has a type: an Arrow array, or a list of several types or of `NumberText`.
 
-    Attributes:
-        name: name in the table.
-        key: last key of its path, which says whether it holds codes.
-        data: an Arrow array; a list if the types are mixed, or numbers are read digit by digit.
+    `key` is the last key of its path, which says whether it holds codes.
     """
 
     name: str
@@ -77,11 +73,7 @@ class Column:
 
     @classmethod
     def of(cls, name: str, key: str, values: list[Any]) -> Column:
-        """Return the column of JSON values, with None for null.
-
-        Raises:
-            TabulationError: if a value is not JSON, such as NaN.
-        """
+        """Return the column of JSON values; refuse those that JSON does not have, such as NaN."""
         data = packed(values)
         for row, value in enumerate(data if isinstance(data, list) else ()):
             if value is not None and not isinstance(value, tuple(_TYPES)):
@@ -114,21 +106,39 @@ def columns_of(values: Sequence[Any], path: KeyPath = ()) -> dict[KeyPath, Seque
         TabulationError: if a record is not JSON, or if there are millions of cells and hardly any of them is filled.
     """
     kinds = set(map(type, values)) - {type(None)}
-    objects = {kind for kind in kinds if issubclass(kind, dict)}
-    if not objects:
-        lists = any(issubclass(kind, (list, tuple)) for kind in kinds)
-        return {path: list(map(_leaf, values)) if lists else values} if path or kinds else {}
-    columns: dict[KeyPath, Sequence[Any]] = {}
-    others = [None if isinstance(value, dict) else value for value in values]
-    if kinds - objects:
-        columns[path] = list(map(_leaf, others))
-    if len(kinds) > 1 or None in values:
-        values = [value if isinstance(value, dict) else {} for value in values]
-    for key, members in _members(values).items():
+    if not any(issubclass(kind, (dict, list, tuple)) for kind in kinds):
+        return {path: values} if path or kinds else {}
+    others = [None if isinstance(value, dict) else _leaf(value) for value in values]
+    has_others = any(not issubclass(kind, dict) for kind in kinds)
+    columns: dict[KeyPath, Sequence[Any]] = {path: others} if has_others else {}
+    objects = [value if isinstance(value, dict) else {} for value in values]
+    for key, members in _members(objects).items():
+        if not isinstance(key, str):
+            raise _wrong_key(key)
         columns |= columns_of(members, (*path, key))
-    if path and not columns:
-        columns[path] = others
-    return columns
+    return columns if columns or not path else {path: others}
+
+
+def _leaf(value: Any) -> Any:
+    return json_text(value) if isinstance(value, (list, tuple)) else value
+
+
+def _members(objects: Sequence[dict[Any, Any]]) -> dict[Any, Sequence[Any]]:
+    shapes = set(map(tuple, objects))
+    if len(shapes) == 1:
+        shape = shapes.pop()
+        cells = list(chain.from_iterable(map(dict.values, objects)))  # those of an object lie together in memory
+        return {key: cells[place :: len(shape)] for place, key in enumerate(shape)}
+    keys = dict.fromkeys(chain.from_iterable(objects))
+    check_filled(len(keys), len(objects), sum(map(len, objects)))
+    return {key: [record.get(key) for record in objects] for key in keys}
+
+
+def _wrong_key(key: Any) -> TabulationError:
+    return TabulationError(
+        f"A key of an object is of type {type(key).__name__}; the keys of JSON objects are text.",
+        "Convert the keys to text first.",
+    )
 
 
 def check_filled(columns: int, rows: int, filled: int) -> None:
@@ -153,8 +163,9 @@ def json_text(value: Any) -> str:
     if isinstance(value, NumberText):
         return str(value)
     if isinstance(value, dict):
-        members = (f"{json_text(_checked_key(key))}: {json_text(member)}" for key, member in value.items())
-        return "{" + ", ".join(members) + "}"
+        if wrong := [key for key in value if not isinstance(key, str)]:
+            raise _wrong_key(wrong[0])
+        return "{" + ", ".join(f"{json_text(key)}: {json_text(member)}" for key, member in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(json_text, value)) + "]"
     try:
@@ -166,36 +177,6 @@ def json_text(value: Any) -> str:
         ) from None
 
 
-def _leaf(value: Any) -> Any:
-    return json_text(value) if isinstance(value, (list, tuple)) else value
-
-
-def _members(objects: Sequence[dict[str, Any]]) -> dict[str, Sequence[Any]]:
-    """Return the members of objects by key, with None for an object without one."""
-    shapes = set(map(tuple, objects))
-    if len(shapes) == 1:
-        shape = shapes.pop()
-        cells = list(chain.from_iterable(map(dict.values, objects)))  # those of an object lie together in memory
-        return {_checked_key(key): cells[place :: len(shape)] for place, key in enumerate(shape)}
-    keys = dict.fromkeys(chain.from_iterable(objects))
-    check_filled(len(keys), len(objects), sum(map(len, objects)))
-    return {_checked_key(key): [record.get(key) for record in objects] for key in keys}
-
-
-def _checked_key(key: Any) -> str:
-    if not isinstance(key, str):
-        raise TabulationError(
-            f"A key of an object is of type {type(key).__name__}; the keys of JSON objects are text.",
-            "Convert the keys to text first.",
-        )
-    return key
-
-
-def is_arrow(values: Any) -> bool:
-    """Return True for an Arrow array, in one part or in several."""
-    return isinstance(values, (pa.Array, pa.ChunkedArray))
-
-
 def packed(values: list[Any]) -> Any:
     """Return JSON values as an Arrow array if they have one type, else as they are."""
     try:
@@ -204,9 +185,10 @@ def packed(values: list[Any]) -> Any:
         return packed([whole(value) if isinstance(value, str) else value for value in values])
     except (*MISFIT, pa.ArrowException):
         return values  # values of several types, or a number that would change; as text it keeps its digits
-    if pa.types.is_floating(array.type):  # Arrow makes 1.0 of a boolean between floats
-        is_plain = pc.all(pc.is_finite(array)).as_py() is not False and bool not in set(map(type, values))
-        return array if is_plain else values
+    if pa.types.is_floating(array.type) and (
+        bool in set(map(type, values)) or pc.all(pc.is_finite(array)).as_py() is False
+    ):
+        return values  # Arrow makes 1.0 of a boolean between floats
     return array if array.type in _PLAIN else values
 
 
@@ -237,7 +219,7 @@ def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
     try:
         if numbers != "text" and not is_code(column.key) and all_match(texts, NUMBER):
             return noted(number_array(texts, numbers), texts, losses, column.name)
-        kind = next((kind for kind, pattern in TIMES.items() if begins_with(texts, pattern)), None)
+        kind = next((kind for kind, pattern in TIMES.items() if all_match(texts, pattern)), None)
         return values if kind is None else converted(texts, kind, losses, column.name)
     except MISFIT:
         return values
@@ -250,11 +232,11 @@ def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:
     """
     if not columns:
         return pd.DataFrame(index=pd.RangeIndex(count), columns=pd.Index([], dtype="str"))
-    arrays = {name: values if is_arrow(values) else pa.nulls(count) for name, values in columns.items()}
+    others = {name: values for name, values in columns.items() if isinstance(values, (list, pd.Series))}
+    arrays = {name: pa.nulls(count) if name in others else values for name, values in columns.items()}
     frame: pd.DataFrame = pa.table(arrays).to_pandas(types_mapper=_dtype_of)
-    for name, values in columns.items():
-        if not is_arrow(values):
-            frame[name] = values if isinstance(values, pd.Series) else pd.Series(values, dtype=object)
+    for name, values in others.items():
+        frame[name] = pd.Series(values, dtype=object if isinstance(values, list) else None)
     return frame
 
 
@@ -266,8 +248,8 @@ def _dtype_of(kind: Any) -> Any:
         return pd.BooleanDtype()
     if pa.types.is_integer(kind):
         return pd.api.types.pandas_dtype(str(kind).capitalize().replace("Ui", "UI"))
-    is_plain = pa.types.is_string(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)
-    return None if is_plain or pa.types.is_timestamp(kind) else pd.ArrowDtype(kind)
+    is_like_numpy = pa.types.is_string(kind) or pa.types.is_floating(kind) or pa.types.is_timestamp(kind)
+    return None if is_like_numpy or pa.types.is_null(kind) else pd.ArrowDtype(kind)
 
 
 def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
@@ -284,8 +266,7 @@ def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
         return texts
     if values is None:
         row = first_misfit(len(texts), lambda part: number_array(texts[part], numbers))
-        digits = f"decimal128 ({DECIMAL_DIGITS} digits before and after the point)"
-        kind = digits if numbers == "decimal" else "float64"
+        kind = "float64" if numbers == "float" else f"decimal128 ({DECIMAL_DIGITS} digits before and after the point)"
         raise _unfit(column.name, row, f"numbers that fit {kind}, found longer ones")
     return noted(values, texts, losses, column.name)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from typing import Any, Final, Literal, TypeAlias
 
@@ -31,7 +30,7 @@ _DECIMALS: Final = Context(prec=1_000, traps=[])
 # Numbers as JSON writes them (RFC 8259, section 6), so without leading zeros.
 INTEGER: Final = "^-?(?:0|[1-9][0-9]*)$"
 NUMBER: Final = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
-_DATE: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_BOOLEAN: Final = "^(?:true|false)$"
 UTC: Final = pa.timestamp("us", "UTC")
 _LOCAL: Final = pa.timestamp("us")
 TIMES: Final = {
@@ -40,9 +39,8 @@ TIMES: Final = {
     # A date, or a date and a time without an offset, as in `2016-05-11 02:59:17`.
     _LOCAL: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?$",
 }
-# The first and the last instant of Python's datetime, in microseconds since 1970.
-_FIRST: Final = -62_135_596_800_000_000
-_LAST: Final = 253_402_300_799_999_999
+# Names of columns that do not hold every digit of the JSON, and which digits: those beyond a float or a microsecond.
+Losses: TypeAlias = dict[str, Literal["float", "microsecond"]]
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -56,19 +54,6 @@ class NumberText:
 
     def __str__(self) -> str:
         return self._text
-
-
-@dataclass(slots=True)
-class Losses:
-    """Names of columns that do not hold every digit of the JSON.
-
-    Attributes:
-        digits: columns of floats with numbers of more than `FLOAT_DIGITS` significant digits.
-        nanoseconds: columns of times that had digits beyond the microsecond.
-    """
-
-    digits: list[str] = field(default_factory=list)
-    nanoseconds: list[str] = field(default_factory=list)
 
 
 def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
@@ -120,16 +105,12 @@ def texts_of(values: Iterable[Any]) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """Return a scalar as JSON writes it, but text without quotes.
-
-    Raises:
-        TabulationError: if an integer has more than 4,300 digits, which Python does not convert.
-    """
+    """Return a scalar as JSON writes it, but text without quotes."""
     if isinstance(value, bool):
         return "true" if value else "false"
     try:
         return repr(float(value)) if isinstance(value, float) else str(value)
-    except ValueError:
+    except ValueError:  # of more than 4,300 digits
         raise TabulationError("A number has too many digits.", 'Read it as text, with numbers="text".') from None
 
 
@@ -166,29 +147,21 @@ def noted(values: Any, texts: Any, losses: Losses, name: str) -> Any:
         long = texts.filter(pc.greater(pc.utf8_length(texts), FLOAT_DIGITS)).drop_null().to_pylist()
         significant = (re.split("[eE]", text)[0].replace(".", "").lstrip("-").strip("0") for text in long)
         if any(len(digits) > FLOAT_DIGITS for digits in significant):
-            losses.digits.append(name)
+            losses[name] = "float"
     return values
-
-
-def begins_with(texts: Any, pattern: str) -> bool:
-    """Return True if there are texts and the first of them matches."""
-    index = pc.index(pc.is_valid(texts), True).as_py()
-    return index >= 0 and re.fullmatch(pattern, texts[index].as_py(), re.ASCII) is not None
 
 
 def all_match(texts: Any, pattern: str) -> bool:
     """Return True if there are texts and all of them match; for most columns the first is enough to tell."""
-    return begins_with(texts, pattern) and bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
+    index = pc.index(pc.is_valid(texts), True).as_py()
+    if index < 0 or re.fullmatch(pattern, texts[index].as_py(), re.ASCII) is None:
+        return False
+    return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
 
 
 def _refuse_if(misfits: Any) -> None:
     if misfits:
         raise ValueError
-
-
-def _matching(texts: Any, pattern: str) -> Any:
-    _refuse_if(not all_match(texts, pattern))
-    return texts
 
 
 def number_array(texts: Any, numbers: Numbers) -> Any:
@@ -199,7 +172,9 @@ def number_array(texts: Any, numbers: Numbers) -> Any:
         except pa.ArrowInvalid:
             pass
     if numbers == "float":
-        return _finite(texts.cast(pa.float64()))
+        floats = texts.cast(pa.float64())
+        _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
+        return floats
     decimals = pa.array(_decimals(texts))
     if pa.types.is_null(decimals.type):
         return decimals
@@ -215,43 +190,37 @@ def _decimals(texts: Any) -> list[Decimal | None]:
     return [number if number is None or number else Decimal(0) for number in numbers]
 
 
-def _finite(floats: Any) -> Any:
-    _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
-    return floats
-
-
 def _parsed(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
     """Return texts as values of a type that is not text; see `converted`."""
-    if pa.types.is_boolean(kind):
-        return _matching(texts, "^(?:true|false)$").cast(kind)
-    if pa.types.is_timestamp(kind):
-        return _times(texts, kind, losses, name)
-    if pa.types.is_date(kind):
-        return _cast_exactly(_times(_matching(texts, _DATE), _LOCAL, losses, name), kind)
-    _refuse_if(_family(kind) != "numbers")
-    _matching(texts, NUMBER)
+    is_time = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
+    own = UTC if pa.types.is_timestamp(kind) and kind.tz is not None else _LOCAL
+    pattern = TIMES[own] if is_time else _BOOLEAN if pa.types.is_boolean(kind) else NUMBER
+    _refuse_if(not all_match(texts, pattern))
+    if is_time:
+        return _times(texts, own, kind, losses, name)
     if pa.types.is_floating(kind):
-        return _finite(noted(texts.cast(pa.float64()), texts, losses, name).cast(kind, safe=False))
-    if pa.types.is_integer(kind) and all_match(texts, INTEGER):
+        floats = noted(number_array(texts, "float").cast(pa.float64()), texts, losses, name).cast(kind, safe=False)
+        _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
+        return floats
+    if pa.types.is_boolean(kind) or (pa.types.is_integer(kind) and all_match(texts, INTEGER)):
         return texts.cast(kind)
+    _refuse_if(_family(kind) != "numbers")
     decimals = pa.array(_decimals(texts), kind if pa.types.is_decimal(kind) else pa.decimal256(76, DECIMAL_DIGITS))
     return decimals.cast(kind)
 
 
-def _times(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
+def _times(texts: Any, own: Any, kind: Any, losses: Losses, name: str) -> Any:
     """Return texts as instants or local times; digits beyond the microsecond are cut unless the type has them."""
-    own = _LOCAL if kind.tz is None else UTC
-    texts = _matching(texts, TIMES[own])
     if pc.any(pc.match_substring_regex(texts, r"[tz]|\.[0-9]{7}")).as_py():
         texts = pc.utf8_upper(texts)
-        if kind.unit == "ns":
+        if kind in (pa.timestamp("ns"), pa.timestamp("ns", "UTC")):
             return texts.cast(pa.timestamp("ns", own.tz)).cast(kind)
         if pc.any(pc.match_substring_regex(texts, r"\.[0-9]{6}[0-9]*[1-9]")).as_py():
-            losses.nanoseconds.append(name)
+            losses[name] = "microsecond"
         texts = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]+", r"\1")
     times = texts.cast(own)
-    bounds = pc.min_max(times.cast(pa.int64())).as_py()
-    _refuse_if(bounds["min"] < _FIRST or bounds["max"] > _LAST)
+    years = pc.min_max(pc.year(times)).as_py()  # those of Python's datetime
+    _refuse_if(years["min"] < 1 or years["max"] > 9999)
     return _cast_exactly(times, kind)
 
 

@@ -18,7 +18,7 @@ KeyPath: TypeAlias = tuple[str, ...]
 _KEY_WORDS: Final = frozenset(
     "id uuid guid number no account acct symbol ticker cusip isin sedol figi lei iban".split()
 )
-# Last words of names of codes, with digits that are not a quantity.
+# Last words of names of codes, things, classes and days, with digits that are not a quantity.
 _CODE_WORDS: Final = _KEY_WORDS | frozenset(
     "ids identifier ident nbr nr cd code key reference ref serial sku version pin prefix suffix hash checksum digest "
     "fingerprint signature sha md etag commit "
@@ -31,23 +31,12 @@ _CODE_WORDS: Final = _KEY_WORDS | frozenset(
     "zip zipcode postcode postal plz cep fips geoid huc icao iata squawk callsign "
     "phone telephone mobile fax ext mnc imei imsi iccid msisdn asn "
     # goods and publications
-    "barcode upc ean gtin gln sscc asin vin hs hts ndc npi isbn issn doi orcid pmid".split()
-)
-# Last words of names of things, classes, versions and days: digits are not a quantity, unless it is an amount of them.
-_LABEL_WORDS: Final = frozenset(
-    "name title label discriminator description comment memo note slug username login handle alias "
-    "country nationality region state province county city district tract ward street address "
-    "type kind category class subclass status industry sector subindustry form act series edition issue "
-    "exchange venue currency language locale customer client user owner member merchant vendor supplier partner issuer "
-    "counterparty instrument security underlying contract station branch token cursor extension digit digits "
-    "license licence passport permit plate release revision rev build batch color colour hex rgb "
-    "date expiry expiration maturity dob birthday".split()
-)
-# Words that make a quantity of a label that follows: `amount_currency`, `cost_per_user`, `year_to_date`.
-_AMOUNT_WORDS: Final = frozenset(
-    "amount amt balance value price cost fee fees tax rate total sum subtotal count qty quantity volume size weight "
-    "cash income revenue commission interest dividend gain loss profit pnl margin equity reserve exposure percent pct "
-    "ratio average avg mean median min max net gross per by to in".split()
+    "barcode upc ean gtin gln sscc asin vin hs hts ndc npi isbn issn doi orcid pmid "
+    # things, classes and days
+    "name title label description comment memo note username login handle alias country nationality region state city "
+    "district street address type kind category class status industry sector form series edition issue exchange venue "
+    "currency language locale instrument security contract station branch token cursor licence license passport "
+    "release revision build color colour expiry expiration maturity dob birthday digits".split()
 )
 # Last words that only say that the value is text.
 _TEXT_WORDS: Final = frozenset("str string text txt".split())
@@ -78,11 +67,12 @@ def is_code(name: str) -> bool:
     parts = words(name)
     if len(parts) > 1 and parts[-1] in _TEXT_WORDS:
         parts.pop()
-    *before, last = parts or [""]
-    if last in _CODE_WORDS or any(map(_TOGETHER.fullmatch, (last, "".join(parts[-2:])))):
-        return True
-    is_label = last in _LABEL_WORDS and _AMOUNT_WORDS.isdisjoint(before)
-    return is_label or _CUT_OUT.search(_CAMEL_HUMP.sub("_", name).lower()) is not None
+    last = parts[-1] if parts else ""
+    return (
+        last in _CODE_WORDS
+        or any(map(_TOGETHER.fullmatch, (last, "".join(parts[-2:]))))
+        or _CUT_OUT.search(_CAMEL_HUMP.sub("_", name).lower()) is not None
+    )
 
 
 def is_key(name: str) -> bool:

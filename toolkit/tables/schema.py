@@ -162,38 +162,32 @@ class Wanted:
         columns = {}
         for field in self._schema:
             column = by_name.get(field.name) or Column(field.name, "", pa.nulls(count))
-            columns[field.name] = _typed(column, field.type, losses, field.type, "schema", nullable=field.nullable)
+            columns[field.name] = _typed(column, field.type, losses, field.type, "schema")
+            if not field.nullable and (missing := pc.index(pc.is_null(columns[field.name]), True).as_py()) >= 0:
+                raise _misfit(column, missing, field.type, "schema")
         return columns
 
 
 def _as_dtype(column: Column, dtype: Any, numbers: Numbers, losses: Losses) -> pd.Series[Any]:
     kind = _kind_of(dtype)
-    result: pd.Series[Any]
-    if kind is None:  # a category or object
-        result = frame_of({"": inferred(column, numbers, losses)}, len(column.data))[""]
-        with warnings.catch_warnings(action="error"):  # pandas warns of values that are no category
-            try:
-                return result.astype(dtype)
-            except (*MISFIT, Warning):
-                raise _misfit(column, 0, dtype, "dtypes") from None
-    is_nullable = hasattr(dtype, "__from_arrow__")
-    values = _typed(column, kind, losses, dtype, "dtypes", nullable=is_nullable or dtype.kind in "fM")
-    plain = dtype.__from_arrow__(values) if is_nullable else values.to_numpy(zero_copy_only=False)
-    result = pd.Series(plain, dtype=dtype)
+    values = inferred(column, numbers, losses) if kind is None else _typed(column, kind, losses, dtype, "dtypes")
+    series: pd.Series[Any] = frame_of({"": values}, len(column.data))[""]
+    with warnings.catch_warnings(action="error"):  # pandas warns of values that are no category
+        try:
+            result: pd.Series[Any] = series.astype(dtype)
+        except (*MISFIT, Warning):
+            raise _misfit(column, int(series.isna().argmax()), dtype, "dtypes") from None
     return result
 
 
-def _typed(column: Column, kind: Any, losses: Losses, expected: Any, about: str, *, nullable: bool) -> Any:
+def _typed(column: Column, kind: Any, losses: Losses, expected: Any, about: str) -> Any:
     """Return a column as Arrow values of a type; an error names the first row that does not fit."""
     values = column.values()
     try:
-        result = converted(values, kind, losses, column.name)
+        return converted(values, kind, losses, column.name)
     except MISFIT:
-        row = first_misfit(len(values), lambda part: converted(values[part], kind, Losses()))
+        row = first_misfit(len(values), lambda part: converted(values[part], kind, {}))
         raise _misfit(column, row, expected, about) from None
-    if result.null_count and not nullable and not pa.types.is_null(kind):
-        raise _misfit(column, pc.index(pc.is_null(result), True).as_py(), expected, about)
-    return result
 
 
 def _misfit(column: Column, row: int, expected: Any, about: str) -> TabulationError:
@@ -216,16 +210,9 @@ def _dtype(name: str, dtype: Any) -> Any:
 
 
 def _kind_of(dtype: Any) -> Any | None:
-    """Return the Arrow type of a dtype, or None if it has none, such as a category."""
-    if isinstance(dtype, pd.ArrowDtype):
-        return _plain(dtype.pyarrow_dtype)
-    if isinstance(dtype, pd.DatetimeTZDtype):
-        return pa.timestamp(dtype.unit, str(dtype.tz))
-    if isinstance(dtype, pd.StringDtype):
-        return pa.string()
-    with suppress(pa.ArrowNotImplementedError, TypeError):
-        return pa.from_numpy_dtype(getattr(dtype, "numpy_dtype", dtype))
-    return None
+    """Return the Arrow type of a dtype, or None if it is not about values of one type, such as a category."""
+    kind = pa.array(pd.Series([], dtype=dtype)).type
+    return None if pa.types.is_dictionary(kind) or pa.types.is_null(kind) else _plain(kind)
 
 
 def _plain(kind: Any) -> Any:
@@ -237,13 +224,11 @@ def _plain(kind: Any) -> Any:
 
 def _filled(table: Any) -> Any:
     """Return the schema of a table, with the type of null for columns of text without a character."""
-    if isinstance(table, pa.Schema):
-        return schema(table)
-    fields = []
-    for field in table.schema:
-        is_blank = pa.types.is_string(field.type) and not pc.any(pc.not_equal(table[field.name], "")).as_py()
-        fields.append(pa.field(field.name, pa.null()) if is_blank else field)
-    return pa.schema(fields)
+    own = schema(table)
+    for at, field in enumerate(() if isinstance(table, pa.Schema) else own):
+        if pa.types.is_string(field.type) and not pc.any(pc.not_equal(table[field.name], "")).as_py():
+            own = own.set(at, pa.field(field.name, pa.null()))
+    return own
 
 
 def _wider(left: Any, right: Any) -> Any:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import Any
 
 import pandas as pd
 
 from toolkit.core.errors import TabulationError
-from toolkit.core.ledger import words_of
-from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
-from toolkit.tables.building import TableBuilder, add_page, finished, is_response, value_of
+from toolkit.tables.building import TableBuilder, is_response, table_of
 from toolkit.tables.conversion import Numbers
-from toolkit.tables.field_names import is_key
 from toolkit.transport.next_page import IS_FOLLOWED, next_page, url_of
 
 
@@ -32,7 +28,6 @@ def tabulate(
         quotes = tabulate(response, records="quotes", key="symbol")
         positions = tabulate(response, records="positions")
         table = positions.merge(tabulate(response), on=["id", "account_number"])
-        positions = tabulate(accounts, records="positions")  # from a column of the table of accounts
 
     Rows
         - A list gives a row for each member. An empty list gives a table without columns.
@@ -62,8 +57,8 @@ def tabulate(
           digits; "decimal" gives Arrow's decimal128, exact to 38 digits. With "text" every number, even an integer, is
           text as the service wrote it.
         - Text becomes numbers in the same way if every text of a column reads as a JSON number, as "007" does not.
-          Text stays text in a column with the name of a code, such as one that ends in id, number, code, symbol, zip,
-          phone, version, prefix, hash or last4.
+          It stays text in a column with the name of a code, such as one that ends in id, number, code, symbol, zip,
+          phone, version, prefix, hash, name, type or last4.
         - RFC 3339 instants are datetime64[us, UTC]. Dates (2026-05-12) and local times, whose instants are unknown
           (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Empty text
           beside numbers and times is missing.
@@ -75,14 +70,14 @@ def tabulate(
         table and shows how to write pages as one dataset.
 
     Args:
-        data: a response, JSON as bytes or text, a parsed value, or a table if `records` names its column; or pages:
-            `tk.pages(...)`, a list of responses, or any iterator over responses. Their rows are joined while they
-            arrive, and have the types of all together. If they name a page that is not among them, a warning says so.
+        data: a response, JSON as bytes or text, or a parsed value; or pages: `tk.pages(...)`, a list of responses, or
+            any iterator over responses. Their rows are joined while they arrive, and have the types of all together. If
+            the last one names a page that is not among them, a warning says so.
         numbers: "float", "decimal" or "text".
         dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. Values
             fit as they fit a schema. Names that are not columns are ignored.
-        records: dotted path of the list or object that holds the records, or in a table the name of a column of JSON
-            text. `tabulate([value])` makes one row of any object.
+        records: dotted path of the list or object that holds the records. `tabulate([value])` makes one row of any
+            object.
         key: name of the column for the keys that records stand under. Name it, too, if an object holds records under
             keys that do not look like data.
         schema: a pyarrow.Schema, or a table (DataFrame, pyarrow.Table) that has the schema. It takes precedence over
@@ -92,9 +87,8 @@ def tabulate(
 
     Raises:
         ServiceError: if a response has an error status.
-        TabulationError: if the data is not JSON (such as NaN) or has a name twice in one object, if there is no list
-            at `records` or there are several to choose from, if a value does not fit its column, or if a column is in
-            both `dtypes` and `schema`.
+        TabulationError: if the data is not JSON (such as NaN), if there is no list at `records`, if a value does not
+            fit its column, or if a column is in both `dtypes` and `schema`.
         ValueError: if `numbers` is anything else.
     """
     if data is None:
@@ -105,20 +99,10 @@ def tabulate(
     builder = TableBuilder(numbers=numbers, records=records, key=key, schema=schema, dtypes=dtypes)
     if isinstance(data, (list, tuple)) and len(data) == 1 and is_response(data[0]):
         data = data[0]
-    source, last, urls = None, data, _urls_of(data)
-    if (pages := _pages_in(data)) is not None:
-        for number, last in enumerate(pages, 1):
-            source = source or words_of(last)
-            add_page(builder, last, number)
-            urls |= _urls_of(last)
-    elif records is not None and isinstance(data, pd.DataFrame):
-        source = data.attrs.get("source")
-        builder.add(_records_in(data, records, as_text=builder.numbers_as_text))
-    else:
-        source = words_of(data)
-        builder.add(data)
-    table = finished(builder, source)
-    _warn_of_unread(last, urls)
+    pages = _pages_in(data)
+    read = _Read()
+    table = table_of(builder, map(read.noted, [data] if pages is None else pages), are_pages=pages is not None)
+    read.warn_of_more()
     return table
 
 
@@ -135,20 +119,27 @@ def check_names(records: Any, key: Any) -> None:
             )
 
 
-def _urls_of(data: Any) -> set[str]:
-    """Return the URL of an answer, and nothing of anything else."""
-    return {str(url_of(data))} if is_response(data) and hasattr(data, "headers") else set()
+class _Read:
+    """The answers that were read, to tell whether the last one names a page that is not among them."""
 
+    def __init__(self) -> None:
+        self._last: Any = None
+        self._urls: set[str] = set()
 
-def _warn_of_unread(last: Any, urls: set[str]) -> None:
-    """Warn if the last answer names a page after it that is not among these, and say how to get it."""
-    if not _urls_of(last) or IS_FOLLOWED in getattr(last, "extensions", ()):
-        return
-    following = next_page(last)
-    if following is not None and str(following.url) not in urls:
-        table = "is one page" if len(urls) == 1 else "lacks pages"
-        how = following.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
-        warn(f"This table {table} of a list: {following.words}. {how}")
+    def noted(self, data: Any) -> Any:
+        if is_response(data) and hasattr(data, "headers"):
+            self._last = data
+            self._urls.add(str(url_of(data)))
+        return data
+
+    def warn_of_more(self) -> None:
+        if self._last is None or IS_FOLLOWED in getattr(self._last, "extensions", ()):
+            return
+        following = next_page(self._last)
+        if following is not None and str(following.url) not in self._urls:
+            table = "is one page" if len(self._urls) == 1 else "lacks pages"
+            how = following.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
+            warn(f"This table {table} of a list: {following.words}. {how}")
 
 
 def _pages_in(data: Any) -> Iterator[Any] | None:
@@ -162,35 +153,3 @@ def _pages_in(data: Any) -> Iterator[Any] | None:
             "These pages are asynchronous.", "Write tk.tabulate([page async for page in pages]).", about="data"
         )
     return iter(data) if hasattr(data, "__iter__") else None
-
-
-def _records_in(table: pd.DataFrame, path: str, *, as_text: bool) -> list[dict[str, Any]]:
-    """Return a record for each row of a table: the columns that identify it, and the parsed column of a path.
-
-    Raises:
-        TabulationError: if the table does not have the column, or if a cell does not hold a JSON list or object.
-    """
-    parts = path.split(".")
-    names = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
-    column = next((name for name in names if name in table.columns), None)
-    if column is None:
-        raise TabulationError(
-            f"The table has no column at {excerpt(path)!r}.",
-            "records= opens a column of JSON text; otherwise pass the response of the service, or its JSON.",
-            about="records",
-        )
-    keys = [name for name in table.columns if isinstance(name, str) and name != column and is_key(name)]
-    # A key with dots is that of an object inside the record, unless a list has the same key.
-    keys = [name for name in keys if "." not in name or name.rpartition(".")[2] in keys]
-    chosen = table[[*keys, column]].astype(object)
-    records = chosen.where(chosen.notna(), None).to_dict("records")
-    for row, record in enumerate(records):
-        with suppress(TabulationError):
-            record[column] = value_of(record[column], numbers_as_text=as_text)
-        if record[column] is not None and not isinstance(record[column], (list, dict)):
-            raise TabulationError(
-                f"Column {excerpt(column)!r}, row {row}: expected a JSON list or object, found another value.",
-                "records= opens a column of JSON text.",
-                about="records",
-            )
-    return records
