@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from toolkit.core.errors import TabulationError
 from toolkit.tables.columns import Column
 from toolkit.tables.columns import inferred as with_inferred_type
-from toolkit.tables.conversion import Losses
 from toolkit.tables.conversion import NumberText
 
 INSTANTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001 - bounds

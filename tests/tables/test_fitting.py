@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.tables.conversion import Losses, converted
+from toolkit.tables.conversion import converted
 from toolkit.tables.schema import widened
 
 TIMES = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1))  # noqa: DTZ001 - bounds

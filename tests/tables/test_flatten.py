@@ -5,10 +5,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from toolkit.tables.records import MAX_DEPTH, columns_of, json_text
 
 from toolkit.core.errors import TabulationError
 from toolkit.tables import records as flatten
-from toolkit.tables.records import MAX_DEPTH, columns_of, json_text
 
 KEYS = st.sampled_from(["a", "b", "a.b", "", "id"])
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=3)

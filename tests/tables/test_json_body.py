@@ -7,9 +7,9 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from toolkit.tables.records import Body, body_of
 
 from toolkit.core.errors import ServiceError, TabulationError
-from toolkit.tables.records import Body, body_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -13,7 +13,6 @@ from pandas.api.types import pandas_dtype
 
 from toolkit.core.errors import TabulationError
 from toolkit.tables.columns import Column
-from toolkit.tables.conversion import Losses
 from toolkit.tables.conversion import NumberText
 from toolkit.tables.schema import _as_dtype
 
