@@ -25,7 +25,6 @@ KINDS = [
     (pa.timestamp("s"), TIMES.map(lambda at: at.replace(microsecond=0))),
     (pa.timestamp("us"), TIMES),
     (pa.timestamp("us", "UTC"), TIMES.map(lambda at: at.replace(tzinfo=UTC))),
-    (pa.dictionary(pa.int32(), pa.string()), st.sampled_from(["a", "b"])),
 ]
 COLUMNS = st.sampled_from(KINDS).flatmap(
     lambda kind: st.lists(st.none() | kind[1], max_size=5).map(lambda values: pa.array(values, kind[0]))
@@ -94,12 +93,3 @@ def test_texts(value, kind, text):
     for others in ([], [None]):
         table = pa.table({"a": pa.array([value, *others], kind)})
         assert fitted(table, pa.schema([("a", pa.string())]))["a"].to_pylist() == [text, *others]
-
-
-def test_empty_texts():
-    """Empty texts are missing values of every type but text."""
-    for source in (pa.string(), pa.string_view(), pa.large_string()):
-        table = pa.table({"a": pa.array(["", None], source)})
-        for kind in (pa.timestamp("us"), pa.int64(), pa.null(), pa.string()):
-            result = fitted(table, pa.schema([("a", kind)]))["a"].to_pylist()
-            assert result == (["", None] if kind == pa.string() else [None, None])

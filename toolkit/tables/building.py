@@ -33,7 +33,7 @@ def value_of(data: Any, *, numbers_as_text: bool = False) -> Any:
     if isinstance(data, pd.DataFrame):
         raise TabulationError(
             "This is already a table.",
-            "Pass the response of the service, or its JSON.",
+            "Pass the response of the service, or its JSON; records= opens a column of JSON text.",
         )
     content_type = None
     if is_response(data):
@@ -118,6 +118,7 @@ class TableBuilder:
     Attributes:
         count: number of rows so far.
         hint: as in `rows.Rows`, of the first answer that has a hint.
+        numbers_as_text: True if numbers are read digit by digit.
     """
 
     def __init__(
@@ -139,7 +140,7 @@ class TableBuilder:
 
             self._wanted = Wanted(schema, {} if dtypes is None else dtypes)
         # The answers are not there to be read again if a number turns out to be text.
-        self._numbers_as_text = numbers != "float" or (self._wanted is not None and self._wanted.has_digits)
+        self.numbers_as_text = numbers != "float" or (self._wanted is not None and self._wanted.has_digits)
         self._path, self._key, self._is_one_row = records, key, is_one_row
         self._columns: dict[KeyPath, list[Any]] = {}
         self._identities: dict[tuple[KeyPath, str], list[Any]] = {}  # of the records around, by the path of their list
@@ -149,7 +150,7 @@ class TableBuilder:
         """Add the rows of a response, of JSON as bytes or text, or of a parsed value; return how many it has."""
         before = self.count
         with _reading():
-            value = value_of(data, numbers_as_text=self._numbers_as_text)
+            value = value_of(data, numbers_as_text=self.numbers_as_text)
             is_row = self._is_one_row and isinstance(value, dict)
             rows = Rows([([value], {})]) if is_row else choose_rows(value, self._path, self._key)
             for records, identity in rows.parts:

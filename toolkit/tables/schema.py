@@ -200,7 +200,8 @@ def _misfit(column: Column, row: int, expected: Any, about: str) -> TabulationEr
 
 
 def _dtype(name: str, dtype: Any) -> Any:
-    with suppress(TypeError, ValueError):
+    with suppress(TypeError, ValueError, NotImplementedError):
+        pd.Series([], dtype=dtype)  # refuses more than pandas_dtype does
         return types.pandas_dtype(dtype)
     raise ConfigurationError(
         f"The dtype of the column {excerpt(str(name))} is not a type that pandas knows.",

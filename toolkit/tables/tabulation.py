@@ -8,9 +8,11 @@ from typing import Any
 import pandas as pd
 
 from toolkit.core.errors import TabulationError
+from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
-from toolkit.tables.building import TableBuilder, is_response, table_of
+from toolkit.tables.building import TableBuilder, is_response, table_of, value_of
 from toolkit.tables.conversion import Numbers
+from toolkit.tables.field_names import is_key
 from toolkit.transport.next_page import IS_FOLLOWED, next_page, url_of
 
 
@@ -27,6 +29,7 @@ def tabulate(
 
         quotes = tabulate(response, records="quotes", key="symbol")
         positions = tabulate(response, records="positions")
+        positions = tabulate(accounts, records="positions")  # from a column of the table of accounts
         table = positions.merge(tabulate(response), on=["id", "account_number"])
 
     Rows
@@ -70,14 +73,15 @@ def tabulate(
         table and shows how to write pages as one dataset.
 
     Args:
-        data: a response, JSON as bytes or text, or a parsed value; or pages: `tk.pages(...)`, a list of responses, or
-            any iterator over responses. Their rows are joined while they arrive, and have the types of all together. If
-            the last one names a page that is not among them, a warning says so.
+        data: a response, JSON as bytes or text, a parsed value, or a table if `records` names its column; or pages:
+            `tk.pages(...)`, a list of responses, or any iterator over responses. Their rows are joined while they
+            arrive, and have the types of all together. If the last one names a page that is not among them, a warning
+            says so.
         numbers: "float", "decimal" or "text".
         dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. Values
             fit as they fit a schema. Names that are not columns are ignored.
-        records: dotted path of the list or object that holds the records. `tabulate([value])` makes one row of any
-            object.
+        records: dotted path of the list or object that holds the records, which may begin with a table's column of JSON
+            text. `tabulate([value])` makes one row of any object.
         key: name of the column for the keys that records stand under. Name it, too, if an object holds records under
             keys that do not look like data.
         schema: a pyarrow.Schema, or a table (DataFrame, pyarrow.Table) that has the schema. It takes precedence over
@@ -99,6 +103,8 @@ def tabulate(
     builder = TableBuilder(numbers=numbers, records=records, key=key, schema=schema, dtypes=dtypes)
     if isinstance(data, (list, tuple)) and len(data) == 1 and is_response(data[0]):
         data = data[0]
+    if isinstance(data, pd.DataFrame) and records is not None:
+        data = _records_in(data, records, numbers_as_text=builder.numbers_as_text)
     pages = _pages_in(data)
     read = _Read()
     table = table_of(builder, map(read.noted, [data] if pages is None else pages), are_pages=pages is not None)
@@ -153,3 +159,15 @@ def _pages_in(data: Any) -> Iterator[Any] | None:
             "These pages are asynchronous.", "Write tk.tabulate([page async for page in pages]).", about="data"
         )
     return iter(data) if hasattr(data, "__iter__") else None
+
+
+def _records_in(table: pd.DataFrame, path: str, *, numbers_as_text: bool) -> list[dict[Any, Any]]:
+    """Return a record for each row of a table: the columns that tell rows apart, and the parsed column of a path."""
+    column = path if path in table.columns else path.partition(".")[0]
+    if column not in table.columns:
+        what = f"The table has no column at {excerpt(path)!r}."
+        raise TabulationError(what, "records= opens a column of JSON text; or pass the response.", about="records")
+    keys = [name for name in table.columns if isinstance(name, str) and name != column and is_key(name)]
+    chosen = table[[*keys, column]].astype(object)
+    records = chosen.where(chosen.notna(), None).to_dict("records")
+    return [record | {column: value_of(record[column], numbers_as_text=numbers_as_text)} for record in records]

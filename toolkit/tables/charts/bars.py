@@ -72,7 +72,8 @@ def balances(
     rows = pd.DataFrame({"amount": numbers, "currency": _currencies(accounts, amount, currency)})
     rows["label"] = accounts[label].map(lambda value: "without" if is_missing(value) else str(value))
     included = rows.reset_index(drop=True).dropna(subset="amount")
-    plots = [(own, _bars(part, is_grouped=by is not None)) for own, part in included.groupby("currency", sort=False)]
+    groups = included.groupby("currency", sort=False)
+    plots = [(str(own), _bars(part, is_grouped=by is not None)) for own, part in groups]
     count = count_text(len(rows), "record")
     counted = count if len(included) == len(rows) else f"{len(included):,} of {count}"
     title = f"{_title(amount)} by {_title(label).lower()}: {counted}"
