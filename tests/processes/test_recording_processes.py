@@ -268,23 +268,17 @@ def test_unusable_cache_folder(path, caches, process):
 
 
 def test_replay_of_what_is_still_recorded(path, caches, process):
-    """A miss says that another process may still add the call; a replay alone makes nothing in the cache folder."""
+    """What another process records is replayed when it is opened again; a replay makes nothing in the cache folder."""
     other = process.open(path)
     assert other.ask("/theirs") == "other"
     cassette = tk.Cassette(path)
     assert get(cassette, "/theirs") == ["other"]
-    with pytest.raises(CassetteMiss) as caught:
+    with pytest.raises(CassetteMiss):
         get(cassette, "/later")
-    assert caught.value.what.endswith("Another process is still recording to this cassette.")
-    assert caught.value.next_step.startswith("Open the cassette again when that has ended")
-    assert len(caught.value.nearest) == 1
     assert other.ask("/later") == "other"
     assert other.ask("close") == "closed"
     shutil.rmtree(caches)
     assert get(tk.Cassette(path), "/later") == ["other"]
-    with pytest.raises(CassetteMiss) as caught:
-        get(cassette, "/later")
-    assert "still recording" not in str(caught.value)
     assert not caches.exists()
 
 

@@ -102,7 +102,7 @@ def test_published_folder(project, published):
         assert SHORT.encode() not in data
         assert b"Quimby" not in data
     content = json.loads((published.path / "notebooks/report.ipynb").read_bytes())
-    assert sorted(content["metadata"]) == ["kernelspec", "language_info", "toolkit"]
+    assert sorted(content["metadata"]) == ["kernelspec", "language_info"]
     assert all(cell["outputs"] for cell in content["cells"][2:3])
     settings = (published.path / "toolkit.toml").read_text()
     assert settings.splitlines()[1:] == ['cassettes = "cassettes"']

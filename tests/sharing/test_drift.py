@@ -11,7 +11,7 @@ import pytest
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.cassettes.catalog.reading import read_cassette
+from toolkit.cassettes.catalog.facts import read_cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.core.errors import ConfigurationError
 

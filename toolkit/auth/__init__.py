@@ -15,7 +15,7 @@ A request gets its credentials in this order:
    never holds them.
 6. The authorizer takes note of the answer. After a 401 the token is renewed once and the request is sent again.
 
-A session on a cluster's worker has `borrowed` access: its tokens come from a lender, and steps 3 and 4 do not happen.
+A session on a cluster's worker borrows its tokens from a lender, so that steps 3 and 4 do not happen there.
 
 Saved profiles and shared tokens are encrypted on disk (`sealing`). Credentials go only to addresses that their owner
 chose: `destinations` compares them, and `destination_memory` remembers them. `correcting` says where to correct them

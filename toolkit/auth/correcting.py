@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from toolkit.auth.borrowed import BorrowedCredentials
 from toolkit.auth.credentials import Credentials
 from toolkit.core.shells import shell_word
 
@@ -13,7 +12,7 @@ def where_to_correct(credentials: Credentials | None) -> str:
     It is empty for credentials that code made or that are borrowed, and names no file, because the output of a notebook
     is the same on every machine.
     """
-    if credentials is None or isinstance(credentials, BorrowedCredentials) or not credentials.loaded_from:
+    if credentials is None or not credentials.loaded_from:
         return ""
     name, environment = credentials.name, credentials.environment
     if credentials.binding is None:  # saved profiles are bound

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,7 +28,10 @@ from toolkit.core.tracebacks import frameless
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from toolkit.auth.authorizers import BearerAuthorizer
     from toolkit.auth.keys import Signer
+    from toolkit.auth.tokens.token import Token
+    from toolkit.core.clock import Clock
 
 Scheme = Literal["headers", "basic"]
 _SIGNERS: dict[int, tuple[str, Signer]] = {}  # identity and Signer, by the id of the Signer
@@ -104,6 +107,10 @@ class Credentials(ABC):
     @abstractmethod
     def proof(self) -> str:
         """Return the secret that proves who calls, in one form, without the IDs and options that go with it."""
+
+    def borrowing_authorizer(self, clock: Clock, number: Callable[[Token], int]) -> BearerAuthorizer | None:  # noqa: ARG002
+        """Return what gets the tokens of these credentials from somebody else, or None if they request their own."""
+        return None
 
     @abstractmethod
     def _identity(self) -> tuple[str, ...]:

@@ -9,14 +9,11 @@ from pathlib import Path
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.paths import same_name_in_project
-from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.recorder import Recorder, finish_now, part_of
 from toolkit.cassettes.replay import differences
-from toolkit.core.clock import SystemClock
-from toolkit.core.errors import ConfigurationError
 from toolkit.core.ledger import EPOCH
 from toolkit.core.text import count_text, date_text
-from toolkit.core.tracebacks import shell, warn
+from toolkit.core.tracebacks import warn
 from toolkit.local.files import read_file
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
@@ -28,12 +25,8 @@ from toolkit.scrubbing.scrubber import Scrubber
 def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:
     """Return a scrubber with the addresses, the header prefix and the rules of a project, and with further rules."""
     both = project_rules(settings)
-    return Scrubber(
-        KnownSecrets(),
-        addresses=settings.addresses,
-        header_prefix=settings.header_prefix,
-        rules=both | rules if rules else both,
-    )
+    both = both | rules if rules else both
+    return Scrubber(KnownSecrets(), addresses=settings.addresses, header_prefix=settings.header_prefix, rules=both)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -72,61 +65,18 @@ def read_cassette(path: Path, mode: str, scrubber: Scrubber, settings: Settings 
     return opened
 
 
-def warn_of_part(path: Path) -> None:
-    """Warn of a file beside a cassette that an interrupted recording with mode `all` has left."""
-    real = Path(os.path.realpath(path))
-    part = part_of(real)
-    if part.exists() and not writer_lock.is_held_elsewhere(real):
-        warn(
-            f"{part} is left from an interrupted recording with mode all. "
-            f"To use it, rename it to {real.name}; the next such recording replaces it."
-        )
-
-
-def make_recorder(path: Path, mode: str, scrubber: Scrubber) -> Recorder:
-    """Return the recorder for a cassette.
-
-    Raises:
-        ConfigurationError: if the cassette is a JSON file.
-    """
-    if path.suffix == ".json":
-        raise ConfigurationError(
-            f"Cannot record to {path}: recordings are YAML, which can be appended to.",
-            'Give the cassette the suffix .yaml; or replay this one with mode="none".',
-            about="cassette",
-        )
-    return Recorder(path, scrubber, anew=mode == "all")
-
-
-def age_of(recorded_at: datetime | None, now: datetime) -> timedelta | None:
-    """Return the age of a recording, or None if it is not known when it was made."""
-    return None if recorded_at in (None, EPOCH) else now - recorded_at
-
-
 def is_stale(recorded_at: datetime | None, stale_after: int | None, now: datetime) -> bool:
     """Check whether a recording has reached the age, in days, from which it counts as stale; None for never."""
-    age = age_of(recorded_at, now)
-    return age is not None and stale_after is not None and age >= timedelta(days=stale_after)
+    if recorded_at in (None, EPOCH) or stale_after is None:
+        return False
+    return now - recorded_at >= timedelta(days=stale_after)
 
 
 def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | None, now: datetime) -> str | None:
     """Return a sentence about a stale recording, or None if it is not stale."""
-    age = age_of(recorded_at, now)
-    if recorded_at is None or age is None or stale_after is None or not is_stale(recorded_at, stale_after, now):
+    if recorded_at is None or stale_after is None or not is_stale(recorded_at, stale_after, now):
         return None
     return (
-        f"{path.name} was recorded on {date_text(recorded_at)}, {count_text(age.days, 'day')} ago, "
+        f"{path.name} was recorded on {date_text(recorded_at)}, {count_text((now - recorded_at).days, 'day')} ago, "
         f"and counts as stale after {count_text(stale_after, 'day')} (stale_after in toolkit.toml)."
     )
-
-
-def warn_if_stale(path: Path, recorded_at: datetime | None, stale_after: int | None) -> None:
-    """Warn in a script that a recording which is opened is stale. A notebook must show the same on any day.
-
-    Args:
-        path: the file of the recording.
-        recorded_at: when its first interaction was recorded, or None.
-        stale_after: age in days from which it is stale, or None for never.
-    """
-    if shell() is None and (text := staleness_text(path, recorded_at, stale_after, SystemClock().now())):
-        warn(f'{text} To record it again, open it with mode="all".')

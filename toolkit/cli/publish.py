@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from rich.console import Console
 
 from toolkit.cli import terminal
 from toolkit.core.text import count_text
 
-EPILOG: Final = terminal.examples(
+EXAMPLES: Final = terminal.examples(
     "toolkit publish notebooks/report.ipynb -o report.zip",
-    "toolkit publish notebooks/report.ipynb -o for-audit/ --replace",
-    "toolkit publish notebooks/report.ipynb -o report.html",
+    "toolkit publish notebooks/report.ipynb -o report.html --replace",
 )
 
 
@@ -26,30 +24,24 @@ def publish(
     replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier publication.")] = False,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds that a cell may take.")] = 120.0,
 ) -> None:
-    """Make a copy of a notebook that anyone may have, with the recordings that it plays.
+    """Make a copy of a notebook that anyone may have.
 
-    The rules under `[scrubbing]` in `toolkit.toml` are applied anew to those recordings, and the same values are
-    replaced in the notebook's texts and code. Then the copy runs offline, so that its outputs come from its own
-    recordings, and all of it is searched for secrets and for what was replaced. If anything is found, nothing is left.
+    The recordings that it plays come along. The rules under `[scrubbing]` in `toolkit.toml` are applied anew to those
+    recordings, and the same values are replaced in the notebook's texts and code. Then the copy runs offline, so that
+    its outputs come from its own recordings, and all of it is searched for secrets and for what was replaced. If
+    anything is found, nothing is left.
 
     Recordings of real accounts (`live`, `broker-live`) are refused until the rules name `pseudonyms`, or
     `toolkit.toml` says `publish = "as is"`. **This runs the code of the notebook**, without a network.
     """
     from toolkit.sharing.publishing.publish import publish as make_copy  # slow to load
 
-    console = Console()
-    with Console(stderr=True).status("Publishing") as status:
-        copy = make_copy(notebook, output, replace=replace, timeout=timeout, watch=status.update)
-    table = terminal.folding_table("file", "size")
-    for name, size in copy.sizes.items():
-        table.add_row(terminal.escape(name), terminal.size_text(size))
-    console.print(f"[bold]{terminal.escape(str(copy.path))}[/]\n", highlight=False, soft_wrap=True)
-    console.print(table, highlight=False)
-    checked = f"{count_text(copy.replaced, 'value')} replaced. None of them is in the copy, and no known secret."
-    if not copy.replaced:
-        checked = "Nothing had to be replaced. No known secret is in the copy."
-    console.print(f"\n{checked}", highlight=False)
+    with terminal.status("Publishing") as watch:
+        copy = make_copy(notebook, output, replace=replace, timeout=timeout, watch=watch)
+    terminal.say(f"{copy.path}\n", "bold")
+    terminal.print_table(("file", "bytes"), copy.sizes.items())
+    terminal.say(f"\n{count_text(copy.replaced, 'value')} replaced. None of them is in the copy, and no known secret.")
     for note in copy.notes:
-        console.print(f"[yellow]Note:[/] {terminal.escape(note)}", highlight=False, soft_wrap=True)
+        terminal.note(note)
     if copy.command:
-        terminal.print_next_steps(console, [(copy.command, "run it, in its folder")])
+        terminal.print_next_steps((copy.command, "run it, in its folder"))

@@ -298,18 +298,14 @@ class AccountPages(Pages):
         self.responses: list[httpx.Response] = []
         self._known = transport_of(client).sender.known
         self._credentials = session.credentials
-        self._failure: ServiceError | None = None
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Keep a ServiceError for `table` to raise: there it has one short traceback and leads to no other error.
-
-        If a recording ends after a page that names a next one, a warning says so.
-        """
+        """Add the service's message to a ServiceError, and warn if a recording ends after a page that names a next."""
         try:
             yield
         except ServiceError as error:
-            self._failure = self._with_message(error)
+            raise self._with_message(error) from None
         except CassetteMiss:
             if not self.responses:
                 raise
@@ -320,9 +316,6 @@ class AccountPages(Pages):
 
     def table(self) -> pd.DataFrame:
         """Return the table of the pages, readable when shown; errors as in `Session.accounts`."""
-        if self._failure is not None:
-            error, self._failure = self._failure, None  # in both places, it would be in a cycle with its traceback
-            raise error.with_traceback(None)
         from toolkit.tables.building import TableBuilder, table_of
         from toolkit.tables.display import readable
 

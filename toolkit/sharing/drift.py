@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.catalog.comparing import RecordingChange, compare_interactions
-from toolkit.cassettes.catalog.reading import read_cassette
-from toolkit.cassettes.catalog.rewriting import safe_to_show
+from toolkit.cassettes.catalog.facts import read_cassette
+from toolkit.cassettes.catalog.showing import safe_to_show
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.core.errors import ConfigurationError, Unreachable
 from toolkit.core.text import as_html, badge, card, count_text, excerpt

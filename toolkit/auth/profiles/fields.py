@@ -119,19 +119,31 @@ class ProfileFields:
         present = {_FILES.get(field, field) for field in self.values}
         if {"client_secret", "private_key"} <= present:
             raise self._both_set({self._field_in_use("client_secret"), self._field_in_use("private_key")})
-        kind = self._intended_kind(present)
+        kind = self.intended_kind()
         if missing := [field for field in REQUIRED[kind] if field not in present]:
             raise self._incomplete(missing)
         self._check_kind(kind)
         return kind
 
+    def intended_kind(self) -> CredentialKind:
+        """Return the kind that the fields belong to, of which some may still be missing."""
+        if CredentialKind.KEY_PAIR in self.environment.rules.credentials:
+            return CredentialKind.KEY_PAIR
+        present = {_FILES.get(field, field) for field in self.values}
+        is_key = "client_secret" not in present and _ONLY_CLIENT_KEY & present
+        return CredentialKind.CLIENT_KEY if is_key else CredentialKind.CLIENT_SECRET
+
     def check_fits(self, kind: CredentialKind) -> None:
         """Check that the fields, of which some may still be missing, can be used with a kind of credentials.
 
         Raises:
-            CredentialsMismatch: if the environment does not take a field.
+            CredentialsMismatch: if the environment does not take a field, or the kind.
             ConfigurationError: if the kind does not take a field.
         """
+        rules = self.environment.rules
+        if kind not in rules.credentials:
+            next_step = f"A {rules.holder} uses a {' or a '.join(sorted(rules.credentials))}."
+            raise CredentialsMismatch(f"{self.environment} does not accept a {kind}.", next_step, about="kind")
         self._check_environment()
         self._check_kind(kind)
 
@@ -169,12 +181,6 @@ class ProfileFields:
                 "Remove it.",
                 about=min(useless),
             )
-
-    def _intended_kind(self, present: set[str]) -> CredentialKind:
-        if CredentialKind.KEY_PAIR in self.environment.rules.credentials:
-            return CredentialKind.KEY_PAIR
-        is_key = "client_secret" not in present and _ONLY_CLIENT_KEY & present
-        return CredentialKind.CLIENT_KEY if is_key else CredentialKind.CLIENT_SECRET
 
     def _text(self, field: str) -> Secret:
         """Return the value of a field, read from its file if the field names one."""

@@ -13,14 +13,19 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from toolkit.core.text import compiled, matches_in
-from toolkit.scrubbing.finding.fields import CredentialField, Fields, Notation
+from toolkit.scrubbing.finding.fields import CredentialField, Fields, Notation, columns_in, elements_in, pairs_in
 from toolkit.scrubbing.finding.find import without_entities
-from toolkit.scrubbing.finding.pairs import columns_in, elements_in, pairs_in
 from toolkit.scrubbing.finding.shapes import PROVIDER_KEY, credentials_in
 from toolkit.scrubbing.formats import SAMPLES
-from toolkit.scrubbing.grading import is_weak_pair, secret_kind
 from toolkit.scrubbing.strength import Strength, grade, is_dummy
-from toolkit.scrubbing.vocabulary import Place, is_core_name, is_placeholder, needs_strong_value
+from toolkit.scrubbing.vocabulary import (
+    Place,
+    is_core_name,
+    is_placeholder,
+    is_weak_pair,
+    needs_strong_value,
+    secret_kind,
+)
 
 _LONGEST: Final = 1 << 13  # characters of a match that begins at the end of a slice
 _FIELD: Final = "secret field"

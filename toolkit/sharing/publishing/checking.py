@@ -10,7 +10,6 @@ from typing import Any, Final
 from toolkit.cassettes.format import contents
 from toolkit.core.errors import SecretLeak
 from toolkit.local.settings import Settings
-from toolkit.scrubbing import gate
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scanning import scan_files
 from toolkit.sharing.publishing.copied_cassettes import texts_of
@@ -91,7 +90,7 @@ def _check_cassette(name: str, data: bytes, replacements: Replacements) -> None:
 def _check_bytes(name: str, data: bytes, known: KnownSecrets) -> None:
     for start in range(0, max(1, len(data)), _PIECE):
         try:
-            gate.check(data[start : start + _PIECE + _OVERLAP], known, where=name)
+            known.check(data[start : start + _PIECE + _OVERLAP], where=name)
         except SecretLeak as error:
             raise error.reworded(error.what, _ADVICE) from None
 

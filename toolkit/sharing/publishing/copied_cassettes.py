@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from toolkit.cassettes.format import contents, interactions
 from toolkit.cassettes.format.interactions import HEADER, Interaction
-from toolkit.cassettes.recording.appending import scrub
+from toolkit.cassettes.recording.recorder import scrub
 from toolkit.core.document import Environment, symbolic_address
 from toolkit.core.errors import PublishError, SecretLeak
 from toolkit.core.ledger import Authorization

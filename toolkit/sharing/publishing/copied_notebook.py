@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from toolkit.sharing.publishing.replacements import Replacements
-from toolkit.verification.normalize import as_mapping, without_places, without_png_metadata
-from toolkit.verification.run_notebook import SKIP_TAG
+from toolkit.verification.compare import without_png_metadata
+from toolkit.verification.notebooks import SKIP_TAG
 
 # Metadata of a cell that says how to show or run it.
 _KEPT_OF_CELLS: Final = frozenset({"tags", "slideshow", "jupyter", "raw_mimetype", "format"})
@@ -68,7 +68,7 @@ def copied(
                 replacements.text(name): _attachment(data, replacements) for name, data in cell["attachments"].items()
             }
             notes.append(f"Cell {number} has an attached file. What a picture shows is not checked.")
-        cell["metadata"] = _metadata(as_mapping(cell["metadata"]), replacements.text)
+        cell["metadata"] = _metadata(dict(cell["metadata"]), replacements.text)
         if "id" in cell:
             is_clean = replacements.text(cell["id"]) == cell["id"] and cell["id"] not in used
             cell["id"] = cell["id"] if is_clean else f"cell-{number}"
@@ -90,9 +90,7 @@ def _is_skipped(cell: Mapping[str, Any]) -> bool:
 def _metadata(metadata: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
     kept = {name: value for name, value in metadata.items() if name in _KEPT_OF_CELLS}
     if "jupyter" in kept:
-        kept["jupyter"] = {
-            name: value for name, value in as_mapping(kept["jupyter"]).items() if name in _KEPT_OF_JUPYTER
-        }
+        kept["jupyter"] = {name: value for name, value in dict(kept["jupyter"]).items() if name in _KEPT_OF_JUPYTER}
     return {name: value for name, value in _changed(kept, change).items() if value not in ({}, [])}
 
 
@@ -130,6 +128,12 @@ def _changed(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, list):
         return [_changed(item, change) for item in value]
     return value
+
+
+def without_places(value: Any, places: Mapping[str, str]) -> Any:
+    """Return a JSON value with placeholders for the folders of this machine."""
+    pattern = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, places))})(?!\.?[\w-])")
+    return _changed(value, lambda text: pattern.sub(lambda match: places[match[0]], text)) if places else value
 
 
 def _texts(value: Any) -> Iterator[str]:

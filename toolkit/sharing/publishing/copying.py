@@ -21,7 +21,7 @@ from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.sharing.publishing import companions, copied_cassettes, copied_notebook, values
 from toolkit.sharing.publishing.copied_cassettes import PlayedCassette
 from toolkit.sharing.publishing.replacements import Replacements, ordinary_names
-from toolkit.verification.normalize import as_bytes
+from toolkit.verification.notebooks import as_bytes
 
 
 @dataclass(frozen=True)

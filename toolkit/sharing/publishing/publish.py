@@ -8,7 +8,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from toolkit.cassettes.replay.player import read_play_log
 from toolkit.core.arguments import as_flag, as_function, as_number
@@ -25,9 +25,8 @@ from toolkit.sharing.publishing.publication import PublishedCopy
 from toolkit.sharing.publishing.targets import TargetShape
 from toolkit.sharing.saved_secrets import learn_credentials
 from toolkit.verification import Verdict, verify
-from toolkit.verification.notebook_files import SUFFIX, NotANotebook, StoredNotebook, parse_notebook, read_notebook
-from toolkit.verification.run_notebook import need_kernels
-from toolkit.verification.verifier import TIMEOUT
+from toolkit.verification.notebooks import SUFFIX, read_notebook
+from toolkit.verification.run import TIMEOUT, need_kernels
 
 _MARKERS: Final = (SETTINGS_FILE, "pyproject.toml")
 _AS_IS: Final = "as is"
@@ -116,12 +115,13 @@ class _Publishing:
         self._refuse_real_accounts(cassettes)
         self._watch("Copying what it plays")
         place = self._source.resolve().relative_to(self._project.resolve())
-        copy = Copier(self._settings, self._known).copy(self._stored.content, place, cassettes)
+        copy = Copier(self._settings, self._known).copy(self._stored, place, cassettes)
         with tempfile.TemporaryDirectory(prefix="publish-", ignore_cleanup_errors=True) as folder:
             stage = Path(folder).resolve() / "copy"
             targets.write_files(stage, copy.files)
             self._watch("Running the copy")
             self._run_copy(stage, copy)
+            self._stage = stage
             copy.files[copy.notebook] = (stage / copy.notebook).read_bytes()
             files = self._given_away(copy, shape, target)
             self._watch("Checking the copy")
@@ -210,9 +210,7 @@ class _Publishing:
                 about="notebook",
             )
         if not verdict.outcome.is_good:
-            places = ", ".join(
-                f"{item.cell}, {item.place}" if item.cell else item.place for item in verdict.differences[:3]
-            )
+            places = ", ".join(str(item.cell) for item in verdict.differences[:3])
             raise PublishError(
                 f"Two runs of the copy give different outputs: {places}.",
                 "Remove from the notebook what depends on the clock, on chance or on the machine.",
@@ -224,7 +222,7 @@ class _Publishing:
             return copy.files
         from toolkit.sharing.publishing.page import page_of
 
-        content = parse_notebook(copy.files[copy.notebook]).content
+        content = read_notebook(self._stage / copy.notebook)
         return {target.name: page_of(content, title=Path(copy.notebook).stem, environments=copy.environments)}
 
 
@@ -251,14 +249,11 @@ def _outside_of_loop(run: Callable[[], list[Verdict]]) -> list[Verdict]:
     return result[0]
 
 
-def _read(path: Path, name: str) -> StoredNotebook:
+def _read(path: Path, name: str) -> dict[str, Any]:
     if path.suffix != SUFFIX or not path.is_file():
         what = f"{name} is not a notebook." if path.exists() else f"{name} does not exist."
         raise ConfigurationError(what, f"Name a notebook, a file that ends in {SUFFIX}.", about="notebook")
-    try:
-        return read_notebook(path)
-    except NotANotebook as error:
-        raise ConfigurationError(f"{name}: {error.what}", error.next_step, about="notebook") from None
+    return read_notebook(path)
 
 
 def _project_of(path: Path, name: str) -> Path:
