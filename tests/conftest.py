@@ -39,7 +39,7 @@ from bodies import body_class
 from forgetting import forget_everything
 from hypothesis import settings as hypothesis_settings
 
-from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
+from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
 from toolkit.core.clock import SystemClock
 from toolkit.core.document import ADDRESS_NAMES, TOKEN_PATH
 from toolkit.local.settings import Settings

@@ -14,15 +14,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 import toolkit
-from toolkit.auth.credentials import ClientSecret, KeyPair
-from toolkit.auth.destination_memory import (
+from toolkit.auth.destinations import (
     DestinationMemory,
     check_destinations,
+    destinations_of,
     new_in_environment,
     note_destinations,
     uses_of,
 )
-from toolkit.auth.destinations import destinations_of
+from toolkit.auth.kinds import ClientSecret, KeyPair
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.local.settings import Settings
@@ -67,7 +67,7 @@ def test_first_use_is_refused(in_project):
     for text in ("not been allowed to go to the address broker, https://a.example/broker", "~/project/toolkit.toml"):
         assert text in caught.value.what
     assert "toolkit credentials allow default --environment broker-live` in that project" in caught.value.next_step
-    assert "set TOOLKIT_BROKER_URL and TOOLKIT_AUTH_URL instead" in caught.value.next_step
+    assert "you set TOOLKIT_BROKER_URL and TOOLKIT_AUTH_URL yourself" in caught.value.next_step
     assert not config_folder().exists()
 
 
@@ -86,24 +86,6 @@ def test_what_was_allowed(in_project):
         check_destinations(from_variables("another-secret"), in_project("a.example"))
 
 
-@pytest.mark.parametrize("change", ["path", "added", "prefix"])
-def test_every_part_counts(in_project, home, change):
-    """A path prefix, an address that was not set, and the header prefix of a key pair count too."""
-    credentials = KeyPair("a-key-id", "not-a-real-secret", environment="paper")
-    credentials.note_source("environment variables")
-    allow(credentials, in_project("a.example"))
-    other = {"path": ("trading_paper", "/v9"), "added": ("market_data", "/m"), "prefix": ("trading_paper", "")}[change]
-    name, path = other
-    text = "https://a.example/trading_paper" if name == "trading_paper" else "https://a.example"
-    prefix = 'header_prefix = "ACME"\n' if change == "prefix" else ""
-    file = home / "clone.toml"
-    file.write_text(f'{prefix}[addresses]\n{name} = "{text}{path}"\n')
-    with pytest.raises(UnsafeAddress) as caught:
-        check_destinations(credentials, Settings.load(file, environ={}))
-    assert caught.value.about == (name if change != "prefix" else "header_prefix")
-    assert ("have not been allowed to go to the address market_data" in caught.value.what) is (change == "added")
-
-
 @pytest.mark.parametrize("is_known", [False, True])
 def test_the_users_word(in_project, is_known):
     """Addresses in code and in the user's variables are neither questioned nor remembered."""
@@ -120,18 +102,6 @@ def test_the_users_word(in_project, is_known):
         check_destinations(credentials, in_project("evil.example", TOOLKIT_BROKER_URL="https://c.example"))
 
 
-def test_prefix_beside_ones_own_address(in_project, home):
-    """A header prefix alone needs no permission: the user's variables say where the secret goes."""
-    credentials = KeyPair("a-key-id", "not-a-real-secret", environment="paper")
-    credentials.note_source("environment variables")
-    (home / "toolkit.toml").write_text('header_prefix = "ACME"\n')
-    environ = {"TOOLKIT_TRADING_PAPER_URL": "https://own.example"}
-    check_destinations(credentials, Settings.load(home / "toolkit.toml", environ=environ))
-    allow(credentials, in_project("a.example"))
-    with pytest.raises(UnsafeAddress, match="ACME"):
-        check_destinations(credentials, Settings.load(home / "toolkit.toml", environ=environ))
-
-
 def test_a_variable_of_the_project_is_questioned(in_project, home):
     """A variable that the project's .env brings along is questioned like toolkit.toml."""
     credentials = from_variables()
@@ -140,37 +110,6 @@ def test_a_variable_of_the_project_is_questioned(in_project, home):
     (home / "project" / ".env").write_text("TOOLKIT_AUTH_URL=https://evil.example/\n")
     with pytest.raises(UnsafeAddress, match=r"~/project/\.env"):
         check_destinations(credentials, in_project("a.example", **environ))
-
-
-def test_options_do_not_make_another_secret(in_project):
-    """What was allowed holds for the secret, under whatever ID, option or environment."""
-    allow(from_variables(), in_project("a.example"))
-    others = [
-        ClientSecret("another", "not-a-real-secret", environment="broker-live"),
-        ClientSecret("client", "not-a-real-secret", environment="broker-live", form_fields={"scope": "x"}),
-        ClientSecret("client", "not-a-real-secret", environment="broker-sandbox"),
-        KeyPair("another", "not-a-real-secret", environment="paper", scheme="basic"),
-    ]
-    for credentials in others:
-        credentials.note_source("environment variables")
-        with pytest.raises(UnsafeAddress):
-            check_destinations(credentials, in_project("evil.example", "clone"))
-
-
-def test_credentials_in_code(in_project):
-    """Credentials that code holds are not remembered, but are compared if they are."""
-    in_code = ClientSecret("client", "not-a-real-secret", environment="broker-live")
-    check_destinations(in_code, in_project("a.example"))
-    assert not config_folder().exists()
-    allow(from_variables(), in_project("b.example"))
-    with pytest.raises(UnsafeAddress, match="made in code"):
-        check_destinations(in_code, in_project("a.example"))
-
-
-def test_loopback_is_not_remembered():
-    """The practice service is neither questioned nor remembered."""
-    check_destinations(from_variables(), Settings({"auth": "http://127.0.0.1:8000", "broker": "http://localhost:1"}))
-    assert not config_folder().exists()
 
 
 def test_loopback_in_a_clone(in_project):
@@ -250,7 +189,7 @@ def test_files_are_private(in_project):
     finally:
         os.umask(before)
     files = {file.name: file.stat().st_mode & 0o777 for file in config_folder().iterdir()}
-    assert files == dict.fromkeys(("destinations.json", "destinations.key", "destinations.lock"), 0o600)
+    assert files == dict.fromkeys(("destinations.json", "destinations.key"), 0o600)
     assert config_folder().stat().st_mode & 0o777 == 0o700
 
 
@@ -271,65 +210,10 @@ def test_malformed_file(in_project, content, has_key):
         check_destinations(from_variables(), in_project("a.example"))
 
 
-@pytest.mark.parametrize("place", ["a file in the way", "a folder in the way", "a link"])
-def test_unwritable_folder(in_project, tmp_path, monkeypatch, place):
-    """In a folder that cannot be written nothing can be allowed, and the error says what to do; own addresses work."""
-    folder = tmp_path / "x" / APPLICATION
-    folder.parent.mkdir()
-    if place == "a file in the way":
-        folder.write_text("")
-    elif place == "a link":
-        (tmp_path / "target").mkdir()
-        folder.symlink_to(tmp_path / "target")
-    else:
-        (folder / "destinations.json").mkdir(parents=True)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder.parent))
-    with pytest.raises(ConfigurationError, match=r"(?s)destinations\.json.*in your own variables"):
-        allow(from_variables(), in_project("a.example"))
-    with pytest.raises(UnsafeAddress):
-        check_destinations(from_variables(), in_project("a.example"))
-    check_destinations(from_variables(), Settings({"auth": "https://b.example"}))
-
-
-def test_read_only_folder_still_protects(in_project, monkeypatch):
-    """What is remembered counts in a folder that has become read-only."""
-    allow(from_variables(), in_project("a.example"))
-
-    def refuse(*_, **__):
-        raise OSError(30, "Read-only file system")
-
-    monkeypatch.setattr("toolkit.auth.destination_memory.try_lock", refuse)
-    check_destinations(from_variables(), in_project("a.example"))
-    with pytest.raises(UnsafeAddress):
-        check_destinations(from_variables(), in_project("b.example"))
-
-
-def test_disk_without_locks(in_project, monkeypatch):
-    """On a disk without locks what was allowed is remembered all the same."""
-
-    def refuse(_):
-        raise OSError(95, "Operation not supported")
-
-    monkeypatch.setattr("toolkit.auth.destination_memory.try_lock", refuse)
-    allow(from_variables(), in_project("a.example"))
-    check_destinations(from_variables(), in_project("a.example"))
-    with pytest.raises(UnsafeAddress):
-        check_destinations(from_variables(), in_project("b.example"))
-
-
-def test_many_entries(in_project, monkeypatch):
-    """The file does not grow for ever: what was not changed for longest is forgotten."""
-    monkeypatch.setattr("toolkit.auth.destination_memory._MOST_ENTRIES", 4)
-    for number in range(6):
-        allow(from_variables(f"not-a-real-secret-{number}"), in_project("a.example"))
-    kept = [number for number in range(6) if uses_of(from_variables(f"not-a-real-secret-{number}"))]
-    assert kept == [3, 4, 5]
-
-
 USE = """
 import sys
-from toolkit.auth.credentials import ClientSecret
-from toolkit.auth.destination_memory import DestinationMemory
+from toolkit.auth.kinds import ClientSecret
+from toolkit.auth.destinations import DestinationMemory
 from toolkit.auth.destinations import Destination
 for number in range(10):
     credentials = ClientSecret("client", f"not-a-real-secret-{sys.argv[1]}-{number}", environment="broker-live")

@@ -8,13 +8,10 @@ from hypothesis import strategies as st
 from toolkit.auth.destinations import (
     HEADER_PREFIX,
     Destination,
-    changes,
     destinations_of,
-    refusal,
     without_loopback,
 )
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
 
 TEXTS = ["https://a.example", "https://a.example/v1", "https://b.example", "https://a.example:444"]
@@ -63,77 +60,9 @@ def test_variable_of_the_project(project, text, folder):
     assert [item.place for item in found] == ["TOOLKIT_BROKER_URL", dotenv]
 
 
-@pytest.mark.parametrize("place", ["superproject", "sibling", "hidden sibling", "below", "above a link", "notebook"])
-def test_dotenv_elsewhere(home, monkeypatch, place):
-    """A variable is not the user's word if a .env sets it that an editor may have exported from around the project.
-
-    A repository is not the end of the search, and neither is a link; files in any encoding count.
-    """
-    project = home / "work" / "super" / "own"
-    project.mkdir(parents=True)
-    (project / ".git").write_text("gitdir: ../.git/modules/own")
-    (project / "toolkit.toml").touch()
-    shell, notebook = home / "open" / "link", home / "reports" / "report.ipynb"
-    folder = {
-        "superproject": home / "work" / "super",
-        "sibling": home / "work" / "super" / "clone",
-        "hidden sibling": home / "work" / "super" / ".clone",
-        "below": project / "clone",
-        "above a link": shell.parent,
-        "notebook": notebook.parent,
-    }[place]
-    for parent in (folder, shell.parent, notebook.parent):
-        parent.mkdir(exist_ok=True)
-    shell.symlink_to(project)
-    notebook.touch()
-    monkeypatch.setenv("PWD", str(shell))
-    monkeypatch.setenv("JPY_SESSION_NAME", str(notebook))
-    monkeypatch.chdir(shell)
-    (folder / ".env").write_bytes(b"TOOLKIT_AUTH_URL=https://c.example\n# caf\xe9\n")
-    environ = {"TOOLKIT_AUTH_URL": "https://c.example", "TOOLKIT_BROKER_URL": "https://d.example"}
-    settings = Settings.load(project / "toolkit.toml", environ=environ)
-    found = destinations_of(Environment.BROKER_LIVE, CredentialKind.CLIENT_SECRET, settings)
-    assert [item.place for item in found] == ["TOOLKIT_BROKER_URL", folder / ".env"]
-
-
-def test_too_large_dotenv(project):
-    """If a .env is too large to be read, nobody knows whether an editor took the variables from there."""
-    (project / ".env").write_bytes(b"#" * (1 << 20) + b"\nTOOLKIT_AUTH_URL=https://c.example\n")
-    (project / "toolkit.toml").touch()
-    settings = Settings.load(project / "toolkit.toml", environ={"TOOLKIT_AUTH_URL": "https://c.example"})
-    with pytest.raises(ConfigurationError, match=r"~/project/\.env"):
-        destinations_of(Environment.BROKER_LIVE, CredentialKind.CLIENT_SECRET, settings)
-
-
 def test_loopback():
     """Loopback addresses go nowhere, and without another address the prefix does not matter."""
     here = [Destination("auth", "http://localhost:8000"), Destination(HEADER_PREFIX, "SVC")]
     assert without_loopback(here) == []
     there = Destination("broker", "https://b.example")
     assert without_loopback([*here, there]) == [here[1], there]
-
-
-def test_refusal(project):
-    """The error names the credentials, both destinations with their places, and the command that allows the new."""
-    uses = {"auth": {"https://a.example/v1": "~/mine/toolkit.toml"}}
-    new = changes([Destination("auth", "https://a.example/v2", project / "toolkit.toml")], uses)
-    error = refusal(new, name="fund", environment=Environment.BROKER_LIVE, source="environment variables")
-    for text in ("fund", "broker-live", "environment variables", "Nothing was sent"):
-        assert text in error.what
-    for text in ("https://a.example/v1 (~/mine/toolkit.toml)", "https://a.example/v2 (~/project/toolkit.toml)"):
-        assert text in error.what
-    assert "`toolkit credentials allow fund --environment broker-live`" in error.next_step
-    assert error.about == "auth"
-
-
-def test_refusal_of_code(project):
-    """A command knows neither what code says nor what an editor exports, so the error says how to tell it."""
-    new = changes([Destination("auth", "https://a.example"), Destination(HEADER_PREFIX, "ACME")], {})
-    error = refusal(new, name="fund", environment=Environment.BROKER_LIVE, source="keyring", is_bound=True)
-    assert "have not been allowed to go to" in error.what
-    for text in ("TOOLKIT_AUTH_URL=https://a.example", "TOOLKIT_HEADER_PREFIX=ACME", "save_credentials()"):
-        assert text in error.next_step
-    exported = changes([Destination("auth", "https://a.example", project / ".env")], {})
-    error = refusal(exported, name="fund", environment=Environment.BROKER_LIVE, source="environment variables")
-    assert "with TOOLKIT_AUTH_URL=https://a.example in the environment" in error.next_step
-    assert "If you set TOOLKIT_AUTH_URL yourself, take what sets it out of that file." in error.next_step

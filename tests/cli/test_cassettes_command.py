@@ -105,7 +105,7 @@ def test_check(record, folder):
     assert "torn: incomplete: " in run("check", status=1)
     assert {problem["name"] for problem in rows("check", status=1)} == {"torn"}
     run("check", "a")
-    run("check", "a", "missing", status=1)
+    run("check", "a", "missing", status=2)
     run("check", "a", "--play-log", folder / "missing", status=2)
 
 

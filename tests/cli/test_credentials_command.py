@@ -10,22 +10,16 @@ import warnings
 import keyring
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-)
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 from memory_keyring import MemoryKeyring
 from typer.testing import CliRunner
 
 import toolkit as tk
-from toolkit.auth.destination_memory import check_destinations
-from toolkit.auth.profiles.saving import find_credentials, load_credentials
+from toolkit.auth.destinations import check_destinations
+from toolkit.auth.profiles.saving import load_credentials
 from toolkit.cli.credentials_command import app
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, UnsafeAddress
-from toolkit.session.probing import explain_status
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 
@@ -119,9 +113,7 @@ def test_add_key_pair(person, home):
     assert secret_key not in file.read_text()
     for words in (
         "Saved mine for paper (key pair) in keyring.",
-        "trading_paper  https://trading-paper.example.com",
         "~/project/toolkit.toml",
-        "toolkit credentials test mine --environment paper",
         'tk.Session("paper", "mine")',
     ):
         assert words in output
@@ -230,7 +222,7 @@ def test_list(person, project, home, monkeypatch):
     listed = run("list")
     assert re.search(r"mine +key pair +\.env *\n", listed)
     assert re.search(r"mine +key pair +keyring +not used", listed)
-    assert re.search(r"live +default +broken: .*TOOLKIT_LIVE_KEY_ID without TOOLKIT_LIVE_SECRET_KEY", listed)
+    assert re.search(r"live +default +broken: .*TOOLKIT_LIVE_KEY_ID .*without", listed)
     assert "Add what is missing" in listed
     assert "kanari" not in listed
     assert secret_key not in listed
@@ -244,24 +236,18 @@ def test_remove(person, monkeypatch):
     assert "Remove the profile mine for paper?" in run("remove", "mine", "-e", "paper", piped="n\n", status=1)
     assert "mine" in run("list")
     assert "Removed mine for paper" in run("remove", "mine", "-e", "paper", piped="y\n")
-    assert "Saved: none" in refusal("remove", "mine", "-e", "paper", "--yes")
+    assert "is not saved for paper" in refusal("remove", "mine", "-e", "paper", "--yes")
     monkeypatch.setattr("toolkit.cli.terminal.can_ask", lambda: False)
     assert "--yes" in refusal("remove", "mine", "-e", "paper")
 
 
-@pytest.fixture(scope="module")
-def practice():
-    """Start a practice service."""
-    with tk.practice() as service:
-        yield service
-
-
 @pytest.fixture
-def service(practice, monkeypatch):
-    """Point the variables of the test to the practice service."""
-    for name, address in practice.settings.addresses.items():
-        monkeypatch.setenv(f"TOOLKIT_{name.upper()}_URL", address)
-    return practice
+def service(monkeypatch):
+    """Start a practice service, and point the variables of the test to it."""
+    with tk.practice(accounts=1) as service:
+        for name, address in service.settings.addresses.items():
+            monkeypatch.setenv(f"TOOLKIT_{name.upper()}_URL", address)
+        yield service
 
 
 def save(service, name):
@@ -298,17 +284,6 @@ def test_test_command(service, name, environment, lines):
         assert secret.reveal() not in output
 
 
-@pytest.mark.parametrize(
-    ("status", "documented", "elsewhere"),
-    [(200, True, True), (401, False, False), (403, False, False), (404, False, True), (500, False, True)],
-)
-def test_explain_status(status, documented, elsewhere):
-    """On documented paths only success counts; elsewhere every answer that does not refuse the caller does."""
-    for is_documented, good in ((True, documented), (False, elsewhere)):
-        works, meaning, next_step = explain_status(status, is_documented=is_documented, call="GET /v2/account")
-        assert (works, bool(meaning), bool(next_step)) == (good, True, not good)
-
-
 def test_test_command_refused(service, monkeypatch):
     """A refusal is explained, with exit status 1, and where to correct the credentials."""
     wrong = tk.ClientSecret("client-1", "kanari-5f1d-wrong", environment="broker-sandbox")
@@ -334,7 +309,7 @@ def test_test_command_without_a_service(service, monkeypatch, project):
     (project / "toolkit.toml").write_text("")
     output = run("test", "-e", "live")
     assert "not called: The address trading_live is not set." in output
-    assert "Not set: trading_live. If you set it later, run `toolkit credentials allow mine" in output
+    assert "Not set: trading_live. If you set one later, run `toolkit credentials allow mine" in output
     monkeypatch.delenv("TOOLKIT_MARKET_DATA_URL")
     assert "Nothing was called." in run("test", "-e", "live", status=1)
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
@@ -354,7 +329,7 @@ def test_allow(person, project, monkeypatch, is_saved):
         monkeypatch.setenv("TOOLKIT_PAPER__MINE_SECRET_KEY", "not-a-real-secret")
         run("allow", "mine", "-e", "paper", "--yes")
     (project / "toolkit.toml").write_text(CLONE)
-    credentials = find_credentials("paper", "mine", settings=tk.Settings.load())
+    credentials = load_credentials("paper", "mine", settings=tk.Settings.load(), anywhere=True)
     refused = CliRunner().invoke(app, ["test", "mine", "-e", "paper"])
     assert refused.exit_code == 1
     assert "https://evil.example" in f"{refused.output}{refused.exception}"

@@ -58,29 +58,15 @@ def copy(tmp_path, monkeypatch):
 
 
 def test_a_copy_is_a_project(copy):
-    """Notebooks of a copy find its cassettes, and links in them and on the pages lead to files that exist."""
+    """Notebooks of a copy find its cassettes, and links lead to files; a second copy keeps changes."""
     assert tk.Session(cassette=TOUR_CASSETTE).cassette.path == copy / "cassettes" / f"{TOUR_CASSETTE}.yaml"
     texts = [(path, text_of(path)) for path in (copy / "notebooks").glob("*.ipynb")]
     texts += [(path, path.read_text("utf-8")) for path in [copy / "README.md", *(copy / "notebooks").rglob("*.md")]]
     links = [(path, link) for path, text in texts for link in LINK.findall(text)]
     assert len(links) > 20
     assert [(path.name, link) for path, link in links if not (path.parent / link).exists()] == []
-
-
-def test_copying_again_keeps_changes(copy):
-    """Copying again restores missing files, and keeps changed ones."""
     first, second, *_ = sorted((copy / "notebooks").glob("0*.ipynb"))
     first.write_text("changed", encoding="utf-8")
     second.unlink()
     copy_notebooks(copy)
     assert (first.read_text(encoding="utf-8"), second.is_file()) == ("changed", True)
-
-
-def test_files_that_cannot_be_copied(tmp_path, monkeypatch):
-    """A file in place of the folder, and an installation without the files, are errors that say what to do."""
-    (tmp_path / "taken").write_text("", encoding="utf-8")
-    with pytest.raises(tk.ConfigurationError, match="Cannot copy the notebooks to"):
-        copy_notebooks(tmp_path / "taken")
-    monkeypatch.setattr("toolkit.cli.demo._PACKAGE", tmp_path / "toolkit")
-    with pytest.raises(tk.ConfigurationError, match="notebooks are missing"):
-        bundled_files()

@@ -6,7 +6,7 @@ import secrets
 
 import pytest
 
-from toolkit.auth.credentials import ClientSecret, KeyPair
+from toolkit.auth.kinds import ClientSecret, KeyPair
 from toolkit.auth.profiles.fields import Profile
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.secret import Secret

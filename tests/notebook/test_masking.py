@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import HTML
 
-from toolkit.auth.credentials import ClientSecret
+from toolkit.auth.kinds import ClientSecret
 from toolkit.core.secret import REGISTER, Secret
 from toolkit.notebook.masked_streams import PieceByPiece, mask_stream
 from toolkit.notebook.masking import Masking

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import toolkit as tk
-from toolkit.auth.destination_memory import DestinationMemory, check_destinations, note_destinations
-from toolkit.auth.destinations import destinations_of
+from toolkit.auth.destinations import DestinationMemory, check_destinations, destinations_of, note_destinations
 from toolkit.auth.profiles.saving import load_credentials
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
@@ -116,10 +115,10 @@ def test_read_only_folder(open_panel, project_of, monkeypatch):
     use(project_of("a.example"))
     user = open_panel("paper", settings=project_of("evil.example"))
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(DestinationMemory, "note", refuse)
+    monkeypatch.setattr("toolkit.auth.destinations.write_atomically", refuse)
     user.controls._credentials.trust.value = True
     assert fields(user) == ["key_id", "secret_key"]
     assert fields(open_panel("paper", settings=project_of("evil.example"))) == []
@@ -172,7 +171,7 @@ def test_nobody_to_ask(project_of, monkeypatch):
     """Where nobody can answer, the error names both destinations."""
     monkeypatch.setattr("toolkit.notebook.panel.asking.can_ask", lambda: False)
     use(project_of("a.example"))
-    from toolkit.auth.destination_memory import new_in_environment
+    from toolkit.auth.destinations import new_in_environment
 
     with pytest.raises(ConfigurationError, match=r"evil\.example.*a\.example"):
         is_trusted(new_in_environment(*HERE, project_of("evil.example")))
@@ -189,7 +188,8 @@ def test_credentials_that_were_allowed_elsewhere(open_panel, project_of, monkeyp
     user.choose("credentials", "default")
     for text in ("https://a.example/v1", "https://evil.example/v1"):
         assert text in user.words("credentials")
-    monkeypatch.setattr(DestinationMemory, "_wait_for_lock", lambda _: (_ for _ in ()).throw(OSError(30, "Read-only")))
+    refuse = lambda *_, **__: (_ for _ in ()).throw(OSError(30, "Read-only"))
+    monkeypatch.setattr("toolkit.auth.destinations.write_atomically", refuse)
     user.controls._credentials.trust.value = True
     user.press()
     for text in ("https://a.example/v1", "https://evil.example/v1", "toolkit credentials allow default"):

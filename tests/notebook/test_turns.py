@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from toolkit.auth import destination_memory
-from toolkit.auth.destination_memory import note_destinations
-from toolkit.auth.destinations import destinations_of
+from toolkit.auth import destinations
+from toolkit.auth.destinations import destinations_of, note_destinations
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.local.settings import Settings
 from toolkit.notebook.panel.turns import Turns
@@ -53,7 +52,7 @@ def test_a_press_while_the_page_greets(open_panel, tmp_path, monkeypatch):
         projects.append(Settings.load(file, environ={}))
     note_destinations(Environment.PAPER, destinations_of(Environment.PAPER, CredentialKind.KEY_PAIR, projects[0]))
     user = open_panel("paper", settings=projects[1])
-    looking, may_look, look = threading.Event(), threading.Event(), destination_memory.new_in_environment
+    looking, may_look, look = threading.Event(), threading.Event(), destinations.new_in_environment
     asked = []
     monkeypatch.setattr(type(user.controls), "ask", lambda _: asked.append("the page"))
 
@@ -62,7 +61,7 @@ def test_a_press_while_the_page_greets(open_panel, tmp_path, monkeypatch):
         assert may_look.wait(PATIENCE)
         return look(*arguments)
 
-    monkeypatch.setattr(destination_memory, "new_in_environment", slow)
+    monkeypatch.setattr(destinations, "new_in_environment", slow)
     greeting = in_thread(lambda: user.send(user.panel._view, {"type": "hello"}))
     assert looking.wait(PATIENCE)
     pressing = in_thread(user.press)

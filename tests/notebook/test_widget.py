@@ -22,7 +22,7 @@ from ipywidgets.widgets.widget import _instances as all_widgets
 from recordings import serve
 
 import toolkit
-from toolkit.auth.credentials import KeyPair
+from toolkit.auth.kinds import KeyPair
 from toolkit.auth.profiles import practice_profiles
 from toolkit.cassettes.cassette import Cassette
 from toolkit.core.document import ADDRESS_NAMES, Environment

@@ -16,21 +16,18 @@ import typer
 from rich.text import Text
 
 from toolkit.auth import checks
-from toolkit.auth.correcting import where_to_correct
-from toolkit.auth.destination_memory import DestinationMemory, new_in_environment, uses_of
-from toolkit.auth.destinations import Change, changes
-from toolkit.auth.profiles.fields import PASSPHRASE, REQUIRED, Profile, ProfileFields
-from toolkit.auth.profiles.prompt import ask_secret, can_ask, field_in_words
+from toolkit.auth.destinations import Change, DestinationMemory, changes, new_in_environment, uses_of
+from toolkit.auth.profiles.fields import DEFAULT, PASSPHRASE, REQUIRED, Profile, ProfileFields, variables_to_set
 from toolkit.auth.profiles.saved import profile_at
 from toolkit.auth.profiles.saving import (
     destinations_to_save,
-    find_credentials,
+    load_credentials,
     remove_credentials,
     save_credentials,
     survey,
 )
-from toolkit.auth.profiles.variables import DEFAULT, variables_to_set
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
+from toolkit.auth.typed_secrets import ask_secret, can_ask, field_in_words
 from toolkit.cli import terminal
 from toolkit.core.arguments import as_choice
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment, Interface
@@ -184,8 +181,10 @@ def try_(
     ]
     terminal.print_table(("interface", "call", "status", "meaning"), rows)
     steps = [result.next_step for result in results]
-    if any(result.status == 401 and result.interface is not Interface.AUTH for result in results):
-        steps.append(where_to_correct(caller))
+    if caller is not None and any(
+        result.status == 401 and result.interface is not Interface.AUTH for result in results
+    ):
+        steps.append(caller.where_to_correct())
     for step in dict.fromkeys(filter(None, steps)):
         terminal.say(terminal.pasteable(step))
     if caller is not None:
@@ -207,7 +206,7 @@ def allow(
     earlier stay allowed.
     """
     settings, environment = Settings.load(), Environment(environment)
-    credentials = find_credentials(environment, name, settings=settings)
+    credentials = load_credentials(environment, name, settings=settings, anywhere=True)
     destinations = destinations_to_save(environment, credentials.kind, settings)
     new = changes(destinations, uses_of(credentials))
     who = f"{name} for {environment} ({credentials.loaded_from})"
@@ -301,7 +300,7 @@ def _first_place(environment: Environment, name: str) -> str:
 def _say_missing_addresses(environment: Environment, name: str, settings: Settings) -> None:
     if missing := [name for name in environment.rules.addresses.values() if not settings.addresses.get(name)]:
         command = f"`toolkit credentials allow {shell_word(name)} --environment {environment}`"
-        terminal.say(terminal.pasteable(f"Not set: {', '.join(missing)}. If you set it later, run {command} once."))
+        terminal.say(terminal.pasteable(f"Not set: {', '.join(missing)}. If you set one later, run {command} once."))
 
 
 def _confirm_destinations(

@@ -8,9 +8,9 @@ from typing import Annotated, Final
 
 import typer
 
-from toolkit.auth.keys.new_key import new_key, write_key_file
-from toolkit.auth.keys.signer import ALGORITHMS
-from toolkit.auth.profiles.prompt import ask_secret, can_ask
+from toolkit.auth.private_keys import new_key, write_key_file
+from toolkit.auth.signers import ALGORITHMS
+from toolkit.auth.typed_secrets import ask_secret, can_ask
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret

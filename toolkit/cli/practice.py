@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from toolkit.auth.profiles.fields import REQUIRED, decompose
-from toolkit.auth.profiles.variables import DEFAULT, variable
+from toolkit.auth.profiles.fields import DEFAULT, REQUIRED, decompose, variable
 from toolkit.cli import terminal
 from toolkit.core.arguments import as_choice
 from toolkit.core.shells import Form, assignment, comment, usual_form

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from toolkit.auth.profiles.prompt import can_ask
+from toolkit.auth.typed_secrets import can_ask
 from toolkit.core.arguments import as_choice
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError

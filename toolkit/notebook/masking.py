@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
-from toolkit.auth.cell_warning import remember_input
+from toolkit.auth.typed_secrets import remember_input
 from toolkit.core.text import printable
 from toolkit.notebook.masked_streams import MaskedStream, mask_stream
 from toolkit.notebook.masked_values import UNCHECKED, masked

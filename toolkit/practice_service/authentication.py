@@ -16,8 +16,9 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolkit.auth.assertion import ASSERTION_TYPE
-from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
+from toolkit.auth.signers import ASSERTION_TYPE
 from toolkit.core.arguments import as_choice
 from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, TOKEN_TYPE, CredentialKind, Environment, header_names
 from toolkit.core.secret import Secret

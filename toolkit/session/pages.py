@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 import httpx
 
-from toolkit.auth.correcting import where_to_correct
 from toolkit.core.arguments import as_mapping, as_text, wrong_type
 from toolkit.core.document import Interface
 from toolkit.core.errors import CassetteMiss, ConfigurationError, ServiceError, TabulationError, ToolkitError
@@ -338,6 +337,6 @@ class AccountPages(Pages):
         response = error.response
         message = message_of(response, self._known.scrub_text) if error.status and response is not None else ""
         is_refusal = error.status == httpx.codes.UNAUTHORIZED and not source_of(response).replayed_from
-        profile = where_to_correct(self._credentials) if is_refusal else ""
+        profile = self._credentials.where_to_correct() if is_refusal and self._credentials else ""
         what = f"{error.what} It says: {message}" if message else error.what
         return error.reworded(what, f"{error.next_step} {profile}".rstrip())

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Final, cast
 
 import httpx
 
-from toolkit.auth.authorizers import Authorizer, KeyPairAuthorizer, TokenAuthorizer, TokenRequest
-from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.auth.destination_memory import check_destinations
-from toolkit.auth.grants import authorization
-from toolkit.auth.tokens.response import read_token_response
-from toolkit.auth.tokens.token import Token
+from toolkit.auth.authorizers import Authorizer, KeyPairAuthorizer, TokenAuthorizer, TokenRequest, authorization
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.destinations import check_destinations
+from toolkit.auth.kinds import Client, KeyPair
+from toolkit.auth.tokens.token import Token, read_token_response
 from toolkit.cassettes.bodies import as_recorded_response, header_list
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.core.document import TOKEN_PATH, Interface, symbolic_address
@@ -58,7 +57,7 @@ def make_authorizer(sender: Sender) -> Authorizer:
     if (borrowed := credentials.borrowing_authorizer(sender.clock, exchange.number)) is not None:
         return borrowed
     return TokenAuthorizer(
-        cast("ClientSecret | ClientKey", credentials),
+        cast("Client", credentials),
         auth_address=settings.address(address_name),
         clock=sender.clock,
         store=sender.store,
@@ -167,7 +166,7 @@ def _decoded(response: httpx.Response, body: bytes) -> bytes:
 
 def _strong_fields(credentials: Credentials) -> list[tuple[str, Secret]]:
     """Return the values of form fields that look like secrets, to be replaced wherever they occur."""
-    fields = credentials.form_fields.secrets() if isinstance(credentials, ClientSecret | ClientKey) else []
+    fields = credentials.form_fields.secrets() if isinstance(credentials, Client) else []
     if not fields:
         return []
     from toolkit.scrubbing.strength import Strength, grade

@@ -15,9 +15,8 @@ from typing import Any, Final, NamedTuple
 
 import httpx
 
-from toolkit.auth.authorizers import BearerAuthorizer
+from toolkit.auth.authorizers import BearerAuthorizer, Grant
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.grants import Grant
 from toolkit.auth.tokens.single_flight import TokenSource
 from toolkit.auth.tokens.token import Token, is_bearer_token
 from toolkit.core.clock import Clock

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from toolkit.auth.authorizers import TokenAuthorizer
-from toolkit.auth.credentials import KeyPair
+from toolkit.auth.kinds import KeyPair
 from toolkit.auth.tokens.token import Token, early_seconds
 from toolkit.core.arguments import wrong_type
 from toolkit.core.clock import Clock, SystemClock

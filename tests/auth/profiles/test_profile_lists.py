@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import pytest
-
-from toolkit.auth.credentials import KeyPair
+from toolkit.auth.kinds import KeyPair
 from toolkit.auth.profiles.fields import Profile
 from toolkit.auth.profiles.saving import ProfileList, save_credentials, survey
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError
 
 VARIABLES = {"TOOLKIT_LIVE__A_KEY_ID": "PK-1", "TOOLKIT_LIVE__A_SECRET_KEY": "secret-1"}
 FUND = Profile("fund", Environment.BROKER_LIVE, CredentialKind.CLIENT_KEY, "keyring")
@@ -25,29 +22,6 @@ def test_survey(memory_keyring, settings, project):
         ("a", "keyring", False),
         ("b", "keyring", True),
     ]
-
-
-def test_survey_of_incomplete_profile(settings):
-    """An incomplete profile is listed with what is wrong, and still comes first."""
-    (listed,) = survey(settings, {"TOOLKIT_PAPER_KEY_ID": "kanari-5f1d"})
-    assert isinstance(listed.outcome, ConfigurationError)
-    assert (listed.environment, listed.name, listed.comes_first) == ("paper", "default", True)
-    assert "kanari" not in repr(listed)
-
-
-def test_unreadable_place(settings, project):
-    """A .env that cannot be read is an error, because the profiles in it are unknown."""
-    (project / ".env").write_bytes(b"\xff")
-    with pytest.raises(ConfigurationError, match=r"Cannot read .*\.env"):
-        survey(settings, VARIABLES)
-
-
-def test_list_as_text():
-    """A list is shown as a table."""
-    assert repr(ProfileList([FUND])) == (
-        "environment  profile  kind        source\nbroker-live  fund     client key  keyring"
-    )
-    assert repr(ProfileList()) == "No profiles."
 
 
 def test_list_as_html():

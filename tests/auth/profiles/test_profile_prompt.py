@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 import getpass
-import io
 import warnings
-from types import SimpleNamespace
 
 import pytest
 
-from toolkit.auth.profiles import prompt
-from toolkit.auth.profiles.prompt import ask_secret, can_ask, field_in_words
+from toolkit.auth.typed_secrets import ask_secret
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
@@ -42,28 +39,3 @@ def test_not_where_typing_shows(monkeypatch):
     monkeypatch.setattr("getpass.getpass", show)
     with pytest.raises(ConfigurationError, match="would be seen"):
         ask_secret("Secret key: ")
-
-
-def test_field_in_words():
-    """A question names a field in words."""
-    assert [field_in_words(field) for field in ("key_id", "client_secret")] == ["Key ID", "Client secret"]
-
-
-@pytest.mark.parametrize("is_terminal", [True, False])
-def test_can_ask_at_a_terminal(monkeypatch, is_terminal):
-    """Somebody can answer at a terminal, but not at the end of a pipe or without an input."""
-    stdin = io.StringIO()
-    stdin.isatty = lambda: is_terminal
-    monkeypatch.setattr(prompt, "shell", lambda: None)
-    monkeypatch.setattr("sys.stdin", stdin)
-    assert can_ask() is is_terminal
-    monkeypatch.setattr("sys.stdin", None)
-    assert not can_ask()
-
-
-@pytest.mark.parametrize("allows_input", [True, False])
-def test_can_ask_in_a_notebook(monkeypatch, allows_input):
-    """In a notebook somebody can answer if the front end takes input, which nbclient does not."""
-    running = SimpleNamespace(kernel=SimpleNamespace(_allow_stdin=allows_input))
-    monkeypatch.setattr(prompt, "shell", lambda: running)
-    assert can_ask() is allows_input

@@ -34,11 +34,6 @@ def test_wait_in_another_thread():
     assert outcomes == [True]
 
 
-def test_wait_on_own_thread():
-    """A synchronous caller does not wait for a flight of its own thread, which would take forever."""
-    assert run(waiting(Flight()), None) is False
-
-
 def test_wait_in_a_task():
     """A task can wait for another task of its loop, and for a thread."""
 
@@ -69,14 +64,6 @@ def test_cancelled_waiter():
         return await waiter
 
     assert asyncio.run(main()) is True
-
-
-def test_flight_cannot_be_cancelled():
-    """A flight cannot be cancelled."""
-    flight = Flight()
-    assert not flight.landed.cancel()
-    flight.landed.set_result(True)
-    assert flight.landed.result(0)
 
 
 class LoopThread:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import toolkit as tk
-from toolkit.auth.tokens.file_store import FileTokenStore
+from toolkit.auth.tokens.store import FileTokenStore
 
 CHILD = """
 import sys
@@ -89,16 +89,6 @@ def test_wrong_secret(tmp_path, served):
         session.accounts()
 
 
-def test_revoked(tmp_path, served):
-    """If the service forgets a token, the first process that notices replaces it for all."""
-    first = call(served, FileTokenStore(tmp_path))
-    served.revoke_tokens()
-    renewed = {call(served, FileTokenStore(tmp_path)).access_token for _ in range(3)}
-    assert len(renewed) == 1
-    assert first.access_token not in renewed
-    assert served.requested() == 2
-
-
 class Signer:
     """A signer that does not show its key."""
 
@@ -128,15 +118,3 @@ def test_folder_that_cannot_be_used(tmp_path, served):
             session.accounts()
         session.accounts()
     assert served.requested() == 1
-
-
-def test_unknown_store(served):
-    """A token store of another kind is refused, and the error says what is possible."""
-    with pytest.raises(tk.ConfigurationError, match="shared"):
-        open_session(served, "disk")
-
-
-def test_memory_by_default(cache, served):
-    """By default nothing is written."""
-    call(served, None)
-    assert not cache.exists()

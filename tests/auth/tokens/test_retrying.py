@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.auth.tokens.retrying import with_retries
+from toolkit.auth.tokens.single_flight import with_retries
 from toolkit.core.clock import ManualClock
-from toolkit.core.errors import TokenRefused, TokenResponseInvalid, Unreachable
+from toolkit.core.errors import TokenRefused, Unreachable
 from toolkit.transport.flow import Pause
 from toolkit.transport.retry import Retry
 
@@ -19,14 +19,6 @@ PASSING = [
     TokenRefused("late", status=408),
     TokenRefused("busy", status=400, error="temporarily_unavailable"),
     Unreachable("no connection"),
-]
-LASTING = [
-    TokenRefused("no", status=401, error="invalid_client"),
-    TokenRefused("no", status=400, error="unauthorized_client"),
-    TokenRefused("no", status=400, error="invalid_scope"),
-    TokenRefused("no", status=403),
-    TokenResponseInvalid("no token"),
-    Unreachable("untrusted", is_passing=False),
 ]
 
 
@@ -63,14 +55,6 @@ class Endpoint:
 
 
 @pytest.mark.parametrize("failure", PASSING, ids=str)
-def test_passing(failure):
-    """A failure that may pass is tried again, after growing pauses, until a try gives a token."""
-    endpoint = Endpoint([failure] * 3)
-    assert endpoint.outcome() == "token"
-    assert endpoint.pauses == [0.25, 0.5, 1.0]
-
-
-@pytest.mark.parametrize("failure", PASSING, ids=str)
 def test_bounded_tries(failure):
     """There are at most four tries; the error tells their number, keeps its data, and has no context."""
     endpoint = Endpoint([failure] * 9)
@@ -80,38 +64,6 @@ def test_bounded_tries(failure):
     assert "4 tries" in str(caught.value)
     assert getattr(caught.value, "status", None) == getattr(failure, "status", None)
     assert caught.value.__context__ is caught.value.__cause__ is None
-
-
-@pytest.mark.parametrize("failure", LASTING, ids=str)
-def test_lasting(failure):
-    """A failure that cannot pass is not tried again."""
-    endpoint = Endpoint([failure])
-    with pytest.raises(type(failure)):
-        endpoint.outcome()
-    assert (endpoint.tries, endpoint.pauses) == (1, [])
-
-
-def test_retry_after():
-    """The service's Retry-After comes before our own pause."""
-    endpoint = Endpoint([TokenRefused("too many", status=429, retry_after=seconds) for seconds in (7, 0)])
-    assert endpoint.outcome() == "token"
-    assert endpoint.pauses == [7.25, 0.5]
-
-
-def test_retry_after_too_long():
-    """If the service asks for a longer wait than the limit, the caller gets the error at once."""
-    endpoint = Endpoint([TokenRefused("too many", status=429, retry_after=31)])
-    with pytest.raises(TokenRefused):
-        endpoint.outcome()
-    assert endpoint.tries == 1
-
-
-def test_bounded_time():
-    """No try begins later than 30 s after the first, because a request may have timed out."""
-    endpoint = Endpoint([Unreachable("no answer in time")] * 9, takes=30.1)
-    with pytest.raises(Unreachable):
-        endpoint.outcome()
-    assert endpoint.tries == 1
 
 
 @given(

@@ -23,7 +23,7 @@ from documented_blocks import ROOT, blocks_of, page_files
 from notebook_files import write_notebook
 
 import toolkit as tk
-from toolkit.auth.profiles.variables import DEFAULT, variable
+from toolkit.auth.profiles.fields import DEFAULT, variable
 from toolkit.local.variables import variable_name
 
 RUNNER = Path(__file__).with_name("page_runner.py")

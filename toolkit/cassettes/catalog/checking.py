@@ -22,13 +22,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from toolkit.cassettes.cassette import staleness_text
 from toolkit.cassettes.catalog.rewriting import SHOWN_IN_SHARED_FILES, rescrubbed
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.opening import read_bytes, staleness_text, todays_scrubber
+from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.recording import writer_lock
-from toolkit.cassettes.recording.recorder import part_of
-from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
+from toolkit.cassettes.recording.recorder import part_of, todays_scrubber
+from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
 from toolkit.core.text import count_text, excerpt
 from toolkit.local.files import partials
 from toolkit.local.settings import Settings
@@ -189,7 +189,7 @@ def check_cassettes(
             fails (bool): whether `toolkit cassettes check` fails because of it.
 
     Raises:
-        ConfigurationError: if the folder does not exist, or the log cannot be read.
+        ConfigurationError: if a file or folder does not exist, or the log cannot be read.
     """
     settings = as_settings(settings)
     value: object = cassettes
@@ -197,6 +197,9 @@ def check_cassettes(
         raise wrong_type("cassettes", "a name, a path or a list of them", value, 'For example cassettes="tour".')
     several = [cassettes] if cassettes is None or isinstance(cassettes, str | Path) else list(cassettes)
     paths = list(dict.fromkeys(path for place in several for path in cassettes_at(place, settings)))
+    if missing := next((path for path in paths if not os.path.lexists(path)), None):  # a broken link is a problem
+        what = f"The cassette {missing} does not exist."
+        raise ConfigurationError(what, "See which there are: toolkit cassettes list.", about="cassettes")
     played = None if play_log is None else read_play_log(play_log)
     problems = check_files(paths, settings, (as_clock(clock) or SystemClock()).now(), played=played)
     rows = [

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.auth.profiles.prompt import ask_secret, can_ask
+from toolkit.auth.typed_secrets import ask_secret, can_ask
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.notebook.panel import problems

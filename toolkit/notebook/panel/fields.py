@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
-from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair, Scheme
-from toolkit.auth.keys.signer import ALGORITHMS
-from toolkit.auth.profiles.prompt import field_in_words
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair, Scheme
+from toolkit.auth.signers import ALGORITHMS
+from toolkit.auth.typed_secrets import field_in_words
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret

@@ -82,8 +82,7 @@ class ChosenDestinations:
         self.places, self.untrusted = places, untrusted
 
     def _of_texts(self, environment: Environment, kind: CredentialKind) -> tuple[list[Destination], list[Change]]:
-        from toolkit.auth.destination_memory import new_in_environment
-        from toolkit.auth.destinations import destinations_of, without_loopback
+        from toolkit.auth.destinations import destinations_of, new_in_environment, without_loopback
 
         places = without_loopback(destinations_of(environment, kind, self._settings))
         if not any(place.is_of_project for place in places):
@@ -91,7 +90,7 @@ class ChosenDestinations:
         return places, new_in_environment(environment, kind, self._settings)
 
     def _of_profile(self, environment: Environment, name: str) -> list[Change]:
-        from toolkit.auth.destination_memory import not_allowed
+        from toolkit.auth.destinations import not_allowed
         from toolkit.auth.profiles.saving import unbound_credentials
 
         self._profile = unbound_credentials(environment, name, settings=self._settings)
@@ -99,7 +98,7 @@ class ChosenDestinations:
 
     def accept(self) -> None:
         """Trust these destinations."""
-        from toolkit.auth.destination_memory import DestinationMemory, note_destinations
+        from toolkit.auth.destinations import DestinationMemory, note_destinations
 
         self._trusted.add(self._key(self.untrusted))  # the folder may be read-only
         destinations = [change.destination for change in self.untrusted]

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
-import traceback
+import pickle
 from datetime import UTC, datetime, timedelta
 
 import jwt
 import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from hypothesis import given
 from hypothesis import strategies as st
-from key_forms import KEYS_AND_ALGORITHMS, RSA_ALGORITHMS, key
+from key_forms import KEYS_AND_ALGORITHMS, RSA_ALGORITHMS, frames_of, key, pem, refusal
 
-from toolkit.auth.assertion import ASSERTION_LIFETIME, client_assertion
-from toolkit.auth.keys import as_signer
+from toolkit.auth.private_keys import as_signer
+from toolkit.auth.signers import ASSERTION_LIFETIME, client_assertion
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.secret import REGISTER, Secret
 
 NOW = datetime(2026, 5, 12, 9, 30, 0, 999_999, tzinfo=UTC)
 CANARY = "QXZ0123456789QXZ"
+HALVES = {"ES256": 32, "ES384": 48, "ES512": 66}
 
 
 def assertion(signer, **changes):
@@ -93,96 +95,71 @@ def test_claims_of_any_text(client_id, audience, jti, now):
     assert timedelta(0) <= now - datetime.fromtimestamp(claims["iat"], UTC) < timedelta(seconds=1)
 
 
-def test_jti_is_fresh():
-    """Each assertion has a new identifier."""
-    numbers = iter(range(10))
-    signer = as_signer(key("Ed25519"))
-    tokens = [assertion(signer, new_jti=lambda: f"jti-{next(numbers)}") for _ in range(3)]
-    assert [parts(token)[1]["jti"] for token in tokens] == ["jti-0", "jti-1", "jti-2"]
-
-
-def test_assertion_is_a_secret():
-    """An assertion is a Secret, because it can be exchanged for a token for a minute."""
-    signer = as_signer(key("P-256"))
-    result = client_assertion(signer, client_id="c", audience="a", now=NOW, new_jti=lambda: "jti")
-    assert isinstance(result, Secret)
-
-
-def test_header_type():
-    """The header has the `typ` that was given; None leaves it out."""
-    signer = as_signer(key("P-256"))
-    assert parts(assertion(signer, typ="client-authentication+jwt"))[0] == {
-        "alg": "ES256",
-        "typ": "client-authentication+jwt",
-    }
-    assert parts(assertion(signer, typ=None))[0] == {"alg": "ES256"}
-
-
-@given(st.integers(1, 3600))
-def test_lifetime(lifetime):
-    """An assertion is valid for the given number of seconds."""
-    claims = parts(assertion(as_signer(key("Ed25519")), lifetime=lifetime))[1]
-    assert claims["exp"] - claims["iat"] == lifetime
-    assert claims["iat"] == int(NOW.timestamp())
-
-
-def test_key_id_in_header():
-    """`kid` is in the header if it is known."""
-    assert parts(assertion(as_signer(key("P-256"), key_id="kid-1")))[0] == {
-        "alg": "ES256",
-        "typ": "JWT",
-        "kid": "kid-1",
-    }
-    assert "kid" not in parts(assertion(as_signer(key("P-256"))))[0]
-
-
 class Remote:
-    """A Signer that keeps its key elsewhere and returns ECDSA signatures in DER, as key services do."""
+    """A Signer that keeps its key elsewhere: it returns or raises what the test wants, else a signature in DER."""
 
-    algorithm, key_id = "ES256", "remote-1"
-
-    def __init__(self, failure=None):
-        self.failure = failure
+    def __init__(self, result=b"real", algorithm="ES256", key_id="remote-1"):
+        self._result, self.algorithm, self.key_id = result, algorithm, key_id
 
     def sign(self, data):
-        if self.failure is not None:
-            token = CANARY + data.decode()
-            raise self.failure(token)
-        return key("P-256").sign(data, ec.ECDSA(hashes.SHA256()))
+        if isinstance(self._result, BaseException):
+            raise self._result
+        return key("P-256").sign(data, ec.ECDSA(hashes.SHA256())) if self._result == b"real" else self._result
 
 
-def test_signer_elsewhere():
-    """An assertion signed with a key that is kept elsewhere is verified."""
-    for _ in range(20):  # DER is of several lengths
-        token = assertion(as_signer(Remote()))
-        assert parts(token)[0] == {"alg": "ES256", "typ": "JWT", "kid": "remote-1"}
-        assert verified(token, key("P-256"), "ES256")
-
-
-@pytest.mark.parametrize("failure", [ValueError, ConnectionError, TypeError, ConfigurationError])
-def test_signer_that_fails(failure):
-    """The error for a failing Signer names the type of the failure, and shows neither its text nor its frames."""
+@pytest.mark.parametrize(
+    ("algorithm", "result", "words"),
+    [
+        ("ES256", None, "could not sign: TypeError"),
+        ("ES256", CANARY, "could not sign: TypeError"),
+        ("ES256", bytes(63), "not a signature"),
+        ("ES256", encode_dss_signature(2**384 - 1, 1), "not a signature"),
+        ("ES256", encode_dss_signature(1, 2) + b"x", "not a signature"),
+        ("EdDSA", bytes(65), "not a signature"),
+        ("RS256", bytes(255), "not a signature"),
+        ("RS256", ValueError(CANARY), "could not sign: ValueError."),
+        ("ES256", ConfigurationError(CANARY, CANARY), "could not sign: ConfigurationError."),
+    ],
+)
+def test_signer_that_does_not_sign(algorithm, result, words):
+    """The error says how a Signer failed, and shows neither what it returned nor its own error nor frames."""
     with pytest.raises(ConfigurationError) as caught:
-        assertion(Remote(failure))
-    assert caught.value.what == f"The signer could not sign: {failure.__name__}."
+        assertion(Remote(result, algorithm))
+    assert words in caught.value.what
     assert caught.value.next_step
     assert caught.value.__context__ is None
-    assert CANARY not in "".join(
-        traceback.TracebackException.from_exception(caught.value, capture_locals=True).format()
-    )
+    assert CANARY not in frames_of(caught.value) + str(caught.value)
 
 
-def test_signer_with_changing_algorithm():
-    """A Signer that changes to an algorithm without a private key does not sign assertions."""
+@given(st.sampled_from(sorted(HALVES)), st.data())
+def test_ecdsa_signatures(algorithm, data):
+    """R and S of fixed length are taken as they are; DER of any length is converted to them (RFC 7518 section 3.4)."""
+    half = HALVES[algorithm]
+    numbers = st.integers(1, 2 ** (8 * half) - 1) | st.integers(1, 300)
+    r, s = data.draw(numbers), data.draw(numbers)
+    plain = r.to_bytes(half, "big") + s.to_bytes(half, "big")
+    for signature in (plain, encode_dss_signature(r, s)):
+        token = assertion(Remote(signature, algorithm))
+        if signature is plain or len(signature) != 2 * half:  # one in 2^48 of real signatures
+            assert base64.urlsafe_b64decode(token.rpartition(".")[2] + "==") == plain
 
-    class Changing(Remote):
-        algorithm = "none"
 
-    with pytest.raises(ConfigurationError, match="'none' does not sign"):
-        assertion(Changing())
+def test_signer_that_is_refused():
+    """An algorithm without a private key is refused, and so is what contradicts the Signer."""
+    for algorithm, key_id in (("none", None), ("HS256", None), (5, None), ("ES256", 5), ("ES256", "")):
+        assert refusal(Remote(b"", algorithm, key_id)).about == "private_key"
+    for argument, value in (("algorithm", "ES384"), ("key_id", "other"), ("passphrase", "a")):
+        assert "Leave them out" in refusal(Remote(), **{argument: value}).next_step
+    with pytest.raises(ConfigurationError, match="does not sign"):
+        assertion(Remote(b"", "none"))
+    signer = Remote()
+    assert as_signer(signer, algorithm="ES256", key_id="remote-1") is signer
 
 
-def test_an_assertion_is_in_the_register():
-    """The process knows an assertion as a secret from the moment it is signed."""
-    text = assertion(as_signer(key("P-256")))
-    assert REGISTER.since(0) == [("CLIENT_ASSERTION", Secret(text))]
+def test_local_key_shows_nothing():
+    """A LocalKey shows only its algorithm, and is neither pickled nor copied out of the process."""
+    local = as_signer(pem(key("P-256")), key_id="kid-1")
+    assert repr(local) == str(local) == f"{local}" == "<LocalKey ES256>"
+    for call in (pickle.dumps, vars, json.dumps, copy.deepcopy):
+        with pytest.raises(TypeError):
+            call(local)
