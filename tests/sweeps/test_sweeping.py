@@ -320,7 +320,6 @@ def test_types_are_widened_where_later_answers_need_it(session, answering, tmp_p
 @pytest.mark.parametrize(
     ("kind", "value", "dtype"),
     [
-        (pa.time32("s"), "10:11:12", "time32[ms][pyarrow]"),
         (pa.date64(), "2024-01-01", "date32[day][pyarrow]"),
         (pa.timestamp("s"), "2024-01-01", "datetime64[ms]"),
         (pa.string_view(), "a", "str"),

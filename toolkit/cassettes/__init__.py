@@ -10,7 +10,7 @@ What happens to a request, in this order (function `through`, for any httpx clie
    has no end may be closed early: what was read is recorded and replayed.
 4. `Cassette.record` hands the interaction to `recording.recorder`: scrubbed, checked for leaks, appended.
 
-Open `cassette` for modes and what users can do with a cassette, `opening` for what happens to its file first, `paths`
-for names and record modes, `format` for the file, `importing` and `har` for what browsers and vcrpy recorded,
-`cell_cassette` for `%%cassette`, and `catalog` for what looks at recordings from outside.
+Open `cassette` for modes and what users can do with a cassette, `paths` for names and record modes, `format` for the
+file, `importing` and `har` for what browsers and vcrpy recorded, `cell_cassette` for `%%cassette`, and `catalog` for
+what looks at recordings from outside.
 """

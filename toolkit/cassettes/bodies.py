@@ -123,18 +123,11 @@ def has_no_end(content_type: str) -> bool:
     return content_type.partition(";")[0].strip().lower() in _STREAMS
 
 
-def part_that_was_read(headers: HeaderList, chunks: list[bytes]) -> tuple[HeaderList, bytes]:
+def _part_that_was_read(headers: HeaderList, chunks: list[bytes]) -> tuple[HeaderList, bytes]:
     """Return the recorded form of a stream that was closed early: its headers, and its body up to the last full line.
 
     The body is decompressed, because compressed data without its end cannot be checked for secrets. The beginning of
     another line is left out: a caller that reads lines never saw it, and half of a secret cannot be recognized.
-
-    Args:
-        headers: the headers as received.
-        chunks: the body as received.
-
-    Raises:
-        SecretLeak: if the body cannot be decompressed, or grows too large.
     """
     packed = b"".join(chunks)
     body = capped(_decompressed(headers, packed), len(packed))
@@ -341,7 +334,7 @@ class RecordedStream(ObservedStream):
             return
         self._is_over = True
         try:
-            headers, body = part_that_was_read(header_list(self._response.headers), self._chunks)
+            headers, body = _part_that_was_read(header_list(self._response.headers), self._chunks)
             self._record(body, headers)
         except CassetteError as error:
             warn(f"The stream of {self._name} was closed before its end, and could not be recorded: {error.what}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.cassettes.opening import read_bytes, read_cassette, staleness_text, todays_scrubber
-from toolkit.cassettes.paths import as_mode, find_cassette
+from toolkit.cassettes.paths import as_mode, find_cassette, same_name_in_project
 from toolkit.cassettes.recording import writer_lock
-from toolkit.cassettes.recording.recorder import Recorder, part_of
+from toolkit.cassettes.recording.recorder import Recorder, finish_now, part_of, todays_scrubber
 from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.cassettes.replay.player import Player, RecordedValues, play_log_of
@@ -111,7 +110,7 @@ class Cassette:
         self.scrubber = scrubber
         self.scrubber.known.add_texts(secrets)
         self.scrubber.add_rules(as_rules(rules))
-        self._contents = read_cassette(self.path, self.mode, scrubber, settings)
+        self._contents = self._read(settings)
         self._loaded = len(self._contents)
         self.is_foreign = self._contents.is_foreign
         self._recorded_values = RecordedValues(self._contents, self.scrubber, file_name=self.path.name)
@@ -134,6 +133,19 @@ class Cassette:
         if self.records:
             self._recorder = Recorder(self.path, scrubber, anew=self.mode == "all")
         self._warn(settings)
+
+    def _read(self, settings: Settings | None) -> Contents:
+        """Read the file, after finishing and repairing what earlier recordings left, and tell the scrubber of it."""
+        finish_now(part_of(Path(os.path.realpath(self.path))))
+        data = contents.read_bytes(self.path)
+        if not data.strip() and self.mode == "none":
+            elsewhere = same_name_in_project(self.path, settings)
+            raise differences.missing(self.path, elsewhere=elsewhere, is_offline=is_offline())
+        self.scrubber.recall(data)
+        opened = contents.read(data, source=str(self.path))
+        if opened.is_torn and Recorder(self.path, self.scrubber).cut_torn_tail():
+            warn(f"{self.path} ends in an incomplete interaction; the {len(opened)} before it are complete.")
+        return opened
 
     def _warn(self, settings: Settings | None) -> None:
         """Warn of what an interrupted recording left, and of an old one in a script: a notebook must not vary."""
@@ -308,7 +320,7 @@ class Cassette:
         opened = self._contents
         if self._recorder is not None and (self.mode == "all" or self._recorder.count):
             file = self._recorder.file
-            opened = contents.read(read_bytes(file) if self._recorder.count else b"", source=str(file))
+            opened = contents.read(contents.read_bytes(file) if self._recorder.count else b"", source=str(file))
         return table_of(opened, opened.readable(), self.scrubber if opened.is_foreign else None).drop(columns="number")
 
     def finish(self) -> None:
@@ -354,3 +366,20 @@ class Cassette:
             self.close()
         else:
             self.abandon()
+
+
+def is_stale(recorded_at: datetime | None, stale_after: int | None, now: datetime) -> bool:
+    """Check whether a recording has reached the age, in days, from which it counts as stale; None for never."""
+    if recorded_at in (None, EPOCH) or stale_after is None:
+        return False
+    return now - recorded_at >= timedelta(days=stale_after)
+
+
+def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | None, now: datetime) -> str | None:
+    """Return a sentence about a stale recording, or None if it is not stale."""
+    if recorded_at is None or stale_after is None or not is_stale(recorded_at, stale_after, now):
+        return None
+    return (
+        f"{path.name} was recorded on {date_text(recorded_at)}, {count_text((now - recorded_at).days, 'day')} ago, "
+        f"and counts as stale after {count_text(stale_after, 'day')} (stale_after in toolkit.toml)."
+    )

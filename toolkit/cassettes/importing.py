@@ -24,9 +24,8 @@ from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.har import Entry
-from toolkit.cassettes.opening import todays_scrubber
 from toolkit.cassettes.paths import find_cassette
-from toolkit.cassettes.recording.recorder import scrub
+from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.core.arguments import as_flag, as_texts
 from toolkit.core.document import ACCESS, TOKEN_PATH, CredentialKind, Environment
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
@@ -154,7 +153,7 @@ def import_cassette(
     program, entries = _read(file)
     path = _target(name, file, replace=as_flag(replace, about="replace"), settings=settings)
     chosen = [entry for entry in entries if not patterns or any(_fits(entry.uri, pattern) for pattern in patterns)]
-    called = environment_of([entry.uri for entry in chosen if entry.interaction], settings, called)
+    called = _environment_of([entry.uri for entry in chosen if entry.interaction], settings, called)
     scrubber = todays_scrubber(settings, as_rules(rules))
     own = set(called.rules.addresses.values()) if called else set()
     # If two names share an address, that of the environment comes first.
@@ -171,7 +170,7 @@ def import_cassette(
         with suppress(SecretLeak):
             if entry.hint is not None:
                 scrubber.lookup_request(entry.hint)
-    items = [noted(e.interaction, called, settings) for e in chosen if e.interaction and e.number not in reasons]
+    items = [_noted(e.interaction, called, settings) for e in chosen if e.interaction and e.number not in reasons]
     data, replacements = rescrubbed(b"", Contents(items, is_foreign=True), scrubber, source=path)
     replaced = sum((Counter(counts) for _, counts in replacements), Counter())
     if items:
@@ -212,12 +211,8 @@ def _fits(uri: str, pattern: str) -> bool:
     )
 
 
-def environment_of(uris: Iterable[str], settings: Settings, named: Environment | None) -> Environment | None:
-    """Return the environment that was called: the one that is named, else the only one that has all addresses.
-
-    Raises:
-        ConfigurationError: if no call goes to an address of the named environment.
-    """
+def _environment_of(uris: Iterable[str], settings: Settings, named: Environment | None) -> Environment | None:
+    """Return the environment that was called: the one that is named, else the only one that has all addresses."""
     called = [candidates for uri in uris if (candidates := _candidates(uri, settings))]
     if named is not None and not any(named in candidates for candidates in called):
         names = ", ".join(named.rules.addresses.values())
@@ -230,7 +225,7 @@ def environment_of(uris: Iterable[str], settings: Settings, named: Environment |
     return named or (next(iter(common)) if len(common) == 1 else None)
 
 
-def noted(interaction: Interaction, called: Environment | None, settings: Settings) -> Interaction:
+def _noted(interaction: Interaction, called: Environment | None, settings: Settings) -> Interaction:
     """Return an interaction with a note of how its call was authorized, if the addresses tell."""
     uri = interaction.request.uri
     environments = _candidates(uri, settings) & ({called} if called else set(Environment))

@@ -191,7 +191,7 @@ class Pages:
             raise self._about_page(error) from None
         if self._counter is None:
             return True
-        from toolkit.tables.rows import rows_of
+        from toolkit.tables.building import rows_of
 
         rows = rows_of(response)
         same = hash(repr(rows))
@@ -315,11 +315,12 @@ class AccountPages(Pages):
 
     def table(self) -> pd.DataFrame:
         """Return the table of the pages, readable when shown; errors as in `Session.accounts`."""
+        from toolkit.tables.building import TableBuilder, table_of
         from toolkit.tables.display import readable
-        from toolkit.tables.joining import account_table
 
         try:
-            table = account_table(self.responses, is_one_account=self._is_one_account)
+            builder = TableBuilder(is_one_row=self._is_one_account)
+            table = table_of(builder, self.responses, are_pages=len(self.responses) > 1)
         except TabulationError as error:  # it quotes a body, and may cut a secret in two
             holds_secret = any(self._known.scrub(answer.content) != answer.content for answer in self.responses)
             what = "The answer cannot be read as a table." if holds_secret else self._known.scrub_text(error.what)

@@ -30,7 +30,7 @@ from toolkit.sweeps.parts import (
     key_array,
     key_column_beside,
 )
-from toolkit.tables.joining import TableBuilder
+from toolkit.tables.building import TableBuilder
 from toolkit.transport.flow import Flow
 from toolkit.transport.network import LANE
 from toolkit.transport.next_page import Cursor

@@ -24,7 +24,7 @@ from pyarrow import parquet
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.text import excerpt
 from toolkit.tables.columns import frame_of
-from toolkit.tables.conversion import MISFIT, Losses, converted
+from toolkit.tables.conversion import MISFIT, converted
 from toolkit.tables.schema import schema, widened
 
 Key: TypeAlias = str | int | date
@@ -263,7 +263,7 @@ def with_columns(part: KeyedRows, target: pa.Schema) -> KeyedRows:
             columns.append(pa.chunked_array([pa.nulls(table.num_rows, column.type)]))
             continue
         try:
-            columns.append(converted(table[column.name], column.type, Losses()))
+            columns.append(converted(table[column.name], column.type, {}))
         except MISFIT:
             if pa.types.is_string(column.type):
                 raise

@@ -16,7 +16,7 @@ from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.parts import KEY, Key, failures_table, key_array
 from toolkit.tables.columns import frame_of
 from toolkit.tables.display import readable
-from toolkit.tables.records import is_key
+from toolkit.tables.field_names import is_key
 
 if TYPE_CHECKING:
     from toolkit.sweeps.sweeping import Job

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.cassettes.catalog.rewriting import rescrubbed, todays_scrubber
+from toolkit.cassettes.catalog.rewriting import rescrubbed
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
-from toolkit.cassettes.recording.recorder import Recorder
+from toolkit.cassettes.recording.recorder import Recorder, todays_scrubber
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import CassetteBusy, ConfigurationError
 from toolkit.local.settings import Settings

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.cassettes.replay.differences import all_played, left_over, missing, no_match, similar_names, unreadable
+from toolkit.cassettes.format.contents import read_bytes
+from toolkit.cassettes.replay.differences import all_played, left_over, missing, no_match, similar_names
 from toolkit.cassettes.replay.matching import OURS, Identity, Matcher
+from toolkit.core.errors import CassetteError
 from toolkit.scrubbing.messages import RecordedRequest
 
 BASE = "https://broker.svc.invalid"
@@ -30,13 +32,6 @@ def test_missing(tmp_path):
     assert "TOOLKIT_OFFLINE" in missing(tmp_path / "a.yaml", is_offline=True).next_step
 
 
-def refusal(path):
-    """Return our error for a path that cannot be read."""
-    with pytest.raises(OSError) as caught:
-        path.read_bytes()
-    return unreadable(path, caught.value)
-
-
 def test_unreadable(tmp_path, monkeypatch):
     """The advice fits the path: a folder, a name that is too long, or a file in the place of a folder."""
     monkeypatch.chdir(tmp_path)
@@ -47,9 +42,10 @@ def test_unreadable(tmp_path, monkeypatch):
         (Path("x" * 300), "Fix the cause"),
         (Path("afile/x.yaml"), "Fix the cause"),
     ):
-        error = refusal(path)
-        assert error.what.startswith(f"Cannot read {path.absolute()}: ")
-        assert words in error.next_step
+        with pytest.raises(CassetteError) as caught:
+            read_bytes(path)
+        assert caught.value.what.startswith(f"Cannot read {path.absolute()}: ")
+        assert words in caught.value.next_step
 
 
 def test_another_environment():

@@ -22,12 +22,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from toolkit.cassettes.cassette import staleness_text
 from toolkit.cassettes.catalog.rewriting import SHOWN_IN_SHARED_FILES, rescrubbed
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.opening import read_bytes, staleness_text, todays_scrubber
+from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.recording import writer_lock
-from toolkit.cassettes.recording.recorder import part_of
+from toolkit.cassettes.recording.recorder import part_of, todays_scrubber
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
 from toolkit.core.text import count_text, excerpt
 from toolkit.local.files import partials

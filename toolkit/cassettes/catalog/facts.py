@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolkit.cassettes.cassette import is_stale
 from toolkit.cassettes.catalog.showing import frame_of
-from toolkit.cassettes.opening import is_stale
 from toolkit.core.arguments import as_clock
 from toolkit.core.clock import Clock, SystemClock
 
@@ -21,8 +21,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.opening import read_bytes
+from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.paths import find_cassette, same_name_in_project
 from toolkit.cassettes.replay import differences
 from toolkit.core.arguments import LONGEST_QUOTE

@@ -25,10 +25,9 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents, Unparsed
+from toolkit.cassettes.format.contents import Contents, Unparsed, read_bytes
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
-from toolkit.cassettes.opening import read_bytes, todays_scrubber
-from toolkit.cassettes.recording.recorder import Recorder, repaired, scrub
+from toolkit.cassettes.recording.recorder import Recorder, repaired, scrub, todays_scrubber
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteBusy, CassetteError, ConfigurationError, SecretLeak
 from toolkit.core.text import count_text

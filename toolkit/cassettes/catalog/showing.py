@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.cassettes.opening import todays_scrubber
-from toolkit.cassettes.recording.recorder import scrub
+from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.core.errors import CassetteCorrupt, SecretLeak
 from toolkit.core.ledger import EPOCH
 from toolkit.core.text import excerpt, masked, printable

@@ -1,9 +1,9 @@
 """The interactions of a cassette file, by number, no matter which tool wrote the file.
 
 In a file of ours that is laid out exactly as the recorder writes it, interactions are found by a few byte searches,
-however many there are, and each is parsed when it is first needed: by regular
-expressions if it has the usual shape, and otherwise by a YAML parser, which takes eighteen times as long (measured). A
-file that an editor has laid out differently, or that stock vcrpy wrote, is parsed as a whole.
+however many there are. Each is parsed when it is first needed: by regular expressions if it has the usual shape, and
+otherwise by a YAML parser, which takes eighteen times as long (measured). A file that an editor has laid out
+differently, or that stock vcrpy wrote, is parsed as a whole.
 
 Regular expressions are safe because they read only text that has a single meaning in YAML: plain and single-quoted
 scalars of printable ASCII on one line, with the keys in the order in which the recorder writes them.
@@ -11,16 +11,20 @@ scalars of printable ASCII on one line, with the keys in the order in which the 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolkit.cassettes.format.interactions import HEADER, MARKER, Interaction, checked_uri, is_uri
-from toolkit.core.errors import CassetteCorrupt
+from toolkit.core.errors import CassetteCorrupt, CassetteError
 from toolkit.core.ledger import Authorization, parse_instant
+from toolkit.core.text import printable
+from toolkit.local.files import read_file
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
 
 if TYPE_CHECKING:
@@ -226,6 +230,30 @@ def _is_complete(item: bytes) -> bool:
     return isinstance(parsed, list) and len(parsed) == 1 and parsed[0].get("complete") is True
 
 
+def read_bytes(path: Path) -> bytes:
+    """Return the bytes of a file; none if the file does not exist.
+
+    Raises:
+        CassetteError: if it cannot be read.
+    """
+    try:
+        return read_file(path)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> CassetteError:
+    what = f"Cannot read {printable(str(path.absolute()))}: {error.strerror}."
+    advice = "Fix the cause, or choose another cassette."
+    if isinstance(error, PermissionError):
+        advice = "Change its permissions, or choose another cassette."
+    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises the same error
+        advice = 'Give a file in that folder, such as tour.yaml, or a name such as "tour".'
+    return CassetteError(what, advice, about="cassette")
+
+
 def read(data: bytes, *, source: str) -> Contents:
     """Return the interactions in the bytes of a file, which `source` names in messages.
 
@@ -271,7 +299,7 @@ class _NeedsParser(ValueError):
 
 
 def decode_usual(item: bytes) -> Interaction | None:
-    """Return what `interactions.decode` returns for an item of ours, or None if that needs a parser."""
+    """Return what `decoding.decode` returns for an item of ours, or None if that needs a parser."""
     if not item.isascii():
         return None
     match = _ITEM.fullmatch(item.decode("ascii"))

@@ -25,7 +25,10 @@ from toolkit.core.errors import CassetteBusy, CassetteError
 from toolkit.core.tracebacks import shell, warn
 from toolkit.local.files import open_new, read_file, remove_partials, replace_file, write_atomically
 from toolkit.local.private_files import LinkInTheWay, open_plain, refuse_link
+from toolkit.local.settings import Settings
 from toolkit.scrubbing.compression import AFTER_THE_CALL
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.rules.model import Rules, project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
 _ANSWER = "The response, if there was one, is this error's `response`."
@@ -187,7 +190,7 @@ class Recorder:
             next_step = "Rename it by hand." if self.part.exists() else "It is gone: record it again."
             raise CassetteError(what, next_step, about="cassette") from None
         claim.is_anew = False
-        claim.prepared = {self.path: stamp_of(self.path)}
+        claim.prepared = {self.path: _stamp_of(self.path)}
         for recorder in claim.recorders:
             if recorder.count:  # its interactions were in the part too
                 recorder._anew = False  # noqa: SLF001 - of this class
@@ -203,7 +206,7 @@ class Recorder:
                 return False
             file = self._prepare(claim)
             stamp = claim.prepared[file]
-            claim.prepared[file] = append(file, item, stamp=stamp, like=self.path)
+            claim.prepared[file] = _append(file, item, stamp=stamp, like=self.path)
             if stamp is None and self.count:
                 warn(f"{file} vanished during the recording; it starts again without what was in it.")
                 self.count = 0
@@ -214,7 +217,7 @@ class Recorder:
         """Return the file to append to, after repairing it if it is new to us or somebody else has changed it."""
         claim.is_anew = claim.is_anew or self._anew
         file = self.part if claim.is_anew else self.path
-        if file in claim.prepared and claim.prepared[file] == stamp_of(file):
+        if file in claim.prepared and claim.prepared[file] == _stamp_of(file):
             return file
         if file not in claim.prepared:  # once; a folder that vanishes later is reported, not made again
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -222,7 +225,7 @@ class Recorder:
         # What we recorded ourselves is kept; a part that an interrupted recording left, or a link there, is removed.
         if file == self.path or file in claim.prepared or self.count > 0:
             refuse_link(file)
-            data = b"" if stamp_of(file) is None else read_file(file)
+            data = b"" if _stamp_of(file) is None else read_file(file)
             new = repaired(data, self._scrubber, source=str(file))
             if new != data and data.startswith(new):
                 os.truncate(file, len(new))  # which needs no space on the disk
@@ -230,7 +233,7 @@ class Recorder:
                 write_atomically(file, new, durable=True)
         else:
             file.unlink(missing_ok=True)
-        claim.prepared[file] = stamp_of(file)
+        claim.prepared[file] = _stamp_of(file)
         return file
 
     @contextmanager
@@ -301,7 +304,7 @@ if hasattr(os, "register_at_fork"):
 _CHANGED: Final = "another program is changing the file"
 
 
-def stamp_of(file: Path) -> Stamp:
+def _stamp_of(file: Path) -> Stamp:
     """Return a stamp that differs once somebody has changed the file, or has put a link in its place."""
     try:
         status = os.lstat(file)
@@ -310,20 +313,11 @@ def stamp_of(file: Path) -> Stamp:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def append(file: Path, data: bytes, *, stamp: Stamp, like: Path) -> Stamp:
-    """Append to a file in one write, and undo a partial write. A file that is empty or missing starts with HEADER.
+def _append(file: Path, data: bytes, *, stamp: Stamp, like: Path) -> Stamp:
+    """Append to a file, never a link, in one write, and return its stamp; undo a partial write, as on a full disk.
 
-    Args:
-        file: the file; never a link.
-        data: what is appended.
-        stamp: the stamp of the file that was checked; None to create it, with the permissions of `like` if that exists.
-
-    Returns:
-        The stamp after the write.
-
-    Raises:
-        OSError: if the data cannot be written, for example because the disk is full, or the file is not the one that
-            was checked; the file is as before.
+    A file that is empty or missing starts with HEADER. `stamp` is that of the file that was checked; None to create it,
+    with the permissions of `like` if that exists.
     """
     is_new = stamp is None
     descriptor = open_new(file, like=like) if is_new else open_plain(file, os.O_WRONLY | os.O_APPEND)
@@ -343,8 +337,15 @@ def append(file: Path, data: bytes, *, stamp: Stamp, like: Path) -> Stamp:
                     file.unlink()
     if written != len(pending):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    after = stamp_of(file)  # the old stamp stays if another file has taken the place of this one since
+    after = _stamp_of(file)  # the old stamp stays if another file has taken the place of this one since
     return after if after is not None and after[:2] == (status.st_ino, size + len(pending)) else stamp
+
+
+def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:
+    """Return a scrubber with the addresses, the header prefix and the rules of a project, and with further rules."""
+    both = project_rules(settings)
+    both = both | rules if rules else both
+    return Scrubber(KnownSecrets(), addresses=settings.addresses, header_prefix=settings.header_prefix, rules=both)
 
 
 def scrub(interaction: Interaction, scrubber: Scrubber) -> Interaction:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile, zip_longest
@@ -15,7 +14,7 @@ from toolkit.cassettes.replay.matching import HEAD_PARTS, PARSED_PARTS, Identity
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteError, CassetteMiss
 from toolkit.core.ledger import Authorization
-from toolkit.core.text import excerpt, printable
+from toolkit.core.text import excerpt
 from toolkit.local.folders import how_to_name_project
 from toolkit.scrubbing.messages import RecordedRequest
 
@@ -32,7 +31,7 @@ _MOST_NAMES: Final = 3
 _MOST_UNPLAYED: Final = 10  # shown
 
 
-def nearest(
+def _nearest(
     matcher: Matcher,
     identity: Identity,
     request: RecordedRequest,
@@ -43,15 +42,6 @@ def nearest(
 
     Each description is the recording's method and URI, then a line for each part that differs and a line that lists
     the parts that match.
-
-    Args:
-        matcher, identity: what must be equal, and who made the request.
-        request: the request, scrubbed.
-        heads: number of each recording, with a request that has at least its method and URI.
-        parse: returns a recording by its number, scrubbed.
-
-    Raises:
-        CassetteCorrupt: if one of the recordings cannot be read.
     """
     from heapq import nsmallest
 
@@ -233,17 +223,6 @@ def missing(
     return CassetteMiss(what, advice, about="cassette")
 
 
-def unreadable(path: Path, error: OSError) -> CassetteError:
-    """Return the error for a file that the system cannot read."""
-    what = f"Cannot read {printable(str(path.absolute()))}: {error.strerror}."
-    advice = "Fix the cause, or choose another cassette."
-    if isinstance(error, PermissionError):
-        advice = "Change its permissions, or choose another cassette."
-    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises the same error
-        advice = 'Give a file in that folder, such as tour.yaml, or a name such as "tour".'
-    return CassetteError(what, advice, about="cassette")
-
-
 def similar_names(path: Path) -> list[str]:
     """Return the names of cassettes in the same folder that are similar to a file's name, most similar first."""
     from difflib import get_close_matches
@@ -275,7 +254,10 @@ def no_match(
 
     Args:
         file_name: name of the cassette's file.
-        matcher, identity, request, heads, parse: see `nearest`, for the recorded calls.
+        matcher, identity: what must be equal, and who made the request.
+        request: the request, scrubbed.
+        heads: number of each recorded call, with a request that has at least its method and URI.
+        parse: returns a recording by its number, scrubbed.
         environments: names of the environments whose calls are recorded.
         is_empty: True if there are no token requests either.
 
@@ -290,7 +272,7 @@ def no_match(
             about="environment",
         )
     what = f"Nothing recorded in {file_name} answers {request.method} {excerpt(request.uri, 160)}."
-    descriptions = nearest(matcher, identity, request, heads, parse)
+    descriptions = _nearest(matcher, identity, request, heads, parse)
     if descriptions:
         scope = f" of {len(heads):,} calls, the {COMPARED} nearest by method and URI compared in full"
         indented = "".join("\n  " + description.replace("\n", "\n  ") for description in descriptions)
