@@ -18,16 +18,13 @@ from pathlib import Path
 import httpx
 
 import toolkit as tk
-from toolkit.cli import bundled
+from toolkit.cli import demo
 from toolkit.core.clock import SystemClock
 from toolkit.practice_service.service import PracticeService
 
 FOLDER = Path(__file__).resolve().parent
 SYMBOLS = {"symbols": "ALFA,BRVO"}
 CALLS_AT = (0, 6, 12, 14, 18, 24, 29, 32, 36, 40)  # minutes after the first call
-# The key of a tutorial with made-up data. In real recordings leave the key out: the toolkit creates a secret one.
-EXAMPLE_KEY = "the key of an example"
-RULES = tk.Rules(names=("city",), pseudonyms=("id", "account_number"), key=tk.Secret(EXAMPLE_KEY))
 DEPOSITS = {1: "2500.00", 4: "-18000.00", 6: "0.75"}  # row of an account to amount
 
 BUSY_ACCOUNT = 56  # row of an account that cannot be read for an hour
@@ -87,12 +84,11 @@ def recording_session(
     accounts: int = 12,
     delays: tuple[float, float] = (0.0, 0.0),
     transport: httpx.BaseTransport | None = None,
-    rules: tk.Rules | None = None,
 ) -> Iterator[tk.Session]:
     """Open a session that records its calls to a practice service; delays of answers and of tokens are in seconds."""
     with (
         tk.practice(accounts=accounts, clock=clock, delay=delays[0], token_delay=delays[1]) as service,
-        tk.Cassette(path, settings=service.settings, rules=rules) as cassette,
+        tk.Cassette(path, settings=service.settings) as cassette,
         open_session(service, profile, cassette, clock, transport) as session,
     ):
         yield session
@@ -119,7 +115,7 @@ def record_tour(path: Path) -> None:
     """Record the tour: a sandbox broker partner reads accounts and quotes, and reads accounts again later."""
     clock = clock_at(20, 16, 30)
     with recording_session(path, clock=clock) as session:
-        for _ in bundled.take_tour(session, pause=lambda: clock.leap(20)):
+        for _ in demo.take_tour(session, pause=lambda: clock.leap(20)):
             pass
 
 
@@ -133,7 +129,7 @@ def record_authentication(path: Path) -> None:
         for profile in ("live", "paper", "broker-key", "sandbox-secret"):
             with open_session(service, profile, cassette, clock) as session:
                 session.accounts()
-                session.market_data.get(bundled.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+                session.market_data.get(demo.QUOTES_PATH, params=SYMBOLS).raise_for_status()
             clock.leap(1)
 
 
@@ -141,17 +137,15 @@ def record_first_recording(path: Path) -> None:
     """Record what the notebook about recording does while there is no recording."""
     with recording_session(path, clock=clock_at(10, 14)) as session:
         session.accounts(limit=4)
-        session.market_data.get(bundled.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+        session.market_data.get(demo.QUOTES_PATH, params=SYMBOLS).raise_for_status()
 
 
 def record_accounts_monday(path: Path) -> None:
-    """Record accounts on a Monday, and quotes every few minutes; answers take a moment."""
-    clock = clock_at(2, 10)
-    with recording_session(path, clock=clock, delays=(0.02, 0.09)) as session:
+    """Record accounts on a Monday, and the daily prices of three symbols."""
+    with recording_session(path, clock=clock_at(2, 10)) as session:
         session.accounts()
-        for symbol in ("ALFA", "BRVO", "CHRL", "DLTA"):
-            clock.leap(6)
-            session.market_data.get(bundled.QUOTES_PATH, params={"symbols": symbol}).raise_for_status()
+        bars = {"symbols": "FXTR,GOLF,HOTL", "days": "20"}
+        session.market_data.get("/v2/practice/bars", params=bars).raise_for_status()
 
 
 def record_accounts_friday(path: Path) -> None:
@@ -166,13 +160,17 @@ def record_forty_minutes(path: Path) -> None:
     with recording_session(path, clock=clock, delays=(0.03, 0.12)) as session:
         for earlier, minute in zip((0, *CALLS_AT), CALLS_AT, strict=False):
             clock.leap(minute - earlier)
-            session.market_data.get(bundled.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+            session.market_data.get(demo.QUOTES_PATH, params=SYMBOLS).raise_for_status()
 
 
-def record_sharing(path: Path) -> None:
-    """Record accounts under scrubbing rules: two fields get stand-ins, one is removed."""
-    with recording_session(path, clock=clock_at(12, 11), rules=RULES) as session:
-        session.accounts(limit=4)
+def record_reports(path: Path) -> None:
+    """Record the account and the orders of two clients."""
+    with recording_session(path, clock=clock_at(12, 11)) as session:
+        for client in session.accounts()["id"][[1, 3]]:
+            account = f"/v1/practice/accounts/{client}"
+            session.broker.get(account).raise_for_status()
+            for _ in tk.pages(session.broker, f"{account}/orders"):
+                pass
 
 
 def record_many_calls(path: Path) -> None:
@@ -192,7 +190,7 @@ def record_many_calls(path: Path) -> None:
         clock.leap(1)
         service.faults.inject("interfaces", 503)
         service.faults.inject("interfaces", 429, retry_after=1)
-        session.market_data.get(bundled.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+        session.market_data.get(demo.QUOTES_PATH, params=SYMBOLS).raise_for_status()
         clock.leap(1)
         closed = [accounts[BUSY_ACCOUNT]]
 
@@ -209,13 +207,13 @@ def record_many_calls(path: Path) -> None:
 
 
 RECORDINGS: dict[str, Callable[[Path], None]] = {
-    bundled.TOUR_CASSETTE: record_tour,
+    demo.TOUR_CASSETTE: record_tour,
     "authentication": record_authentication,
     "first-recording": record_first_recording,
     "accounts-monday": record_accounts_monday,
     "accounts-friday": record_accounts_friday,
     "forty-minutes": record_forty_minutes,
-    "sharing": record_sharing,
+    "reports": record_reports,
     "many-calls": record_many_calls,
 }
 

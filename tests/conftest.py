@@ -39,7 +39,7 @@ from bodies import body_class
 from forgetting import forget_everything
 from hypothesis import settings as hypothesis_settings
 
-from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
+from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
 from toolkit.core.clock import SystemClock
 from toolkit.core.document import ADDRESS_NAMES, TOKEN_PATH
 from toolkit.local.settings import Settings
@@ -102,26 +102,16 @@ def pytest_ignore_collect(collection_path, config):
     return True if collection_path in GATE_FOLDERS and not config.getoption("--gate") else None
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector):
-    """Let every second worker of xdist begin at the end of a folder: a file that one compiled, the other only loads.
-
-    A module's property tests take the profile that is loaded when the module is imported.
-    """
+def pytest_collectstart(collector):
+    """Load the hypothesis profile of the room before a module of tests is imported, if the full budget is asked for."""
     if isinstance(collector, pytest.Module) and collector.config.getoption("--hypothesis-profile") == "full":
         room = collector.path.relative_to(HERE).parts[0]
         hypothesis_settings.load_profile("full" if room in ROOMS_OF_CALLS else "full in other rooms")
-    report = yield
-    if os.environ.get("PYTEST_XDIST_WORKER", "gw0")[-1] in "13579" and isinstance(collector, pytest.Directory):
-        report.result.reverse()
-    return report
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items):
-    """Mark the tests of the gate's folders, so that `-m gate` selects them; all workers have the same order."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: item.path)
+    """Mark the tests of the gate's folders, so that `-m gate` selects them."""
     for path, items_of_file in itertools.groupby(items, key=lambda item: item.path):
         if any(path.is_relative_to(folder) for folder in GATE_FOLDERS):
             for item in items_of_file:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
 import json
 import pickle
 import traceback
@@ -17,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 import toolkit
-from toolkit.auth.keys import as_signer
+from toolkit.auth.private_keys import as_signer
 from toolkit.core.errors import ConfigurationError
 
 RSA_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]
@@ -59,6 +61,13 @@ def jwk(private_key, **more):
     kinds = {rsa.RSAPrivateKey: RSAAlgorithm, ec.EllipticCurvePrivateKey: ECAlgorithm}
     algorithm = next((kinds[kind] for kind in kinds if isinstance(private_key, kind)), OKPAlgorithm)
     return json.dumps({**algorithm.to_jwk(private_key, as_dict=True), **more})
+
+
+def thumbprint(public):
+    """Return the SHA-256 thumbprint of a JWK (RFC 7638): its required members in order, without space."""
+    required = {name: public[name] for name in sorted({"crv", "e", "kty", "n", "x", "y"} & public.keys())}
+    digest = hashlib.sha256(json.dumps(required, separators=(",", ":")).encode()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 @functools.cache

@@ -1,11 +1,10 @@
-"""The rooms of the package and the floors they stand on, and the names of classes, which are unique.
+"""The rooms of the package and the floors they stand on.
 
 A module imports from its own room and from floors below it, wherever in the file the import stands.
 """
 
 import ast
 import functools
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +20,7 @@ FLOORS = [
     {"tables", "auth", "scrubbing", "verification"},
     {"cassettes"},
     {"session"},
-    {"notebook", "loans", "sharing", "practice_service"},
+    {"notebook", "sharing", "practice_service"},
     {"sweeps", "cli"},
     {"__init__"},
 ]
@@ -38,17 +37,15 @@ MODULE_NAMES = {dotted_name(path) for path in MODULES}
 
 
 class Source(NamedTuple):
-    """What a module imports and defines.
+    """What a module imports.
 
     Attributes:
         imports: all its imports, late ones included.
         for_type_checkers: those of them that only a type checker sees.
-        classes: the names of its classes.
     """
 
     imports: list[ast.Import | ast.ImportFrom]
     for_type_checkers: set[ast.Import | ast.ImportFrom]
-    classes: list[str]
 
 
 @functools.cache
@@ -65,7 +62,6 @@ def source_of(path: Path) -> Source:
             for child in ast.walk(node)
             if isinstance(child, ast.Import | ast.ImportFrom)
         },
-        [node.name for node in tree.body if isinstance(node, ast.ClassDef)],
     )
 
 
@@ -133,14 +129,4 @@ def test_httpx_is_imported_in_few_rooms() -> None:
     importers = {
         room_of(path) for path in MODULES if any(name.split(".")[0] == "httpx" for _, name in imported_modules(path))
     }
-    assert importers <= {"auth", "cassettes", "cli", "loans", "session", "sharing", "sweeps", "transport"}
-
-
-def test_names_of_classes() -> None:
-    """Classes of different modules have different names."""
-    modules = defaultdict(list)
-    for path in MODULES:
-        for name in source_of(path).classes:
-            modules[name].append(dotted_name(path))
-    assert modules
-    assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}
+    assert importers <= {"auth", "cassettes", "cli", "session", "sharing", "sweeps", "transport"}

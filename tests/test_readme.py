@@ -14,11 +14,6 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_length() -> None:
-    """The README can be read at once; what is longer belongs on a page of the documentation."""
-    assert len(README.splitlines()) <= 110
-
-
 def test_two_commands_are_marked_for_the_gate() -> None:
     """The gate finds the two commands that a reader copies: one line each, in a virtual environment."""
     commands = re.findall(r"<!-- ci: (\w+) -->\n```sh\n(.*)\n```", README)
@@ -73,11 +68,3 @@ def test_actions_exist() -> None:
         folder = step["uses"].partition("@")[0].partition("service-access-toolkit/")[2]
         action = yaml.safe_load((ROOT / folder / "action.yml").read_text(encoding="utf-8"))
         assert set(step.get("with", {})) <= set(action["inputs"])
-
-
-def test_benchmarks_exist() -> None:
-    """Each command of the page about measurements is a benchmark, and each benchmark is on that page."""
-    page = (ROOT / "notebooks/explanation/measurements.md").read_text(encoding="utf-8")
-    folder = ROOT / "tests/benchmarks"
-    benchmarks = {path.stem for path in folder.glob("*.py") if "\ndef main() " in path.read_text(encoding="utf-8")}
-    assert set(re.findall(r"tests\.benchmarks\.(\w+)", page)) == benchmarks - {"token_callers"}  # a part of another

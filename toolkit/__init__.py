@@ -7,12 +7,12 @@
 Importing this loads next to nothing: each public name loads what it needs when it is first used, so that a replay never
 loads cryptography, and a script without tables never loads pandas.
 
-The package has fifteen rooms. A room is a folder with one idea; it imports only from its own modules and from rooms on
+The package has fourteen rooms. A room is a folder with one idea; it imports only from its own modules and from rooms on
 floors below it. Open the docstring of its `__init__` for what happens there, in which order, and in which module.
 
-- floor 7: `cli` (the command line), `sweeps` (one call for each of many keys)
-- floor 6: `notebook` (panel, masking), `loans` (sessions on the workers of a cluster), `sharing` (published copies,
-  tests that play recordings), `practice_service` (a local service to practise with)
+- floor 7: `cli` (the command line), `sweeps` (one call for each of many keys; sessions on the workers of a cluster)
+- floor 6: `notebook` (panel, masking), `sharing` (published copies, tests that play recordings), `practice_service` (a
+  local service to practise with)
 - floor 5: `session` (one caller in one environment: the story of a call)
 - floor 4: `cassettes` (replay and recording)
 - floor 3: `auth` (credentials, keys, tokens, profiles), `scrubbing` (secrets: known, found, replaced, checked),
@@ -30,20 +30,20 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.secret import REGISTER
 
 if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as exported
-    from toolkit.auth.credentials import ClientKey as ClientKey
-    from toolkit.auth.credentials import ClientSecret as ClientSecret
-    from toolkit.auth.credentials import KeyPair as KeyPair
-    from toolkit.auth.keys import Signer as Signer
+    from toolkit.auth.kinds import ClientKey as ClientKey
+    from toolkit.auth.kinds import ClientSecret as ClientSecret
+    from toolkit.auth.kinds import KeyPair as KeyPair
     from toolkit.auth.profiles.saving import remove_credentials as remove_credentials
     from toolkit.auth.profiles.saving import save_credentials as save_credentials
     from toolkit.auth.profiles.saving import saved_credentials as saved_credentials
+    from toolkit.auth.signers import Signer as Signer
     from toolkit.auth.tokens.token import Token as Token
     from toolkit.cassettes.cassette import Cassette as Cassette
-    from toolkit.cassettes.catalog.frames import check_cassettes as check_cassettes
-    from toolkit.cassettes.catalog.frames import compare_cassettes as compare_cassettes
-    from toolkit.cassettes.catalog.frames import list_cassettes as list_cassettes
-    from toolkit.cassettes.catalog.frames import prune_cassette as prune_cassette
-    from toolkit.cassettes.catalog.frames import scrub_cassette as scrub_cassette
+    from toolkit.cassettes.catalog.checking import check_cassettes as check_cassettes
+    from toolkit.cassettes.catalog.comparing import compare_cassettes as compare_cassettes
+    from toolkit.cassettes.catalog.facts import list_cassettes as list_cassettes
+    from toolkit.cassettes.catalog.rewriting import prune_cassette as prune_cassette
+    from toolkit.cassettes.catalog.rewriting import scrub_cassette as scrub_cassette
     from toolkit.cassettes.importing import import_cassette as import_cassette
     from toolkit.core.document import Environment as Environment
     from toolkit.core.document import Interface as Interface
@@ -70,7 +70,6 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.core.errors import Unreachable as Unreachable
     from toolkit.core.errors import UnsafeAddress as UnsafeAddress
     from toolkit.core.secret import Secret as Secret
-    from toolkit.loans.lend import lend as lend
     from toolkit.local.progress import progress as progress
     from toolkit.local.settings import Settings as Settings
     from toolkit.notebook.magics import load_ipython_extension as load_ipython_extension
@@ -82,8 +81,9 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.session.session import AsyncSession as AsyncSession
     from toolkit.session.session import Session as Session
     from toolkit.sharing.drift import drift as drift
-    from toolkit.sharing.publishing.publish import publish as publish
+    from toolkit.sharing.publish import publish as publish
     from toolkit.sharing.saved_secrets import scan as scan
+    from toolkit.sweeps.lend import lend as lend
     from toolkit.sweeps.sweeping import sweep as sweep
     from toolkit.tables import compare as compare
     from toolkit.tables import tabulate as tabulate
@@ -97,15 +97,16 @@ __version__ = "0.1.0"
 
 # Where each public name is defined.
 _MODULES = {
-    "toolkit.auth.credentials": "ClientKey ClientSecret KeyPair",
-    "toolkit.auth.keys": "Signer",
+    "toolkit.auth.kinds": "ClientKey ClientSecret KeyPair",
+    "toolkit.auth.signers": "Signer",
     "toolkit.auth.profiles.saving": "remove_credentials save_credentials saved_credentials",
     "toolkit.auth.tokens.token": "Token",
     "toolkit.cassettes.cassette": "Cassette",
     "toolkit.cassettes.importing": "import_cassette",
-    "toolkit.cassettes.catalog.frames": (
-        "check_cassettes compare_cassettes list_cassettes prune_cassette scrub_cassette"
-    ),
+    "toolkit.cassettes.catalog.checking": "check_cassettes",
+    "toolkit.cassettes.catalog.comparing": "compare_cassettes",
+    "toolkit.cassettes.catalog.facts": "list_cassettes",
+    "toolkit.cassettes.catalog.rewriting": "prune_cassette scrub_cassette",
     "toolkit.core.document": "Environment Interface",
     "toolkit.core.errors": (
         "AccessError CassetteBusy CassetteCorrupt CassetteError CassetteMiss ConfigurationError "
@@ -114,7 +115,7 @@ _MODULES = {
         "Unreachable UnsafeAddress"
     ),
     "toolkit.core.secret": "Secret",
-    "toolkit.loans.lend": "lend",
+    "toolkit.sweeps.lend": "lend",
     "toolkit.local.settings": "Settings",
     "toolkit.notebook.magics": "load_ipython_extension unload_ipython_extension",
     "toolkit.notebook.panel": "panel",
@@ -123,7 +124,7 @@ _MODULES = {
     "toolkit.scrubbing.rules.model": "Rules",
     "toolkit.session.pages": "pages",
     "toolkit.session.session": "AsyncSession Session",
-    "toolkit.sharing.publishing.publish": "publish",
+    "toolkit.sharing.publish": "publish",
     "toolkit.sharing.drift": "drift",
     "toolkit.sharing.saved_secrets": "scan",
     "toolkit.sweeps.sweeping": "sweep",

@@ -31,7 +31,7 @@ def json_reports() -> str:
     """Return what the help of each command says about the JSON that it prints, one section each."""
     sections = re.split(r"^## `(.*?)`$", commands(), flags=re.MULTILINE)
     said = {
-        name: re.search(r"^JSON (?:is|has) .*?(?=\n\n)", text, re.DOTALL | re.MULTILINE)
+        name: re.search(r"JSON (?:is|has) .*?(?=\n\n)", text, re.DOTALL)
         for name, text in zip(sections[1::2], sections[2::2], strict=True)
     }
     return "\n\n".join(f"## `{name}`\n\n{match[0]}" for name, match in said.items() if match)

@@ -1,10 +1,10 @@
-"""Count what a recording still shows: 128 forms of a known secret, and 434 names of credentials of real services.
+"""Count what a recording still shows: 105 forms of a known secret, and 434 names of credentials of real services.
 
-Forms: a credentials object of this process holds the secret, and an answer repeats it in the form; forms that are not
-promised are counted apart. Names: a call of an unknown service carries a strong value under the name that its
-documentation gives. Each is recorded with a plain cassette, forms also with a session's. A case is in clear if a reader
-who undoes the form gets the secret, or two thirds of it, from the recorded body. Names are counted too in a file that
-was never scrubbed, with `tk.scan`, and in a second list of 100, of which only counts are printed.
+Forms: a credentials object of this process holds the secret, and an answer repeats it in the form. Names: a call of an
+unknown service carries a strong value under the name that its documentation gives. Each is recorded with a plain
+cassette, forms also with a session's. A case is in clear if a reader who undoes the form gets the secret, or two thirds
+of it, from the recorded body. Names are counted too in a file that was never scrubbed, with `tk.scan`, and in a second
+list of 100, of which only counts are printed.
 
     python -m tests.benchmarks.coverage [--list] [--quick]
 
@@ -27,9 +27,8 @@ import httpx
 import yaml
 
 import toolkit as tk
-from tests.benchmarks.corpus import held_out
-from tests.benchmarks.corpus.forms import FORMS, NOT_PROMISED, Form, new_secret
-from tests.benchmarks.corpus.names import CASES, TABLES, Name, cases, new_value
+from tests.benchmarks.corpus.forms import FORMS, Form, new_secret
+from tests.benchmarks.corpus.names import CASES, Name, cases, new_value
 from tests.benchmarks.measuring import IS_QUICK, Table
 
 CLEAR, REPLACED, REFUSED = "in clear", "replaced", "refused"
@@ -216,18 +215,18 @@ def main() -> None:
     warnings.simplefilter("ignore")
     table = Table("known secrets", "forms", CLEAR, REPLACED, REFUSED)
     for recorder in ("plain cassette", "session's cassette"):
-        counted = count_forms(recorder)
-        print_counts(table, recorder, {name: became for name, became in counted.items() if name not in NOT_PROMISED})
-        others = {name: became for name, became in counted.items() if name in NOT_PROMISED}
-        print_counts(table, "forms that are not promised", others)
+        print_counts(table, recorder, count_forms(recorder))
     print()
     table = Table("credentials by name", "names", CLEAR, REPLACED, REFUSED, "of these UUID or digest", "scan misses")
-    rows = {place: [case for case in CASES if case.place == place] for place in TABLES}
-    for label, names in (rows | {"all": CASES, "100 that nobody looked at": cases(held_out.TABLES)}).items():
+    rows: dict[str, list[Name]] = {}
+    for case in CASES:
+        rows.setdefault(case.place, []).append(case)
+    places = list(rows)
+    for label, names in (rows | {"all": CASES, "100 that nobody looked at": cases("held_out.txt")}).items():
         recorded, flagged = count_names(names)
         missed = [name for name, is_found in flagged.items() if not is_found]
-        print_counts(table, label, recorded, alike(recorded), str(len(missed)), is_listed=label in TABLES)
-        if "--list" in sys.argv and label in TABLES:
+        print_counts(table, label, recorded, alike(recorded), str(len(missed)), is_listed=label in places)
+        if "--list" in sys.argv and label in places:
             print("".join(f"    the scan misses {name}\n" for name in missed), end="")
 
 

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 import toolkit as tk
 from tests.benchmarks.measuring import Table, microseconds, time_in_turn
 from tests.benchmarks.peers import version
-from toolkit.auth.assertion import ASSERTION_LIFETIME, client_assertion
+from toolkit.auth.signers import ASSERTION_LIFETIME, client_assertion
 from toolkit.core.clock import SystemClock
 
 CLIENT_ID, AUDIENCE = "client", "https://auth.example/v1/oauth2/token"

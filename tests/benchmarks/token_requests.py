@@ -1,155 +1,201 @@
 """Count token requests when many callers need a token at once; the practice service's token endpoint takes 150 ms.
 
-Target: one token request for each of 32 threads, 32 sessions, 100 tasks, threads and tasks together, and 4 processes
-with the shared store, both without a token and with an expired one. Peers that can do the same are counted too, set up
-as their documentation shows.
+Target: one token request for each of 32 threads, 100 tasks, and 4 processes with the shared store, both without a token
+and with an expired one. Peers that can do the same are counted too, set up as their documentation shows.
 
-Then the longest stall of an event loop while 100 tasks make their calls. Target: under 20 ms with an expired token, on
-an otherwise idle machine. Without a token the stall is longer, since httpx loads its parts and the certificates.
-
-Callers are processes of their own (`tests.benchmarks.token_callers`) and use real sockets.
+Then the longest stall of an event loop while 100 tasks make their calls, beside httpx that has a token already.
 """
 
 from __future__ import annotations
 
-import json
+import asyncio
 import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from typing import Any
+
+import httpx
 
 import toolkit as tk
 from tests.benchmarks.measuring import IS_QUICK, Table
-from tests.benchmarks.peers import version
+from tests.benchmarks.peers import authlib_clients, version
+from toolkit.core.document import TOKEN_PATH
 from toolkit.practice_service import PracticeService, practice
 
 TOKEN_DELAY = 0.15  # seconds
 TOKEN_VALIDITY = 2 if IS_QUICK else 6  # seconds
-PROCESSES = 4
-COLUMNS = ("32 threads", "32 sessions", "100 tasks", "threads and tasks", f"{PROCESSES} processes")
-# Name, package, and for each column the name of the callers or None.
-ROWS = (
-    ("toolkit", "service-access-toolkit", ("threads", "sessions", "tasks", "threads_and_tasks", "process")),
-    ("Authlib, httpx", "authlib", ("authlib_httpx", None, "authlib_tasks", None, None)),
-    ("Authlib, requests", "authlib", ("authlib_requests", None, None, None, None)),
-    ("requests-oauth2client", "requests-oauth2client", ("requests_oauth2client", None, None, None, None)),
-    ("google-auth", "google-auth", ("google_auth", None, None, None, None)),
-)
-QUICK_ROWS = (("toolkit", "service-access-toolkit", ("threads", None, "tasks", None, None)),)
+THREADS, TASKS, PROCESSES = 32, 100, 4
+PATH = "/v1/accounts"
+PAUSE = 0.001  # seconds
+ONE_CALL = f"""
+import sys, toolkit as tk
+credentials = tk.ClientSecret(*sys.argv[3:5], environment="broker-sandbox")
+settings = tk.Settings({{"auth_sandbox": sys.argv[1], "broker_sandbox": sys.argv[2]}})
+tk.Session(credentials=credentials, settings=settings, token_store="shared").broker.get("{PATH}").raise_for_status()
+"""
+Calls = Callable[[], None]  # makes all calls at once
 
 
-@dataclass(frozen=True)
-class Round:
-    """The token requests of one round of calls, and the reports of the callers."""
+def in_threads(call: Callable[[], Any]) -> None:
+    """Make the same call in many threads that start together."""
+    start = threading.Barrier(THREADS)
 
-    token_requests: int
-    reports: list[dict[str, Any]]
+    def run() -> None:
+        start.wait()
+        call()
 
-    def __str__(self) -> str:
-        failed = sum(len(report["failed"]) for report in self.reports)
-        return f"{self.token_requests}" + (f" ({failed} failed)" if failed else "")
-
-    def longest(self, key: str) -> float:
-        """Return the largest value that the reports have under a key."""
-        return max(report[key] for report in self.reports)
-
-
-def run_rounds(service: PracticeService, way: str) -> tuple[Round, Round]:
-    """Run a round of callers without a token, and one when their token has expired."""
-    count = PROCESSES if way == "process" else 1
-    with tempfile.TemporaryDirectory() as cache, started_callers(service, way, count, cache) as callers:
-        cold = run_round(service, callers)
-        time.sleep(TOKEN_VALIDITY)
-        return cold, run_round(service, callers)
+    running = [threading.Thread(target=run) for _ in range(THREADS)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
 
 
-def run_round(service: PracticeService, callers: list[subprocess.Popen[str]]) -> Round:
-    """Let all callers make their calls, and count the token requests."""
-    before = service.stats.token_requests
-    for caller in callers:
-        write_line(caller, "go")
-    reports = [read_report(caller) for caller in callers]
-    return Round(service.stats.token_requests - before, reports)
+async def in_tasks(call: Callable[[], Awaitable[Any]]) -> float:
+    """Make the same call in many tasks; return by how many seconds a pause of 1 ms was longer at most."""
+    stalls = [0.0]
+
+    async def measure() -> None:
+        while True:
+            start = time.perf_counter()
+            await asyncio.sleep(PAUSE)
+            stalls.append(time.perf_counter() - start - PAUSE)
+
+    measuring = asyncio.create_task(measure())
+    running = []
+    for _ in range(TASKS):
+        running.append(asyncio.ensure_future(call()))
+        await asyncio.sleep(0)  # each first step has a turn of its own: a hundred in one turn are not a stall
+    await asyncio.gather(*running)
+    measuring.cancel()
+    return max(stalls)
 
 
-@contextmanager
-def started_callers(
-    service: PracticeService, way: str, count: int, cache: str
-) -> Iterator[list[subprocess.Popen[str]]]:
-    """Start processes that are ready to make their calls and share a new cache folder."""
-    credentials = service.credentials["sandbox-secret"]
-    assert isinstance(credentials, tk.ClientSecret)
-    access = {
-        "auth": service.url("auth_sandbox"),
-        "broker": service.url("broker_sandbox"),
-        "client_id": credentials.client_id,
-        "client_secret": credentials.client_secret.reveal(),
-    }
-    command = [sys.executable, "-m", "tests.benchmarks.token_callers", way]
-    environment = {**os.environ, "XDG_CACHE_HOME": cache, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
-    callers = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-        for _ in range(count)
-    ]
-    try:
-        for caller in callers:
-            write_line(caller, json.dumps(access))
-        for caller in callers:
-            read_report(caller)
-        yield callers
-    finally:
-        for caller in callers:
-            caller.communicate()
+class Ways:
+    """The callers of one service; `stalls` holds the longest stalls of loops in seconds, by way."""
 
+    def __init__(self, service: PracticeService) -> None:
+        credentials = service.credentials["sandbox-secret"]
+        assert isinstance(credentials, tk.ClientSecret)
+        self.service, self.stalls = service, dict[str, list[float]]()
+        self._names = credentials.client_id, credentials.client_secret.reveal()
+        self._auth, self._broker = service.url("auth_sandbox"), service.url("broker_sandbox")
+        self._runner = asyncio.Runner()
 
-def write_line(caller: subprocess.Popen[str], line: str) -> None:
-    """Write a line to a caller."""
-    assert caller.stdin is not None
-    caller.stdin.write(line + "\n")
-    caller.stdin.flush()
+    def threads(self) -> Calls:
+        """Return calls of threads that share a session."""
+        session = self.service.session("sandbox-secret")
+        return lambda: in_threads(lambda: session.broker.get(PATH))
 
+    def tasks(self) -> Calls:
+        """Return calls of tasks that share a session."""
+        session = self.service.async_session("sandbox-secret")
+        return self._measured("toolkit", lambda: session.broker.get(PATH))
 
-def read_report(caller: subprocess.Popen[str]) -> dict[str, Any]:
-    """Return the next report of a caller, or exit if the caller has ended."""
-    assert caller.stdout is not None
-    line = caller.stdout.readline()
-    if not line:
-        sys.exit(f"{caller.args} ended early.")
-    report: dict[str, Any] = json.loads(line)
-    return report
+    def processes(self) -> Calls:
+        """Return calls of processes that share a token store, each with a cache folder that is new for all."""
+        environment = {**os.environ, "XDG_CACHE_HOME": tempfile.mkdtemp(), "NO_PROXY": "127.0.0.1"}
+        command = [sys.executable, "-c", ONE_CALL, self._auth, self._broker, *self._names]
+
+        def run() -> None:
+            running = [subprocess.Popen(command, env=environment) for _ in range(PROCESSES)]
+            for process in running:
+                assert process.wait() == 0
+
+        return run
+
+    def httpx_tasks(self) -> Calls:
+        """Return calls of tasks with httpx alone and a token in hand: the stalls that the calls themselves cause."""
+        session = self.service.session("sandbox-secret")
+
+        def run() -> None:
+            session.broker.get(PATH)
+            assert session.token is not None
+            headers = {"Authorization": f"Bearer {session.token.access_token.reveal()}"}
+            client = httpx.AsyncClient(base_url=self._broker, headers=headers, timeout=30.0, trust_env=False)
+            self._measured("httpx alone, with a token", lambda: client.get(PATH))()
+
+        return run
+
+    def authlib_threads(self) -> Calls:
+        """Return calls of threads that share a client of Authlib."""
+        client = authlib_clients().OAuth2Client(**self._authlib_options(), timeout=30.0)
+        client.leeway = 0  # not 60 seconds, longer than these tokens live; the constructor does not take it
+
+        def call() -> None:
+            if not client.token:  # Authlib leaves the first token to the caller
+                client.fetch_token()
+            client.get(self._broker + PATH)
+
+        return lambda: in_threads(call)
+
+    def authlib_tasks(self) -> Calls:
+        """Return calls of tasks that share a client of Authlib."""
+        client = authlib_clients().AsyncOAuth2Client(**self._authlib_options(), leeway=0, timeout=30.0)
+
+        async def call() -> None:
+            if not client.token:
+                await client.fetch_token()
+            await client.get(self._broker + PATH)
+
+        return self._measured("Authlib", call)
+
+    def requests_oauth2client_threads(self) -> Calls:
+        """Return calls of threads that share the auth object of requests-oauth2client."""
+        import requests
+        from requests_oauth2client import ClientSecretPost, OAuth2Client, OAuth2ClientCredentialsAuth
+
+        method = ClientSecretPost(*self._names)
+        client = OAuth2Client(token_endpoint=self._auth + TOKEN_PATH, auth=method, testing=True)  # allows http
+        auth = OAuth2ClientCredentialsAuth(client, leeway=0)
+        return lambda: in_threads(lambda: requests.get(self._broker + PATH, auth=auth, timeout=30))
+
+    def _measured(self, name: str, call: Callable[[], Awaitable[Any]]) -> Calls:
+        return lambda: self.stalls.setdefault(name, []).append(self._runner.run(in_tasks(call)))
+
+    def _authlib_options(self) -> dict[str, Any]:
+        """Return options as Authlib's documentation shows them for a client that renews tokens by itself."""
+        return {
+            "client_id": self._names[0],
+            "client_secret": self._names[1],
+            "token_endpoint_auth_method": "client_secret_post",
+            "token_endpoint": self._auth + TOKEN_PATH,
+            "grant_type": "client_credentials",
+        }
 
 
 def main() -> None:
     """Count token requests, and measure stalls."""
-    stalls = {}
-    print("token requests: without a token, with an expired one")
-    table = Table("", *COLUMNS, label_width=32)
+    table = Table("token requests", "no token", "expired token")
     with practice(token_validity=TOKEN_VALIDITY, token_delay=TOKEN_DELAY) as service:
-        for name, package, ways in QUICK_ROWS if IS_QUICK else ROWS:
-            installed = version(package)
-            if installed is None:
-                table.print_row(name, "absent")
+        ways = Ways(service)
+        rows: list[tuple[str, str | None, Callable[[], Calls]]] = [
+            (f"{THREADS} threads", None, ways.threads),
+            (f"{TASKS} tasks", None, ways.tasks),
+            (f"{PROCESSES} processes with the shared store", None, ways.processes),
+            (f"{THREADS} threads, Authlib", "authlib", ways.authlib_threads),
+            (f"{TASKS} tasks, Authlib", "authlib", ways.authlib_tasks),
+            (f"{THREADS} threads, requests-oauth2client", "requests-oauth2client", ways.requests_oauth2client_threads),
+        ]
+        for label, package, way in rows[:2] if IS_QUICK else rows:
+            if package and version(package) is None:
+                table.print_row(label, "absent")
                 continue
-            cells = []
-            for way in ways:
-                rounds = run_rounds(service, way) if way else None
-                cells.append(", ".join(map(str, rounds)) if rounds else "-")
-                if rounds and way in ("tasks", "authlib_tasks"):
-                    stalls[name] = rounds
-            table.print_row(f"{name} {installed}", *cells)
-        if not IS_QUICK:
-            stalls["httpx alone, needs no token"] = run_rounds(service, "httpx_tasks")
-    print()
-    table = Table("longest stall of a loop", "idle", "100 tasks, no token", "100 tasks, expired token", label_width=32)
-    for name, (cold, expired) in stalls.items():
-        idle = max(cold.longest("idle"), expired.longest("idle"))
-        seconds = (idle, cold.longest("stall"), expired.longest("stall"))
-        table.print_row(name, *(f"{stall * 1e3:.1f} ms" for stall in seconds))
+            calls, counts = way(), []
+            for _ in range(2):
+                before = service.stats.token_requests
+                time.sleep(TOKEN_VALIDITY)  # tokens of earlier calls expire
+                calls()
+                counts.append(str(service.stats.token_requests - before))
+            table.print_row(label, *counts)
+        ways.httpx_tasks()()
+    table = Table("longest stall of a loop", "no token", "expired token")
+    for name, stalls in ways.stalls.items():
+        table.print_row(name, *(f"{stall * 1e3:.1f} ms" for stall in stalls))
 
 
 if __name__ == "__main__":

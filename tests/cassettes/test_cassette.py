@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import secrets
-import shutil
 import warnings
-from datetime import UTC, datetime
-from pathlib import Path
 
 import canaries
 import httpx
@@ -20,17 +15,10 @@ import yaml
 
 import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.catalog.checking import check_files
-from toolkit.cassettes.catalog.rewriting import rescrub, todays_scrubber
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.paths import MODES
-from toolkit.cassettes.replay.matching import Identity
-from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, ConfigurationError
-from toolkit.core.secret import REGISTER, Secret
-from toolkit.local.settings import Settings
-from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss
 
 BASE = "https://broker.svc.invalid"
 
@@ -122,13 +110,6 @@ def test_all(path, counting):
     assert (bodies_in(path), len(cassette)) == (["/a 3", "/b 4"], 2)
 
 
-def test_all_of_a_new_file(path, counting):
-    """Mode all records a new file, too."""
-    with Cassette(path, "all") as cassette:
-        get(cassette, counting, "/a")
-    assert bodies_in(path) == ["/a 1"]
-
-
 def test_all_that_failed(path, counting):
     """After an exception the old file stays; the next opening names the part, the next recording replaces it."""
     get(Cassette(path), counting, "/a")
@@ -153,68 +134,6 @@ def test_all_that_failed(path, counting):
     assert (bodies_in(path), part.exists()) == (["/c 4"], False)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_all_that_was_not_ended_yet(path, counting, mode):
-    """If a cell opens a cassette again, the earlier recording is finished first, so that its calls are replayed."""
-    get(Cassette(path), counting, "/a")
-    unfinished = Cassette(path, "all")
-    get(unfinished, counting, "/a")
-    again = Cassette(path, mode)
-    assert bodies_in(path) == ["/a 2"]
-    assert get(again, counting, "/a") == ["/a 3" if mode == "all" else "/a 2"]
-    again.close()
-    assert bodies_in(path) == ["/a 3" if mode == "all" else "/a 2"]
-
-
-def test_all_that_cannot_be_put_in_place(path, counting, monkeypatch):
-    """If the new file cannot replace the old one, an error says so, and both files stay."""
-    get(Cassette(path), counting, "/a")
-    cassette = Cassette(path, "all")
-    get(cassette, counting, "/b")
-
-    def refuse(*_):
-        raise PermissionError(13, "Permission denied")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", refuse)
-        with pytest.raises(CassetteError, match="Permission denied") as caught:
-            cassette.close()
-    assert caught.value.next_step == "Rename it by hand."
-    assert (bodies_in(path), bodies_in(path.with_name("tour.part.yaml"))) == (["/a 1"], ["/b 2"])
-    cassette.close()
-    assert bodies_in(path) == ["/b 2"]
-
-
-def test_all_that_is_gone_when_it_is_to_be_put_in_place(path, counting):
-    """If somebody removed the part before the recording ended, the error says to record it again."""
-    cassette = Cassette(path, "all")
-    get(cassette, counting, "/a")
-    path.with_name("tour.part.yaml").unlink()
-    with pytest.raises(CassetteError, match="No such file") as caught:
-        cassette.close()
-    assert caught.value.next_step == "It is gone: record it again."
-    cassette.abandon()
-
-
-def test_offline(path, counting, monkeypatch):
-    """Offline, every mode is none."""
-    get(Cassette(path), counting, "/a")
-    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
-    for mode in MODES:
-        assert get(Cassette(path, mode), counting, "/a", "/b") == ["/a 1", None]
-    with pytest.raises(CassetteMiss, match="TOOLKIT_OFFLINE is set"):
-        Cassette(path.with_name("other.yaml"))
-
-
-def test_two_at_the_same_time(path, counting):
-    """Two cassettes on one new file both record, and neither loses what the other recorded."""
-    first, second = Cassette(path), Cassette(path)
-    for number in range(3):
-        get(first, counting, f"/one-{number}")
-        get(second, counting, f"/other-{number}")
-    assert len(bodies_in(path)) == 6
-
-
 def test_name(tmp_path, counting, monkeypatch):
     """A name is a file in the project's cassettes folder, whatever the working directory is."""
     (tmp_path / "toolkit.toml").touch()
@@ -223,14 +142,6 @@ def test_name(tmp_path, counting, monkeypatch):
     monkeypatch.delenv("TOOLKIT_CASSETTES", raising=False)
     get(Cassette("tour"), counting, "/a")
     assert bodies_in(tmp_path / "cassettes" / "tour.yaml") == ["/a 1"]
-
-
-def test_not_recording(path, counting, interaction):
-    """A cassette that only replays refuses to record."""
-    get(Cassette(path), counting, "/a")
-    with pytest.raises(CassetteError, match="is not being recorded") as caught:
-        Cassette(path).record(interaction())
-    assert "mode once" in caught.value.next_step
 
 
 # Strict
@@ -249,109 +160,7 @@ def test_strict(path, interaction, counting):
     cassette.close()
 
 
-def test_strict_in_a_with(path, interaction, counting):
-    """The end of a `with` lists what was not played, unless another error was raised."""
-    write(path, *(interaction(f"/{number}") for number in range(13)))
-    with pytest.raises(CassetteError, match="and 3 more"), Cassette(path, "none", strict=True):
-        pass
-    with pytest.raises(ZeroDivisionError), Cassette(path, "none", strict=True):
-        raise ZeroDivisionError
-
-
-def test_strict_while_recording(path, counting):
-    """With strict, a played request is recorded again if the mode records; new recordings need not be played."""
-    with Cassette(path, strict=True) as cassette:
-        assert get(cassette, counting, "/a") == ["/a 1"]
-    with Cassette(path, "new_episodes", strict=True) as cassette:
-        assert get(cassette, counting, "/a", "/a") == ["/a 1", "/a 2"]
-    with Cassette(path, "all", strict=True) as cassette:
-        assert get(cassette, counting, "/a") == ["/a 3"]
-    assert bodies_in(path) == ["/a 3"]
-
-
-def test_strict_identities(path, interaction, authorization):
-    """With strict, a recording that matches several callers plays once for all of them."""
-    write(
-        path,
-        interaction("/a", b"mine", authorized_by=authorization("mine")),
-        interaction("/a", b"yours", authorized_by=authorization("yours")),
-    )
-    cassette = Cassette(path, "none", strict=True)
-    request = interaction("/a").request
-    assert cassette.find(request, Identity("broker-sandbox", "mine")).response.body == b"mine"
-    assert cassette.find(request, Identity("broker-sandbox")).response.body == b"yours"
-    for identity in (Identity("broker-sandbox"), Identity("broker-sandbox", "yours")):
-        with pytest.raises(CassetteMiss, match="was already played"):
-            cassette.find(request, identity)
-
-
 # Links
-
-
-@pytest.mark.parametrize("target", ["missing", "empty", "recorded"])
-@pytest.mark.parametrize("mode", ["once", "new_episodes", "all"])
-def test_link(tmp_path, path, counting, interaction, mode, target):
-    """What a link leads to is replayed. Nothing is sent that would be recorded there, which the error says."""
-    real = tmp_path / "elsewhere"
-    if target != "missing":
-        write(real, interaction("/a", b"a")) if target == "recorded" else real.touch()
-    before = real.read_bytes() if real.exists() else None
-    path.symlink_to(real)
-    cassette = Cassette(path, mode)
-    if cassette.replays:
-        assert get(cassette, counting, "/a") == ["a"]
-    if cassette.records:
-        with pytest.raises(CassetteError, match=r"tour\.yaml: it is a link, which is not followed") as caught:
-            get(cassette, counting, "/b")
-        assert "the path of the file that it leads to" in caught.value.next_step
-    assert (counting.count, real.read_bytes() if real.exists() else None) == (0, before)
-    assert path.is_symlink()
-
-
-@pytest.mark.parametrize(
-    ("mode", "is_first"), [("once", True), ("once", False), ("new_episodes", False), ("all", False)]
-)
-def test_link_put_in_place_during_a_recording(tmp_path, path, counting, mode, is_first):
-    """A link in place of the file, or of its part, is not written through; the error carries the answer."""
-    profile, cassette = tmp_path / ".bashrc", Cassette(path, mode)
-    profile.write_bytes(b"mine")
-    recorded = path.with_name("tour.part.yaml") if mode == "all" else path
-
-    def answer(request):
-        recorded.unlink(missing_ok=True)
-        recorded.symlink_to(profile)
-        return counting(request)
-
-    if not is_first:
-        get(cassette, counting, "/a")
-    with pytest.raises(CassetteError, match=f"Cannot record to .*{recorded.name}: it is a link") as caught:
-        get(cassette, answer, "/b")
-    cassette.abandon()
-    assert caught.value.response.text == f"/b {counting.count}"
-    assert profile.read_bytes() == b"mine"
-
-
-def test_link_in_place_of_the_part(tmp_path, path, counting):
-    """A link that a cloned project has where the new recording goes is replaced, and its target is left alone."""
-    profile = tmp_path / ".bashrc"
-    profile.write_bytes(b"mine")
-    (tmp_path / "tour.part.yaml").symlink_to(profile)
-    with pytest.warns(UserWarning, match="left from an interrupted"), Cassette(path, "all") as cassette:
-        get(cassette, counting, "/a")
-    assert (profile.read_bytes(), bodies_in(path)) == (b"mine", ["/a 1"])
-    assert sorted(file.name for file in tmp_path.iterdir()) == [".bashrc", "tour.yaml"]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs permissions of POSIX")
-def test_new_recording_of_a_private_file(path, counting):
-    """A recording that only its user may read is replaced by one that only its user may read."""
-    get(Cassette(path), counting, "/a")
-    path.chmod(0o600)
-    cassette = Cassette(path, "all")
-    get(cassette, counting, "/a")
-    modes = [path.with_name("tour.part.yaml").stat().st_mode & 0o777]
-    cassette.close()
-    assert [*modes, path.stat().st_mode & 0o777] == [0o600, 0o600]
 
 
 # What a session records
@@ -404,61 +213,6 @@ def test_torn(path, interaction, counting, mode):
         Cassette(path, "none")
 
 
-def test_torn_in_the_first_item(path, interaction, counting):
-    """A file whose first item was interrupted is removed, so mode once records it."""
-    write(path, interaction("/a", b"a"))
-    torn = path.read_bytes()[:-40]
-    path.write_bytes(torn)
-    with pytest.warns(UserWarning, match="the 0 before it"):
-        cassette = Cassette(path, "none")
-    assert (get(cassette, counting, "/a"), path.exists()) == ([None], False)
-    path.write_bytes(torn)
-    with pytest.warns(UserWarning, match="the 0 before it"):
-        cassette = Cassette(path)
-    assert get(cassette, counting, "/a") == ["/a 1"]
-    assert bodies_in(path) == ["/a 1"]
-
-
-def test_torn_with_line_ends_of_windows(path, interaction):
-    """A torn file is repaired even if its line ends were changed to those of Windows."""
-    write(path, interaction("/a", b"a"), interaction("/b", b"b"))
-    path.write_bytes(path.read_bytes()[:-40].replace(b"\n", b"\r\n"))
-    with pytest.warns(UserWarning, match="the 1 before it"):
-        Cassette(path, "none")
-    assert path.read_bytes() == HEADER + encode(interaction("/a", b"a"))
-
-
-@pytest.mark.parametrize("why", ["read-only", "no lock"])
-def test_torn_and_not_repaired(path, interaction, counting, monkeypatch, caches, why):
-    """If the file cannot be written or locked, a warning says that it is torn, and the file is left as it is."""
-    write(path, interaction("/a", b"a"), interaction("/b", b"b"))
-    torn = path.read_bytes()[:-40]
-    path.write_bytes(torn)
-    if why == "no lock":
-        caches.parent.mkdir()
-        caches.touch()
-    else:
-
-        def refuse(*_):
-            raise PermissionError(13, "Permission denied")
-
-        monkeypatch.setattr("toolkit.cassettes.recording.appending.open_plain", refuse)
-    for _ in range(2):
-        with pytest.warns(UserWarning, match="the 1 before it"):
-            assert get(Cassette(path, "none"), counting, "/a") == ["a"]
-    assert path.read_bytes() == torn
-
-
-@pytest.mark.parametrize("data", [b"", b"\n", b" \t\r\n "])
-def test_empty(path, counting, data):
-    """An empty file counts as missing, as with vcrpy."""
-    path.write_bytes(data)
-    with pytest.raises(CassetteMiss):
-        Cassette(path, "none")
-    assert get(Cassette(path), counting, "/a") == ["/a 1"]
-    assert get(Cassette(path, "none"), counting, "/a") == ["/a 1"]
-
-
 OTHER_FILES = {
     "HTML": b"<!doctype html>\n<html><body>Sign in</body></html>\n",
     "a list": b"- a\n- b\n",
@@ -488,43 +242,6 @@ def test_other_files(tmp_path, path, mode, data, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["tour.yaml"]
 
 
-def test_directory(tmp_path):
-    """A folder is refused with advice what to give; so is a name that is too long."""
-    with pytest.raises(CassetteError, match="Cannot read") as caught:
-        Cassette(tmp_path)
-    assert "a file in that folder" in caught.value.next_step
-    with pytest.raises(ConfigurationError, match="longer than 255 bytes"):
-        Cassette(tmp_path / ("x" * 300))
-
-
-def test_unreadable(path, monkeypatch):
-    """A file that may not be read is an error, and is not taken for a missing file."""
-
-    def refuse(*_):
-        raise PermissionError(13, "Permission denied")
-
-    path.touch()
-    monkeypatch.setattr("os.open", refuse)
-    with pytest.raises(CassetteError, match=r"Cannot read .*Permission denied") as caught:
-        Cassette(path)
-    assert "permissions" in caught.value.next_step
-
-
-@pytest.mark.parametrize("mode", ["once", "new_episodes", "all"])
-def test_json_is_not_recorded(tmp_path, mode):
-    """Recording to a JSON file is refused when it is opened, since it cannot be appended to."""
-    with pytest.raises(ConfigurationError, match="recordings are YAML"):
-        Cassette(tmp_path / "tour.json", mode)
-
-
-def test_repr_of_what_could_not_be_opened(path):
-    """repr() works for a cassette that could not be opened, as debuggers show it."""
-    cassette = Cassette.__new__(Cassette)
-    with pytest.raises(CassetteMiss):
-        cassette.__init__(path, "none")
-    assert repr(cassette).startswith("<Cassette tour.yaml: ")
-
-
 # Misses
 
 
@@ -542,6 +259,61 @@ def test_miss(path, interaction):
     assert error.nearest[0].startswith(f"GET {BASE}/v1/accounts?page=1\n  query: page: recorded 1, requested 3\n")
     assert len(error.nearest) == 3
     assert 'mode="new_episodes"' in error.next_step
+
+
+def test_secret_in_the_place_of_a_recorded_one(path):
+    """A request with a secret gets its own recording, and a request with another secret gets the other."""
+    service = httpx.MockTransport(
+        lambda request: httpx.Response(200, content=request.url.params["api_key"][:1].encode())
+    )
+    keys = ["first-fake-key", "second-fake-key"]
+
+    def ask(mode):
+        with httpx.Client(transport=Cassette(path, mode).transport(service)) as client:
+            return [client.get(f"{BASE}/a", params={"api_key": key}).text for key in keys]
+
+    assert ask("once") == ask("none") == ["f", "s"]
+    assert b"fake-key" not in path.read_bytes()
+
+
+# Matching
+
+
+# What else a cassette promises
+
+
+def test_counts_and_repr(path, counting, interaction):
+    """A cassette tells its length, how much was played and what was not, and shows it all in its repr."""
+    write(path, interaction("/a", b"a"), interaction("/b", b"b"))
+    cassette = Cassette(path, "new_episodes")
+    assert (len(cassette), cassette.play_count, bool(cassette)) == (2, 0, True)
+    get(cassette, counting, "/a", "/a", "/new")
+    assert (len(cassette), cassette.play_count, cassette.unplayed) == (3, 2, [f"GET {BASE}/b"])
+    assert repr(cassette) == "<Cassette tour.yaml: replaying and adding to 3 interactions, recorded 12 May 2026>"
+    assert repr(Cassette(path, "none")) == "<Cassette tour.yaml: replaying 3 interactions, recorded 12 May 2026>"
+    assert repr(Cassette(path.with_name("new.yaml"))) == "<Cassette new.yaml: recording, 0 interactions>"
+    assert bool(Cassette(path.with_name("new.yaml")))
+    assert str(cassette.recorded_at) == "2026-05-12 09:30:00+00:00"
+    table = Cassette(path, "none").table()
+    assert table["uri"].tolist() == [f"{BASE}/a", f"{BASE}/b", f"{BASE}/new"]
+    assert Cassette(path, "none").play_count == 0
+
+
+IMPORTS = """
+import sys
+import toolkit.cassettes.cassette
+import toolkit
+loaded = {"yaml", "vcr", "pandas", "IPython", "ipywidgets", "jwt", "cryptography"} & set(sys.modules)
+assert not loaded, loaded
+cassette = toolkit.Cassette(sys.argv[1])
+assert not {"vcr", "pandas"} & set(sys.modules)
+"""
+
+
+def test_imports(path, interaction, python):
+    """Importing cassettes loads neither vcrpy nor YAML; opening a cassette of ours does not load vcrpy."""
+    write(path, interaction())
+    python("-c", IMPORTS, path)
 
 
 def test_miss_without_secrets(path, interaction):
@@ -567,261 +339,3 @@ def test_miss_without_secrets(path, interaction):
     assert "api_key" in str(error)
     assert "in-the-foreign-file" not in str(error)
     assert secret not in str(error)
-
-
-def test_miss_in_an_empty_cassette(path, interaction, authorization):
-    """A miss in a cassette with token requests only says that it holds no calls."""
-    write(path, interaction(token_obtained=authorization()))
-    error = miss(Cassette(path, "none"), f"{BASE}/v1/other")
-    assert "It has no calls" in error.what
-    assert error.nearest == ()
-
-
-def test_secret_in_the_place_of_a_recorded_one(path):
-    """A request with a secret gets its own recording, and a request with another secret gets the other."""
-    service = httpx.MockTransport(
-        lambda request: httpx.Response(200, content=request.url.params["api_key"][:1].encode())
-    )
-    keys = ["first-fake-key", "second-fake-key"]
-
-    def ask(mode):
-        with httpx.Client(transport=Cassette(path, mode).transport(service)) as client:
-            return [client.get(f"{BASE}/a", params={"api_key": key}).text for key in keys]
-
-    assert ask("once") == ask("none") == ["f", "s"]
-    assert b"fake-key" not in path.read_bytes()
-
-
-def test_secrets_of_a_foreign_recording_match(path):
-    """In a foreign recording, which holds secrets as they were, the same secret finds its recording."""
-    items = [
-        {
-            "request": {"method": "GET", "uri": f"{BASE}/a?api_key={key}", "body": None, "headers": {}},
-            "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": key}},
-        }
-        for key in ("first-fake-key", "second-fake-key")
-    ]
-    path.write_text(yaml.safe_dump({"interactions": items, "version": 1}), encoding="utf-8")
-    with httpx.Client(transport=Cassette(path, "none").transport()) as client:
-        for key in ("second-fake-key", "first-fake-key", "second-fake-key"):
-            assert client.get(f"{BASE}/a", params={"api_key": key}).text == key
-
-
-def test_foreign_recordings_are_found_after_a_secret_became_known(path):
-    """A secret that becomes known between two requests, and stands in the path of a recording, does not hide it."""
-    secret = secrets.token_urlsafe(24)
-    item = {
-        "request": {"method": "GET", "uri": f"{BASE}/hooks/a%2F{secret}", "body": None, "headers": {}},
-        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "found"}},
-    }
-    path.write_text(yaml.safe_dump({"interactions": [item], "version": 1}), encoding="utf-8")
-    with httpx.Client(transport=Cassette(path, "none").transport(), base_url=BASE) as client:
-        for known in (secrets.token_urlsafe(24), secret):
-            with pytest.raises(CassetteMiss):
-                client.get("/not-recorded")
-            REGISTER.add("API_KEY", Secret(known))
-            assert client.get(f"/hooks/a%2F{secret}").text == "found"
-
-
-# Matching
-
-
-def test_match_on(path, interaction):
-    """match_on chooses the parts of a request that must be equal; unknown names are refused."""
-    write(path, interaction("/a", b"a"), interaction("/b", b"b"))
-    with httpx.Client(transport=Cassette(path, "none", match_on=["method"]).transport(), base_url=BASE) as client:
-        assert [client.get(path).text for path in ("/x", "/y", "/z")] == ["a", "b", "b"]
-    with pytest.raises(ConfigurationError):
-        Cassette(path, "none", match_on=["method", "colour"])
-
-
-def test_match_on_headers_as_recorded(tmp_path, path, counting):
-    """Headers are compared as they are recorded: without credentials, secrets and addresses."""
-    secret = "an-obviously-fake-token"
-    scrubber = Scrubber(KnownSecrets(), addresses={"broker": "https://api.example.com"})
-    headers = {"Authorization": f"Bearer {secret}", "X-Echo": secret, "Referer": "https://api.example.com/x"}
-    for mode, answer in (("once", "/a 1"), ("none", "/a 1")):
-        cassette = Cassette(path, mode, match_on=["uri", "headers"], scrubber=scrubber)
-        with httpx.Client(transport=cassette.transport(httpx.MockTransport(counting)), headers=headers) as client:
-            assert client.get("https://api.example.com/a").text == answer
-    assert counting.count == 1
-
-
-def test_addresses_of_the_project(tmp_path, path, counting):
-    """A plain client records the project's addresses as symbols, as a session does, and replays both forms."""
-    address = "https://md.example.com/base"
-    settings = Settings({"market_data": address}, project=tmp_path)
-
-    def ask(mode, settings):
-        transport = Cassette(path, mode, settings=settings).transport(httpx.MockTransport(counting))
-        with httpx.Client(transport=transport) as client:
-            return client.get(f"{address}/a").text
-
-    for first in (settings, Settings(project=tmp_path)):  # the second leaves the address in the recording
-        text = ask("all", first)
-        assert ask("none", first) == ask("none", settings) == text
-        problems = check_files([path], settings, datetime.now(UTC))
-        if first is settings:
-            assert b"md.example.com" not in path.read_bytes()
-            assert problems == []
-            with pytest.raises(CassetteMiss, match="stands for an address"):
-                ask("none", Settings(project=tmp_path))
-        else:
-            assert {(problem.kind, problem.next_step) for problem in problems} == {
-                ("rules", "Scrub it: toolkit cassettes scrub.")  # an address is not a secret to be replaced
-            }
-            rescrub(path, todays_scrubber(settings))
-            assert b"md.example.com" not in path.read_bytes()
-            assert ask("none", settings) == text
-    assert counting.count == 2
-
-
-def test_identities(path, interaction, authorization):
-    """A profile gets its own recordings; a replay without credentials gets any recording of its environment."""
-    write(
-        path,
-        interaction("/a", b"mine", authorized_by=authorization("mine")),
-        interaction("/a", b"yours", authorized_by=authorization("yours")),
-    )
-    cassette = Cassette(path, "none")
-    request = interaction("/a").request
-    bodies = [
-        cassette.find(request, Identity("broker-sandbox", name)).response.body for name in ("yours", "mine", "yours")
-    ]
-    assert bodies == [b"yours", b"mine", b"yours"]
-    cassette = Cassette(path, "none")
-    assert [cassette.find(request, Identity("broker-sandbox")).response.body for _ in range(3)] == [
-        b"mine",
-        b"yours",
-        b"yours",
-    ]
-    with pytest.raises(
-        CassetteMiss, match=r"credentials: recorded by (mine|yours) \(broker-sandbox\), requested by theirs"
-    ):
-        cassette.find(request, Identity("broker-sandbox", "theirs"))
-    assert cassette.environments == ["broker-sandbox"]
-
-
-def test_token_request_of(path, interaction, authorization):
-    """A recorded token request counts as played with the first call that it authorized."""
-    first, second = authorization(token=1), authorization(token=2)
-    token_request = interaction("/v1/oauth2/token", token_obtained=first)
-    write(path, token_request, interaction("/a", authorized_by=first), interaction("/b", authorized_by=second))
-    cassette = Cassette(path, "none")
-    assert cassette.last_token_number == 2
-    assert cassette.unplayed[0] == f"GET {BASE}/v1/oauth2/token"
-    assert cassette.token_request_of(second) is None
-    assert cassette.token_request_of(first) == token_request
-    assert cassette.token_request_of(first) is None
-    assert cassette.play_count == 1
-
-
-def test_a_broken_item_costs_only_itself(path, interaction, counting):
-    """An item that cannot be read raises an error each time it is requested; the others replay."""
-    broken = encode(interaction("/b")).replace(b"code: 200", b"code: ]")
-    path.write_bytes(HEADER + encode(interaction("/a", b"a")) + broken + encode(interaction("/c", b"c")))
-    cassette = Cassette(path, "none")
-    assert get(cassette, counting, "/a", "/c") == ["a", "c"]
-    for _ in range(2):
-        with pytest.raises(CassetteCorrupt, match=r"tour\.yaml, line \d+ "):
-            get(cassette, counting, "/b")
-
-
-# What else a cassette promises
-
-
-def test_counts_and_repr(path, counting, interaction):
-    """A cassette tells its length, how much was played and what was not, and shows it all in its repr."""
-    write(path, interaction("/a", b"a"), interaction("/b", b"b"))
-    cassette = Cassette(path, "new_episodes")
-    assert (len(cassette), cassette.play_count, bool(cassette)) == (2, 0, True)
-    get(cassette, counting, "/a", "/a", "/new")
-    assert (len(cassette), cassette.play_count, cassette.unplayed) == (3, 2, [f"GET {BASE}/b"])
-    assert repr(cassette) == "<Cassette tour.yaml: replaying and adding to 3 interactions, recorded 12 May 2026>"
-    assert repr(Cassette(path, "none")) == "<Cassette tour.yaml: replaying 3 interactions, recorded 12 May 2026>"
-    assert repr(Cassette(path.with_name("new.yaml"))) == "<Cassette new.yaml: recording, 0 interactions>"
-    assert bool(Cassette(path.with_name("new.yaml")))
-    assert str(cassette.recorded_at) == "2026-05-12 09:30:00+00:00"
-    table = Cassette(path, "none").table()
-    assert table["uri"].tolist() == [f"{BASE}/a", f"{BASE}/b", f"{BASE}/new"]
-    assert Cassette(path, "none").play_count == 0
-
-
-@pytest.mark.parametrize("mode", ["once", "new_episodes", "all"])
-def test_length_and_table_agree(path, counting, interaction, mode):
-    """While a cassette records, and after it, its length is that of its table."""
-    if mode != "once":
-        write(path, interaction("/a", b"a"), interaction("/b", b"b"))
-    cassette = Cassette(path, mode)
-    uris = [f"{BASE}/a", f"{BASE}/b"] if mode == "new_episodes" else []
-    for step in ("/c", "/d", "finish", "/e", "close", None):
-        assert len(cassette) == len(cassette.table())
-        assert cassette.table()["uri"].tolist() == uris
-        if step in ("finish", "close"):
-            getattr(cassette, step)()
-        elif step:
-            get(cassette, counting, step)
-            uris.append(BASE + step)
-
-
-def test_length_and_table_of_an_abandoned_recording(path, counting, interaction):
-    """A recording that was abandoned stays beside the file, and the table is of it."""
-    write(path, interaction("/a", b"a"))
-    cassette = Cassette(path, "all")
-    get(cassette, counting, "/b", "/c")
-    cassette.abandon()
-    assert len(cassette) == len(cassette.table()) == 2
-
-
-def test_moved_files(path, tmp_path, interaction, counting):
-    """A recording replays wherever it is copied to, under any suffix."""
-    write(path, interaction("/a", b"a"))
-    for name in ("copy.yml", "copy.json", "copy", "kopie mit ä.txt"):
-        shutil.copy(path, tmp_path / name)
-        assert get(Cassette(tmp_path / name, "none"), counting, "/a") == ["a"]
-
-
-IMPORTS = """
-import sys
-import toolkit.cassettes.cassette
-import toolkit
-loaded = {"yaml", "vcr", "pandas", "IPython", "ipywidgets", "jwt", "cryptography"} & set(sys.modules)
-assert not loaded, loaded
-cassette = toolkit.Cassette(sys.argv[1])
-assert not {"vcr", "pandas"} & set(sys.modules)
-"""
-
-
-def test_imports(path, interaction, python):
-    """Importing cassettes loads neither vcrpy nor YAML; opening a cassette of ours does not load vcrpy."""
-    write(path, interaction())
-    python("-c", IMPORTS, path)
-
-
-@pytest.mark.parametrize("kind", ["folder", "folder that is to be made", "file"])
-def test_files_that_cannot_be_written(path, counting, monkeypatch, kind):
-    """A call whose answer cannot be recorded is not sent, since it may be an order."""
-    if kind == "file":
-        get(Cassette(path), counting, "/a")
-    closed = path if kind == "file" else path.parent
-    target = path.parent / "new" / "tour.yaml" if "made" in kind else path
-    monkeypatch.setattr("os.access", lambda place, mode: Path(place) != closed)  # root may write everywhere
-    before = counting.count
-    with pytest.raises(CassetteError, match="cannot be written; nothing was sent") as caught:
-        get(Cassette(target, "new_episodes"), counting, "/b")
-    assert counting.count == before
-    assert str(closed) in caught.value.what
-    assert ('mode="none"' in caught.value.next_step) is (kind == "file")  # only what exists can be replayed
-
-
-def test_folders_that_cannot_be_read(path, counting, monkeypatch):
-    """If the system refuses to look into the folder, the error is ours, and nothing is sent."""
-    cassette = Cassette(path, "new_episodes")
-
-    def refuse(*_, **__):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "exists", refuse)
-    with pytest.raises(CassetteError, match=r"Cannot record to .*Permission denied"):
-        get(cassette, counting, "/b")
-    assert counting.count == 0

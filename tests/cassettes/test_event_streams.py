@@ -1,4 +1,4 @@
-"""Streams of events: recorded as far as they were read, and replayed event by event."""
+"""Streams of events: recorded as far as they were read."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ import httpx as stock_httpx
 import pytest
 import vcr
 from bodies import body_class
-from hypothesis import given
-from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.cassettes.bodies import EventStream
 from toolkit.core.errors import CassetteMiss
 
 URL = "https://h.example/events"
@@ -79,22 +76,6 @@ def test_stream_closed_early(path, compress, is_async):
         assert client.get(URL).text.splitlines()[:8] == live
 
 
-def test_replay_comes_event_by_event(path):
-    """A complete recording of events comes one event at a time, too, whatever the chunks were."""
-    body = b"".join(TICKS)
-    transport = httpx.MockTransport(lambda request: httpx.Response(200, headers=EVENTS, content=body))
-    httpx.Client(transport=tk.Cassette(path).transport(transport)).get(URL)
-    assert read(tk.Cassette(path, "none").transport(), 6, is_async=False, reading="raw") == TICKS
-    assert httpx.Client(transport=tk.Cassette(path, "none").transport()).get(URL).content == body
-
-
-def test_stream_without_a_piece(path):
-    """A stream that is closed at once is recorded without a body; its status and headers replay."""
-    assert read(tk.Cassette(path).transport(served(TICKS)), 0, is_async=False) == []
-    with httpx.Client(transport=tk.Cassette(path, "none").transport()) as client, client.stream("GET", URL) as response:
-        assert (response.status_code, response.headers["content-type"]) == (200, EVENTS["Content-Type"])
-
-
 def test_half_a_line_is_left_out(path):
     """The beginning of a line is not recorded: it may be the first half of a secret."""
     secret = secrets.token_urlsafe(24)
@@ -116,14 +97,6 @@ def test_secret_in_an_early_part(path):
     assert read(tk.Cassette(path, "none").transport(), 3, is_async=False)[2] == "data: <SECRET>"
 
 
-@pytest.mark.parametrize("error", [httpx.ReadError("gone"), httpx.ReadTimeout("silent")])
-def test_stream_that_breaks_off(path, error):
-    """A stream that the network breaks off is not recorded."""
-    with pytest.warns(UserWarning, match="so it is not recorded"), pytest.raises(type(error)):
-        read(tk.Cassette(path).transport(served(TICKS[:1], error=error)), 100, is_async=False)
-    assert not path.exists()
-
-
 def test_stream_that_cannot_be_checked(path):
     """A stream whose encoding nobody knows is not recorded, and the warning says so; the caller's data is theirs."""
     chunks = [b"\x00\x01\n" * 5]
@@ -131,38 +104,3 @@ def test_stream_that_cannot_be_checked(path):
     with pytest.warns(UserWarning, match="could not be recorded: A stream in an unknown content encoding"):
         assert read(transport, 1, is_async=False, reading="raw") == chunks
     assert not path.exists()
-
-
-def test_timeout_of_the_caller(path):
-    """A task that is cancelled while it waits for an event has closed the stream early, and is recorded."""
-
-    class Silent(body_class(httpx)):
-        async def __aiter__(self):
-            yield TICKS[0]
-            await asyncio.Event().wait()
-
-    transport = httpx.MockTransport(lambda request: httpx.Response(200, headers=EVENTS, stream=Silent([])))
-
-    async def call(transport):
-        async with httpx.AsyncClient(transport=transport) as client, client.stream("GET", URL) as response:
-            lines = []
-            async for line in response.aiter_lines():
-                lines.append(line)
-                if len(lines) == 3:
-                    asyncio.get_running_loop().call_soon(asyncio.current_task().cancel)
-
-    with pytest.raises(asyncio.CancelledError):
-        asyncio.run(call(tk.Cassette(path).transport(transport)))
-    assert read(tk.Cassette(path, "none").transport(), 3, is_async=False) == ["event: tick", 'data: {"n": 0}', ""]
-
-
-@given(
-    st.lists(st.sampled_from([b"data: x", b"\n", b"\r", b"\r\n", b"\n\n", b":", b"\xc3\xa9"]), max_size=30),
-    st.sampled_from(["text/event-stream", "application/x-ndjson"]),
-)
-def test_pieces_join_to_the_body(parts, content_type):
-    """The pieces of any body are not empty, and make up the body."""
-    body = b"".join(parts)
-    pieces = list(EventStream(body, content_type, ended_early=False, call="GET /"))
-    assert b"".join(pieces) == body
-    assert all(pieces)

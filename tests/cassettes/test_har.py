@@ -32,17 +32,6 @@ def reason(**arguments):
     return result.reason
 
 
-def test_request_and_response():
-    """Method, URI, status, times and versions are those of the entry; a fragment and pseudo headers are left out."""
-    interaction = one(
-        url="https://h/a?b=c#d", headers={":path": "/a", "Accept": "*/*"}, received={":status": "200", "X-A": "1"}
-    )
-    assert interaction.request[:3] == ("GET", "https://h/a?b=c", (("Accept", "*/*"),))
-    assert interaction.response == (200, "OK", (("X-A", "1"),), b"{}", "")
-    assert interaction.recorded_at.isoformat() == "2026-05-12T07:30:00.250000+00:00"
-    assert interaction.elapsed.total_seconds() == 0.1255
-
-
 @pytest.mark.parametrize(
     ("content", "status", "body"),
     [
@@ -88,26 +77,6 @@ def test_left_out(arguments, words):
     assert words in reason(**arguments)
 
 
-def test_body_that_a_browser_did_not_store():
-    """A request whose body is missing could not be matched."""
-    fields = entry(method="POST")
-    fields["request"]["bodySize"] = 20
-    assert read(fields)[0].reason == "the body of its request is not stored"
-
-
-def test_decoded_bodies_lose_their_encoding():
-    """Content-Encoding and Transfer-Encoding are left out, since the file has the decoded body."""
-    received = {"Content-Encoding": "br", "transfer-encoding": "chunked", "X-A": "1"}
-    assert one(received=received).response.headers == (("X-A", "1"), ("Content-Length", "2"))
-    assert one(received={"content-length": "900"}).response.headers == (("Content-Length", "2"),)
-
-
-def test_head_keeps_its_length():
-    """The answer to HEAD has no body, and the length that GET would have."""
-    response = one(method="HEAD", received={"Content-Length": "900"}, content={"size": 0}).response
-    assert (response.headers, response.body) == ((("Content-Length", "900"),), b"")
-
-
 @pytest.mark.parametrize(
     ("post", "body"),
     [
@@ -120,24 +89,6 @@ def test_head_keeps_its_length():
 def test_sent_bodies(post, body):
     """The body of a request is its text, or else a form of its parameters."""
     assert one(method="POST", post=post).request.body == body
-
-
-def test_cookies_beside_the_headers():
-    """Cookies that stand only in their list become headers; those of the headers stay as they are."""
-    interaction = one(cookies={"a": "1", "b": "2"}, set_cookies={"c": "3"}, received=())
-    assert interaction.request.headers == (("Cookie", "a=1; b=2"),)
-    assert interaction.response.headers == (("Set-Cookie", "c=3"),)
-    assert one(headers={"cookie": "a=1"}, cookies={"b": "2"}).request.headers == (("cookie", "a=1"),)
-    several = one(received={"set-cookie": "a=1; Path=/\nb=2"}).response.headers
-    assert several == (("set-cookie", "a=1; Path=/"), ("set-cookie", "b=2"))
-
-
-@pytest.mark.parametrize("fields", [None, 7, [], {}, {"request": 1, "response": []}, {"request": {"url": 3}}])
-def test_misshapen_entries(fields):
-    """An entry of any other shape is left out; those beside it are read."""
-    first, second = read(fields, entry())
-    assert first.reason == "it does not have the fields of an exchange"
-    assert second.interaction is not None
 
 
 @pytest.mark.parametrize(

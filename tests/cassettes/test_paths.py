@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.cassettes.paths import MODES, as_mode, find_cassette, same_name_in_project
+from toolkit.cassettes.paths import find_cassette
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
 
@@ -25,28 +25,6 @@ def test_name(folder, tmp_path, name):
     assert path.resolve().parent == (tmp_path / "recordings").resolve()
 
 
-@pytest.mark.parametrize("path", ["tour.yaml", "a/tour", "./tour", "../tour", "/a/tour", "tour.json", Path("tour")])
-def test_path(folder, path):
-    """Anything else is an ordinary path, relative to the working directory."""
-    assert find_cassette(path, folder) == Path(path)
-
-
-def test_home(folder, tmp_path, monkeypatch):
-    """A path may start with `~`."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    assert find_cassette("~/tour.yaml", folder) == tmp_path / "tour.yaml"
-
-
-def test_settings_of_the_project(tmp_path, monkeypatch):
-    """Without settings, the folder is that of the project around the working directory."""
-    (tmp_path / "toolkit.toml").write_text('cassettes = "tapes"\n', encoding="utf-8")
-    (tmp_path / "deep").mkdir()
-    monkeypatch.chdir(tmp_path / "deep")
-    monkeypatch.delenv("TOOLKIT_CASSETTES", raising=False)
-    assert find_cassette("tour") == tmp_path / "tapes" / "tour.yaml"
-
-
 @pytest.mark.parametrize(
     "name",
     ["", " ", "\n", 7, None, b"tour", "a\0b", "a/\0.yaml", "\ud800", "\ud800.yaml", "~nobody-of-that-name/tour.yaml"],
@@ -61,38 +39,21 @@ def test_neither_name_nor_path(folder, name):
 
 @pytest.mark.parametrize(
     "name",
-    ["con", "NUL", "aux ", "com1", "LPT9", "COM²", "conin$", "a:b", "a?", 'a"b', "a|b", "<a>", "a*", "a\nb", "\x1b"],
-)
-def test_name_that_windows_does_not_allow(folder, name):
-    """A name of a device, stream or pattern on Windows is refused on every system, but allowed in a path."""
-    with pytest.raises(ConfigurationError, match="A cassette cannot be called"):
-        find_cassette(name, folder)
-    assert find_cassette(f"./{name}.yaml", folder) == Path(f"{name}.yaml")
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"),
     [
-        *((name, "dot") for name in (".", "..", "...", ".hidden")),
-        *((name, "dash") for name in ("-", "-x", "--mode")),
-        *((name, "space") for name in (" lead", "trail ", "\u00a0lead", "trail\u2003")),
-        *((name, "shorter") for name in ("x" * 201, "é" * 101)),
+        *(".", "..", "...", ".hidden"),
+        *("-", "-x", "--mode"),
+        *(" lead", "trail ", "\u00a0lead", "trail\u2003"),
+        *("x" * 201, "é" * 101),
     ],
 )
-def test_unsuitable_name(folder, name, reason):
-    """A name that is hidden, reads as an option, ends in white space or is too long is refused with the reason."""
-    with pytest.raises(ConfigurationError, match=f"A cassette cannot be called .*{reason}") as caught:
+def test_unsuitable_name(folder, name):
+    """A name that is hidden, reads as an option, ends in white space or is too long is refused."""
+    with pytest.raises(ConfigurationError, match="A cassette cannot be called ") as caught:
         find_cassette(name, folder)
     assert "letters, digits, spaces" in caught.value.next_step
     assert len(caught.value.what) < 200
     assert find_cassette(f"./{name}.yaml", folder) == Path(f"{name}.yaml")
     assert find_cassette(Path(name), folder) == Path(name)
-
-
-@pytest.mark.parametrize("name", ["console", "auxiliary", "com", "com10", "nul-tour", "prn_1"])
-def test_name_that_starts_like_a_device(folder, name):
-    """A name that only starts like that of a device is allowed."""
-    assert find_cassette(name, folder).name == f"{name}.yaml"
 
 
 @pytest.mark.parametrize("target", ["other.yaml", "../elsewhere.yaml", "../missing/x.yaml"])
@@ -108,29 +69,3 @@ def test_name_of_a_link(folder, target):
             find_cassette("tour", folder)
         assert caught.value.about == "cassette"
     assert find_cassette(link) == link
-
-
-def test_same_name_in_project(folder, tmp_path):
-    """The name of a file gives the path of a cassette in the project, if it is a valid name."""
-    assert same_name_in_project(Path("/elsewhere/tour.yaml"), folder) == tmp_path / "recordings" / "tour.yaml"
-    assert same_name_in_project(Path(), folder) is None
-
-
-def test_modes(monkeypatch):
-    """The modes and the default are vcrpy's; offline, every mode is none."""
-    import vcr
-
-    assert set(MODES) == {mode.value for mode in vcr.mode} - {"any"}
-    assert as_mode(None) == "once"
-    assert [as_mode(mode) for mode in MODES] == list(MODES)
-    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
-    assert {as_mode(mode) for mode in (None, *MODES)} == {"none"}
-
-
-@pytest.mark.parametrize("mode", ["ONCE", "", "rewrite", 1, ("once",)])
-def test_unknown_mode(mode, monkeypatch):
-    """An unknown mode is refused, online and offline."""
-    for offline in ("0", "1"):
-        monkeypatch.setenv("TOOLKIT_OFFLINE", offline)
-        with pytest.raises(ConfigurationError, match=r"mode .*(is not known|must be)"):
-            as_mode(mode)

@@ -14,15 +14,11 @@ import vcr
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from stock_recordings import BASE, BROKER, all_kinds, record_session, write
-from vcr.errors import CannotOverwriteExistingCassetteException
+from stock_recordings import BASE, all_kinds, record_session, write
 
 import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import MARKER
-from toolkit.core.document import TOKEN_PATH, symbolic_address
-from toolkit.practice_service import practice
 from toolkit.scrubbing.messages import header_bytes
 
 
@@ -99,20 +95,6 @@ def test_stock_vcrpy_replays_anything_of_ours(interactions, data):
     assert ours.content == drawn.response.body
 
 
-def test_stock_vcrpy_replays_a_session(recording):
-    """A plain httpx client inside vcrpy's own context gets every response, that to the token request included."""
-    with vcr.use_cassette(str(recording), record_mode="none") as cassette:
-        assert len(httpx.get(f"{BROKER}/v1/accounts").json()) == 2
-        quotes = httpx.get(f"{symbolic_address('market_data_sandbox')}/v2/practice/quotes?symbols=ALFA")
-        assert quotes.json()["made_up"] is True
-        assert httpx.post(f"{BROKER}/v1/practice/orders", json={}).status_code in (200, 201)
-        token = httpx.post(symbolic_address("auth_sandbox") + TOKEN_PATH, data={}).json()
-        assert token["access_token"] == "<ACCESS_TOKEN>"
-        assert cassette.all_played
-        with pytest.raises(CannotOverwriteExistingCassetteException):
-            httpx.get(f"{BROKER}/v1/other")
-
-
 # We replay theirs
 
 
@@ -136,20 +118,6 @@ def test_ours_replays_stock_vcrpy(server, tmp_path, serializer, library):
     assert ours == live
     assert again == [json.loads(live[3][3])] * 2
     assert (len(server.paths), path.read_bytes()) == (sent, before)
-
-
-def test_a_session_replays_stock_vcrpy(tmp_path):
-    """A recording that vcrpy made of the service is replayed by a session that knows the addresses."""
-    path = tmp_path / "foreign.yaml"
-    with practice(accounts=2) as service:
-        pair = service.credentials["paper"]
-        headers = {"SVC-API-KEY-ID": pair.key_id.reveal(), "SVC-API-SECRET-KEY": pair.secret_key.reveal()}
-        with vcr.use_cassette(str(path), filter_headers=list(headers)):
-            recorded = httpx.get(f"{service.settings.addresses['trading_paper']}/v2/account", headers=headers)
-    session = tk.Session("paper", settings=service.settings, cassette=path, mode="none")
-    replayed = session.trading.get("/v2/account")
-    assert replayed.content == recorded.content
-    assert replayed.headers.raw == [(name.lower(), value) for name, value in recorded.headers.raw]
 
 
 # Recordings that both add to
@@ -181,38 +149,6 @@ def test_we_add_to_a_stock_cassette(server, path):
             assert client.post("/post", content=b"one").json() == live[2]
             assert [client.get(url).json()["path"] for url in server.paths[3:]] == server.paths[3:]
     assert len(server.paths) == 7
-
-
-def test_stock_vcrpy_adds_to_ours(server, path):
-    """A recording of ours that stock vcrpy added to is read, and added to again."""
-    with client_of(Cassette(path), server) as client:
-        first = client.get("/one")
-    with vcr.use_cassette(str(path), record_mode="new_episodes"), httpx.Client(base_url=server.url) as client:
-        assert client.get("/one").json() == first.json()
-        client.get("/two")
-    assert not path.read_bytes().startswith(MARKER)
-    with client_of(Cassette(path, "new_episodes"), server) as client:
-        names = ["/one", "/two", "/three"]
-        assert [client.get(name).json()["path"] for name in names] == names
-    assert server.paths == names
-    interactions = contents.read(path.read_bytes(), source="")
-    bodies = [json.loads(interactions.interaction(number).response.body) for number in range(len(interactions))]
-    assert [body["path"] for body in bodies] == names
-
-
-def test_stock_vcrpy_adds_to_a_session(recording, tmp_path):
-    """vcrpy drops our extra keys when it adds to a session's cassette; the calls still replay."""
-    path = tmp_path / "session.yaml"
-    path.write_bytes(recording.read_bytes())
-    with practice() as service:
-        address = service.settings.addresses["broker_sandbox"]
-        with vcr.use_cassette(str(path), record_mode="new_episodes"):
-            httpx.get(f"{address}/v1/accounts")
-    session = tk.Session("broker-sandbox", cassette=path, mode="none")
-    assert len(session.accounts()) == 2
-    assert list(session.calls()["status"]) == [200]
-    with httpx.Client(transport=tk.Cassette(path, mode="none").transport()) as client:
-        assert client.get(f"{address}/v1/accounts").status_code == 401
 
 
 def test_a_session_adds_to_a_stock_cassette(path, settings, service):

@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from types import SimpleNamespace
+from datetime import UTC, datetime
 
 import pytest
 
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
-from toolkit.cassettes.opening import age_of, is_stale, staleness_text
-from toolkit.core.ledger import EPOCH
 from toolkit.local.settings import Settings
-
-RECORDED = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
-
-
-def test_age_decides():
-    """A recording is stale from the day on; one without a time never is."""
-    day = timedelta(days=1)
-    assert not is_stale(RECORDED, 180, RECORDED + 180 * day - timedelta.resolution)
-    assert is_stale(RECORDED, 180, RECORDED + 180 * day)
-    assert not is_stale(RECORDED, None, RECORDED + 9_999 * day)
-    for unknown in (None, EPOCH):
-        assert age_of(unknown, RECORDED) is None
-        assert not is_stale(unknown, 1, RECORDED)
-        assert staleness_text(Path("a.yaml"), unknown, 1, RECORDED) is None
-    text = staleness_text(Path("x/a.yaml"), RECORDED, 30, RECORDED + 31 * day)
-    assert text == (
-        "a.yaml was recorded on 12 May 2026, 31 days ago, "
-        "and counts as stale after 30 days (stale_after in toolkit.toml)."
-    )
 
 
 @pytest.fixture
@@ -59,12 +35,3 @@ def test_a_script_is_warned(warnings_at_opening):
     assert warnings_at_opening("all") == []
     assert warnings_at_opening(stale_after=None) == []
     assert warnings_at_opening(stale_after="99999d") == []
-
-
-def test_notebooks_and_offline_runs_are_not(warnings_at_opening, monkeypatch):
-    """What a notebook shows does not depend on the day."""
-    monkeypatch.setitem(sys.modules, "IPython.core.getipython", SimpleNamespace(get_ipython=object))
-    assert warnings_at_opening() == []
-    monkeypatch.delitem(sys.modules, "IPython.core.getipython")
-    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
-    assert warnings_at_opening() == []

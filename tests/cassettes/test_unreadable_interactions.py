@@ -10,10 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import toolkit as tk
-from toolkit.cassettes.catalog.checking import check_files
-from toolkit.cassettes.catalog.facts import cassettes_in, facts_of
 from toolkit.cli.cassettes_command import app
-from toolkit.core.ledger import EPOCH
 from toolkit.local.settings import Settings
 
 ITEM = """- request: {{body: null, headers: {{}}, method: GET, uri: 'https://api.example.com/{path}'}}
@@ -50,54 +47,42 @@ def test_playing(file: Path) -> None:
             client.get("/other")
 
 
+def checked(file: Path) -> list[tuple[str, int]]:
+    frame = tk.check_cassettes(file, settings=Settings())
+    return list(zip(frame["kind"], frame["interaction"], strict=True))
+
+
 def test_nothing_can_be_read(tmp_path: Path) -> None:
     """A file of which nothing can be read opens; a call is told why, and each interaction has a line in `check`."""
     file = tmp_path / "recorded.yaml"
     text = "".join(ITEM.format(path=path, body=BAD, status=200) for path in "ab")
     file.write_text(f"interactions:\n{text}version: 1\n")
     with httpx.Client(transport=tk.Cassette(file, "none").transport(), base_url="https://api.example.com") as client:
-        for path in "ab":
+        for path in "abc":
             with pytest.raises(tk.CassetteCorrupt, match="in interaction"):
                 client.get(path)
-    assert [(problem.kind, problem.number) for problem in check_files([file], Settings(), EPOCH)] == [
-        ("corrupt", 1),
-        ("corrupt", 2),
-    ]
-    assert facts_of(file, Settings()).interactions == 2
+    assert checked(file) == [("corrupt", 1), ("corrupt", 2)]
+    assert tk.list_cassettes(tmp_path, settings=Settings())["interactions"].tolist() == [2]
 
 
-def test_commands(file: Path) -> None:
-    """A file without a suffix is found, listed with all of its interactions, and checked line by line."""
-    assert cassettes_in(file.parent) == [file]
-    assert facts_of(file, Settings()).interactions == 4
-    problems = check_files([file], Settings(), EPOCH)
-    assert [(problem.kind, problem.number) for problem in problems] == [("corrupt", 2), ("corrupt", 3)]
-    assert None not in [problem.line for problem in problems]
-
-
-def test_other_files_without_a_suffix(tmp_path: Path) -> None:
-    """Other files without a suffix are not listed, and neither are empty ones."""
-    (tmp_path / "LICENCE").write_text("Free to use.")
-    (tmp_path / "empty").touch()
-    assert cassettes_in(tmp_path) == []
+def test_catalog(file: Path) -> None:
+    """A file without a suffix is found, listed with all of its interactions, and checked by line; others are not."""
+    (file.parent / "LICENCE").write_text("Free to use.")
+    (file.parent / "empty").touch()
+    assert tk.list_cassettes(file.parent, settings=Settings())["interactions"].tolist() == [4]
+    assert checked(file) == [("corrupt", 2), ("corrupt", 3)]
+    assert tk.check_cassettes(file, settings=Settings())["line"].notna().all()
 
 
 @pytest.mark.parametrize("value", ["REDACTED", "your-api-key", "xxxxxxxx", "Suppress", "test_set_cookie", "[FILTERED]"])
 def test_dummies(tmp_path: Path, value: str) -> None:
-    """There is nothing to say about a stand-in that somebody wrote in the place of a secret."""
-    text = ITEM.format(path=f"?api_key={value}", body="{string: fine}", status=200)
-    (tmp_path / "a.yaml").write_text(f"interactions:\n{text}version: 1\n")
-    assert check_files([tmp_path / "a.yaml"], Settings(), EPOCH) == []
-    (tmp_path / "a.yaml").write_text(f"interactions:\n{text.replace(value, 'hunter2-demo')}version: 1\n")
-    assert [problem.kind for problem in check_files([tmp_path / "a.yaml"], Settings(), EPOCH)] == ["rules"]
-
-
-def test_dummies_in_answers(tmp_path: Path) -> None:
-    """The same holds in an answer, whose length changes when a stand-in is replaced."""
-    body = """{string: '{"access_token": "dummy-token-1"}'}"""
-    text = ITEM.format(path="a", body=body, status=200)
-    (tmp_path / "a.yaml").write_text(f"interactions:\n{text}version: 1\n")
-    assert check_files([tmp_path / "a.yaml"], Settings(), EPOCH) == []
+    """There is nothing to say about a stand-in that somebody wrote in the place of a secret, whatever its length."""
+    file = tmp_path / "a.yaml"
+    text = ITEM.format(path=f"?api_key={value}", body="""{string: '{"access_token": "dummy-token-1"}'}""", status=200)
+    file.write_text(f"interactions:\n{text}version: 1\n")
+    assert checked(file) == []
+    file.write_text(f"interactions:\n{text.replace(value, 'hunter2-demo')}version: 1\n")
+    assert checked(file) == [("rules", 1)]
 
 
 def test_show(file: Path) -> None:

@@ -102,26 +102,6 @@ def test_documented_commands_exist(texts):
     assert [(place, *problems) for place, words in written if (problems := problems_of(words))] == []
 
 
-def test_problems_are_found():
-    """A command or an option that does not exist is seen wherever it is written."""
-    text = """Run `toolkit verfy`, `.venv/bin/toolkit scan . --jsn` or `toolkit keys new|old`, not a toolkit verb:
-
-    $ toolkit lab --rows 5
-cd x && toolkit practice -q; toolkit lab -- --no-browser  # toolkit nothing
-- run: toolkit verify --since=main
-"""
-    found = [problems_of(words) for _, words in documented([("", text)])]
-    assert found == [
-        ["no command 'verfy'"],
-        ["scan has no --jsn"],
-        ["no command 'keys old'"],
-        ["lab has no --rows"],
-        ["practice has no -q"],
-        [],
-        [],
-    ]
-
-
 def test_options_alone_exist():
     """An option that the documentation mentions without its command belongs to some command."""
     known = set().union(*map(options_of, COMMANDS.values())) | OPTIONS_OF_OTHERS
@@ -147,18 +127,3 @@ def test_a_newcomer_reads_the_help():
     ]
     assert "\x1b" not in result.output
     assert max(map(len, result.output.splitlines())) <= 80
-
-
-def test_an_option_means_the_same_everywhere():
-    """An option is a flag in all commands or in none, and a short form belongs to one long form."""
-    kinds, long_forms = {}, {}
-    for command in LEAVES.values():
-        for param in command.params:
-            for option in param.opts if param.param_type_name == "option" else ():
-                kinds.setdefault(option, set()).add(param.is_flag)
-                if not option.startswith("--"):
-                    long_forms.setdefault(option, set()).add(param.opts[0])
-    assert [option for option, flags in kinds.items() if len(flags) > 1] == []
-    assert [option for option, forms in long_forms.items() if len(forms) > 1] == []
-    synonyms = [{"--kid", "--key-id"}, {"--overwrite", "--replace"}, {"--output", "--to", "--save-to"}]
-    assert [names & set(kinds) for names in synonyms] == [{"--key-id"}, {"--replace"}, {"--output"}]

@@ -2,7 +2,6 @@
 
 import functools
 
-import httpx
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -17,7 +16,7 @@ from toolkit.session.session import Session
 def run(project, service, settings, make_credentials, monkeypatch):
     """Return a function that runs the command in a project with credentials of a broker partner."""
     app = typer.Typer()
-    app.command(epilog=record.EPILOG)(record.record)
+    app.command()(record.record)
     credentials = make_credentials("broker-sandbox")
     (project / "toolkit.toml").touch()
     monkeypatch.chdir(project)
@@ -46,25 +45,14 @@ def sent(service):
     return [f"{request.method} {request.url.host}{request.url.raw_path.decode()}" for request in service.calls]
 
 
-def answer_by_path(service, **statuses):
-    """Let the service refuse the paths whose last segments are named."""
-    service.answer = lambda request: service.reply([], statuses.get(request.url.path.split("/")[-1], 200))
-
-
-def test_accounts_call(run, service, file):
-    """Without a path the accounts call is recorded; the counts include the token request."""
-    result = run("mine")
-    assert sent(service) == ["GET broker-sandbox.example.com/v1/accounts"]
-    assert "recorded 2 interactions, replayed 0" in result.output
-    assert f"replay {file}" in result.output
-    assert len(tk.Session(cassette=file, mode="none").accounts()) == 1
-
-
 def test_other_paths(run, service, file):
-    """Paths and full URLs are read with their queries, at the interface of the accounts call or another one."""
-    own = "https://broker-sandbox.example.com/v1/b"
-    assert "recorded 3 interactions, replayed 0" in run("mine", "/v1/a?x=%20 y", own).output
-    assert sent(service) == [f"GET broker-sandbox.example.com{path}" for path in ("/v1/a?x=%20%20y", "/v1/b")]
+    """Recorded are the accounts call, or paths and full URLs with their queries, perhaps at another interface."""
+    assert "recording, 2 interactions" in run("mine").output
+    assert len(tk.Session(cassette=file, mode="none").accounts()) == 1
+    run("paths", "/v1/a?x=%20 y", "https://broker-sandbox.example.com/v1/b")
+    assert sent(service) == [
+        f"GET broker-sandbox.example.com{path}" for path in ("/v1/accounts", "/v1/a?x=%20%20y", "/v1/b")
+    ]
     service.requests.clear()
     run("other", "/v2/quotes", "--interface", "market_data")
     assert sent(service) == ["GET market-data-sandbox.example.com/v2/quotes"]
@@ -74,10 +62,9 @@ def test_new_episodes_adds(run, service, file):
     """`new_episodes` replays what is there and adds the rest; `once` refuses and names both other modes."""
     run("mine", "/v1/a")
     service.requests.clear()
-    result = run("mine", "/v1/a", "/v1/b", "--mode", "new_episodes")
+    run("mine", "/v1/a", "/v1/b", "--mode", "new_episodes")
     assert sent(service) == ["GET broker-sandbox.example.com/v1/b"]
-    assert "recorded 1 interaction, replayed 2" in result.output  # the token is the same
-    assert "recorded 0 interactions, replayed 3" in run("mine", "/v1/a", "/v1/b", "--mode", "new_episodes").output
+    assert len(tk.Cassette(file, "none")) == 3  # the token is the same
     error = run("mine", "/v1/a").exception
     assert "exists already" in error.what
     assert "--mode new_episodes" in error.next_step
@@ -92,84 +79,53 @@ def test_pages(run, service):
     assert len(service.calls) == 1
     assert "--pages records all of them" in first.output
     everything = run("more", "/v1/a", "--pages")
-    assert "recorded 2 interactions" in everything.output
+    assert "recording, 2 interactions" in everything.output
     assert "--pages" not in everything.output
 
 
-def test_answer_that_is_not_a_table(run, service):
-    """Another answer is described by its size and type, without its text."""
-    service.answer = lambda request: service.reply(b"\x00\x1b[2Jtext", headers={"Content-Type": "application/pdf\x1b"})
-    assert "9 bytes of application/pdf" in run("mine", "/v1/statement").output
-
-
 @pytest.mark.parametrize(
-    ("mode", "is_new", "end"),
-    [
-        ("once", True, "Nothing was recorded."),
-        ("new_episodes", True, "Nothing was recorded."),
-        ("all", True, "Nothing was recorded."),
-        ("new_episodes", False, "mine.yaml."),
-        ("all", False, "Nothing was recorded."),
-    ],
+    ("mode", "is_new"),
+    [("once", True), ("new_episodes", True), ("all", True), ("new_episodes", False), ("all", False)],
 )
-def test_refused_path(run, service, file, mode, is_new, end):
+def test_refused_path(run, service, file, mode, is_new):
     """After a refusal nothing of this run is left, and what was recorded before stays; the error names the call."""
-    answer_by_path(service, missing=404)
+    service.answer = lambda request: service.reply([], 404 if "missing" in request.url.path else 200)
     if not is_new:
         run("mine", "/v1/a")
     before = None if is_new else file.read_bytes()
     error = run("mine", "/v1/a", "/v1/b", "/v1/missing", "--mode", mode).exception
     assert error.what == "The service answered GET https://broker-sandbox.example.com/v1/missing with status 404."
     assert "This answer is recorded" not in error.next_step
-    assert error.next_step.endswith(end)
+    assert error.next_step.endswith("Nothing was recorded.")
     assert "the interface broker; --interface names another" in error.next_step
     assert {path.name: path.read_bytes() for path in file.parent.glob("*")} == ({} if is_new else {"mine.yaml": before})
-
-
-def test_unreachable_service(run, service, file):
-    """A connection that fails is an error of the toolkit, and nothing is left."""
-
-    def fail(request):
-        raise httpx.ConnectError("refused", request=request)
-
-    service.answer = fail
-    assert isinstance(run("mine", "/v1/a").exception, tk.Unreachable)
-    assert not file.exists()
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["https://example.org/v1/a"], "not below the broker interface's address"),
-        (["https://broker-sandbox.example.com.evil.example/v1"], "not below the broker interface's address"),
-        (["http://user:pass@broker-sandbox.example.com/v1"], "user name or password"),
-        (["//example.org/v1/a"], "not a path of the service"),
-        (["v1/a"], "not a path of the service"),
-        (["/v1/\n"], "not a path of the service"),
-        (["/v1/a", "--interface", "auth"], "interface 'auth' cannot be recorded"),
+        (["/v1/\n"], "begins with one slash"),
+        (["/v1/a", "--interface", "auth"], "Choose one of trading, market_data, broker."),
         (["/v1/a", "--interface", "trading"], "has no trading interface"),
         (["--interface", "market_data"], "no path is named"),
-        (["/v1/a", "--mode", "none"], "does not record"),
-        (["/v1/a", "--practice", "--credentials", "x"], "credentials of its own"),
+        (["/v1/a", "--mode", "none"], "Choose one of once, new_episodes, all."),
+        (["/v1/a", "--practice", "--credentials", "x"], "has its own credentials"),
     ],
 )
 def test_wrong_arguments(run, service, project, arguments, words):
     """Nothing is sent and nothing is written."""
-    error = run("mine", *arguments).exception
-    assert words in error.what
-    assert error.next_step
+    result = run("mine", *arguments)
+    assert result.exit_code != 0
+    assert words in f"{result.output}{result.exception}"
     assert sent(service) == []
     assert not list(project.rglob("*.yaml"))
-
-
-def test_offline(run, monkeypatch):
-    """While offline nothing is recorded, and the error says why."""
-    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
-    assert "TOOLKIT_OFFLINE is set" in run("mine").exception.what
 
 
 @pytest.mark.parametrize("name", ["../x", "folder/x", "./x.txt"])
 def test_a_path_without_a_suffix(run, service, project, name):
     """A path needs the suffix of a cassette: other tools would not find the file, nor would `cassettes list`."""
-    assert run(name).exception.about == "name"
+    result = run(name)
+    assert "needs a suffix" in result.output
+    assert result.exit_code == 2
     assert (service.calls, list(project.parent.glob("x*"))) == ([], [])

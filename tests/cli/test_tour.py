@@ -1,40 +1,72 @@
-"""The tour: the same calls live and replayed, and the bundled recordings."""
+"""The tour and the bundled files: the same calls live and replayed, and a project made from the notebooks."""
 
+from __future__ import annotations
+
+import json
+import re
 import runpy
-from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import toolkit as tk
-from toolkit.cli import bundled
-from toolkit.cli.bundled import FILES, bundled_folder
-from toolkit.practice_service import practice
+from toolkit.cli.demo import TOUR_CASSETTE, bundled_files, take_tour
+from toolkit.cli.lab import copy_notebooks
+from toolkit.sharing.saved_secrets import scan
 
-RECORDINGS: dict[str, Callable[[Path], None]] = runpy.run_path(
-    str(Path(__file__).resolve().parents[2] / "cassettes" / "record.py"), run_name="record"
-)["RECORDINGS"]
+ROOT = Path(tk.__file__).parents[1]
+RECORDINGS = runpy.run_path(str(ROOT / "cassettes" / "record.py"), run_name="record")["RECORDINGS"]
+LINK = re.compile(r"\]\(([^)#:]+)\)")
 
 
-def test_bundled_cassette_replays_the_tour() -> None:
-    """Every step has an answer in the bundled cassette, with one token before the pause and one after it."""
-    path = bundled_folder("cassettes") / f"{bundled.TOUR_CASSETTE}.yaml"
-    session = tk.Session(cassette=path, mode="none")
-    tables = [table for _, table in bundled.take_tour(session)]
-    assert len(tables) == 3
-    assert all(map(len, tables))
+def text_of(notebook, *kinds):
+    """Return the text of the cells of these kinds; by default of all."""
+    cells = json.loads(notebook.read_text("utf-8"))["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells if not kinds or cell["cell_type"] in kinds)
+
+
+def test_tour():
+    """The bundled cassette answers every step, and the practice service still gives the same tables."""
+    session = tk.Session(cassette=bundled_files() / "cassettes" / f"{TOUR_CASSETTE}.yaml", mode="none")
+    replayed = [table for _, table in take_tour(session)]
+    assert len(replayed) == 3
+    assert all(map(len, replayed))
     assert list(session.tokens()["state"]) == ["expired", "valid"]
-    assert session.cassette is not None
     assert session.cassette.unplayed == []
+    with tk.practice(accounts=3) as service, service.session("sandbox-secret") as session:
+        for (_, live), table in zip(take_tour(session), replayed, strict=True):
+            assert list(live.columns) == list(table.columns)
 
 
-def test_tour_runs_live() -> None:
-    """The practice service still gives the tables that the cassette was recorded from."""
-    recorded = tk.Session(cassette=bundled_folder("cassettes") / f"{bundled.TOUR_CASSETTE}.yaml", mode="none")
-    replayed = [list(table.columns) for _, table in bundled.take_tour(recorded)]
-    with practice(accounts=3) as service, service.session("sandbox-secret") as session:
-        assert [list(table.columns) for _, table in bundled.take_tour(session)] == replayed
+def test_bundled_files_belong_together():
+    """The script records the cassettes that notebooks replay. They are small, and nothing looks like a credential."""
+    cassettes = [path for path in (ROOT / "cassettes").glob("*.yaml") if path.stem in RECORDINGS]
+    notebooks = sorted((ROOT / "notebooks").glob("0*.ipynb"))
+    code = "".join(text_of(notebook, "code") for notebook in notebooks)
+    assert len(cassettes) == len(RECORDINGS)
+    assert [path.name for path in cassettes if f'"{path.stem}"' not in code] == []
+    assert sum(path.stat().st_size for path in cassettes) < 400_000
+    assert scan([*cassettes, *notebooks]) == []
 
 
-def test_script_knows_every_cassette() -> None:
-    """The script records exactly the bundled cassettes, and together they are small."""
-    assert {Path(name).stem for name in FILES["cassettes"]} == set(RECORDINGS)
-    assert sum((bundled_folder("cassettes") / name).stat().st_size for name in FILES["cassettes"]) < 400_000
+@pytest.fixture
+def copy(tmp_path, monkeypatch):
+    """Copy the notebooks, and work in their folder."""
+    copy_notebooks(tmp_path / "mine")
+    monkeypatch.chdir(tmp_path / "mine" / "notebooks")
+    return tmp_path / "mine"
+
+
+def test_a_copy_is_a_project(copy):
+    """Notebooks of a copy find its cassettes, and links lead to files; a second copy keeps changes."""
+    assert tk.Session(cassette=TOUR_CASSETTE).cassette.path == copy / "cassettes" / f"{TOUR_CASSETTE}.yaml"
+    texts = [(path, text_of(path)) for path in (copy / "notebooks").glob("*.ipynb")]
+    texts += [(path, path.read_text("utf-8")) for path in [copy / "README.md", *(copy / "notebooks").rglob("*.md")]]
+    links = [(path, link) for path, text in texts for link in LINK.findall(text)]
+    assert len(links) > 20
+    assert [(path.name, link) for path, link in links if not (path.parent / link).exists()] == []
+    first, second, *_ = sorted((copy / "notebooks").glob("0*.ipynb"))
+    first.write_text("changed", encoding="utf-8")
+    second.unlink()
+    copy_notebooks(copy)
+    assert (first.read_text(encoding="utf-8"), second.is_file()) == ("changed", True)

@@ -1,7 +1,7 @@
 """Replay a recording as a notebook would, and describe the outcome as JSON.
 
-`make_files.py` stores the outcome in an earlier version, and the test compares it with that in this version. Only
-public names of the toolkit are used here.
+The stored outcome is that of the earlier version; the test compares it with that in this version. Only public names of
+the toolkit are used here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Files that an earlier version wrote can still be read: cassettes, saved profiles, and shared tokens.
 
-`make_files.py` made them; `expected.json` holds what that version read in them.
+Commit a0334b8 wrote them, with invented credentials; `expected.json` holds what that version read in them.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from datetime import UTC, date, datetime, timedelta
 import dask.dataframe as dd
 import duckdb
 import httpx
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
@@ -117,13 +116,6 @@ def values_of(table):
     }
 
 
-def test_pages_differ(pages):
-    """Without a schema the pages have different columns and types, and some have no rows."""
-    schemas = {str(tk.schema(tk.tabulate(page))) for page in pages}
-    assert len(schemas) > PAGES / 2
-    assert not all(pages)
-
-
 def test_files_have_one_schema(written):
     """The schemas of the files, with the metadata of pandas, are the same to the byte."""
     folder, _, schema = written
@@ -132,20 +124,6 @@ def test_files_have_one_schema(written):
     assert len({file.schema_arrow.serialize().to_pybytes() for file in files}) == 1
     assert all(file.schema.equals(files[0].schema) for file in files)
     assert files[0].schema_arrow.remove_metadata() == schema
-
-
-def test_arrow(written):
-    """Arrow reads the folder with the schema of its first file."""
-    folder, rows, _ = written
-    assert values_of(pyarrow.dataset.dataset(folder).to_table()) == values_of(rows)
-
-
-def test_pandas(written):
-    """pandas reads all rows, with the dtypes of `tabulate`."""
-    folder, rows, schema = written
-    table = pd.read_parquet(folder)
-    assert values_of(table) == values_of(rows)
-    assert table.dtypes.equals(tk.tabulate([], schema=schema).dtypes)
 
 
 def test_polars(written):
@@ -175,14 +153,4 @@ def test_dask(written):
     frame = dd.read_parquet(folder)
     table = frame.compute(scheduler="synchronous")
     assert values_of(table) == values_of(rows)
-    assert frame.dtypes.equals(table.dtypes)
-
-
-def test_pages_as_partitions(pages, schema):
-    """The empty table of a schema is the `meta` of Dask for pages that workers tabulate."""
-    meta = tk.tabulate([], schema=schema)
-    frame = dd.from_map(lambda page: tk.tabulate(page, schema=schema), pages, meta=meta)
-    table = frame.compute(scheduler="synchronous")
-    expected = tk.tabulate([record for page in pages for record in page], schema=schema)
-    assert values_of(table) == values_of(expected)
     assert frame.dtypes.equals(table.dtypes)

@@ -25,8 +25,8 @@ def test_what_no_notebook_plays(tmp_path, interaction, monkeypatch):
         write_notebook(tmp_path / "notebooks" / f"{name}.ipynb", opening, call)
     result = CliRunner().invoke(app, ["check", "--unplayed", "notebooks", "--json"])
     assert result.exit_code == 1, result.output
-    problems = json.loads(result.stdout)["problems"]
-    assert [(problem["kind"], problem["number"]) for problem in problems] == [("unplayed", 2)]
+    problems = json.loads(result.stdout)
+    assert [(problem["kind"], problem["interaction"]) for problem in problems] == [("unplayed", 2)]
     assert CliRunner().invoke(app, ["prune", "a", "--unplayed", "notebooks", "--yes"]).exit_code == 0
     assert paths_in(cassette) == ["a", "c"]
     write_notebook(tmp_path / "notebooks" / "three.ipynb", "1 / 0")

@@ -1,4 +1,4 @@
-"""`toolkit lab` ends JupyterLab, its kernels and what they started when it is asked to end."""
+"""`toolkit lab` starts JupyterLab in its own place: a signal ends JupyterLab and its kernels."""
 
 import json
 import os
@@ -16,13 +16,6 @@ import toolkit
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
 PATIENCE = 60  # seconds; for a machine that is busy with other things
-IGNORES_TERMINATION = """
-import signal, subprocess, sys, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
-print("ready", flush=True)
-time.sleep(600)
-"""
 
 
 def start(program, *arguments, folder, **options):
@@ -77,30 +70,3 @@ def test_lab_ends_its_kernels(tmp_path, number):
         process.kill()
     assert status == 0
     assert left == []
-
-
-def test_program_that_does_not_end(tmp_path):
-    """A program that ignores the signal is killed after a while, with what it started in a group of its own."""
-    program = (
-        "import sys\nfrom toolkit.cli import lab\nlab._GRACE = 0.2\n"
-        f"sys.exit(lab.run_to_its_end([sys.executable, '-c', {IGNORES_TERMINATION!r}]))"
-    )
-    with start(program, folder=tmp_path, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline() == "ready\n"
-        status, left = end(process, signal.SIGTERM)
-    assert status == 128 + signal.SIGKILL
-    assert left == []
-
-
-def test_exit_status_of_the_program(tmp_path):
-    """Without a signal the exit status is the program's own."""
-    program = "import sys\nfrom toolkit.cli import lab\nsys.exit(lab.run_to_its_end([sys.executable, '-c', 'exit(7)']))"
-    assert start(program, folder=tmp_path).wait(PATIENCE) == 7
-
-
-def test_programs_of_an_environment_that_is_not_activated(tmp_path, monkeypatch):
-    """Terminals and cells of JupyterLab find the toolkit, which hints there name without a path."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    code = "import os, sysconfig; exit(os.environ['PATH'].split(os.pathsep)[0] != sysconfig.get_path('scripts'))"
-    program = f"import sys\nfrom toolkit.cli import lab\nsys.exit(lab.run_to_its_end([sys.executable, '-c', {code!r}]))"
-    assert start(program, folder=tmp_path).wait(PATIENCE) == 0

@@ -7,6 +7,7 @@ import secrets
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -14,14 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.auth.borrowed import BorrowedCredentials
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import ManualClock
 from toolkit.core.secret import Secret
-from toolkit.loans import borrower as handles
-from toolkit.loans.borrower import HEARD_FOR, SILENCE, Borrower, LentSession, Terms
-from toolkit.loans.cluster import BoardSilentError, refuse_open_addresses
-from toolkit.loans.lend import Lender, terms_of
+from toolkit.sweeps import borrower as handles
+from toolkit.sweeps.borrower import HEARD_FOR, SILENCE, BorrowedCredentials, Borrower, LentSession, Terms
+from toolkit.sweeps.cluster import refuse_open_addresses
+from toolkit.sweeps.lend import Lender, terms_of
 from toolkit.transport.flow import run
 
 LOAN = "1f2e3d4c5b6a7988"
@@ -38,14 +38,14 @@ TERMS = Terms(
 
 
 class Lending:
-    """A lender with its clock and the board, which it answers at once unless it is `gone`."""
+    """A lender, its tokens and its clock, and the board, on which it answers at once unless it is `gone`."""
 
     def __init__(self, lifetime=900.0):
         self.clock, self.lifetime = ManualClock(), lifetime
         self.token, self.requested, self.rejected = None, 0, []
         self.renews_rejected, self.failure, self.gone = True, None, False
         self.reports = []
-        self.lender = Lender(self, self.clock)
+        self.lender = Lender(self, None, self.clock)
         self.turn()
 
     def obtain(self):
@@ -56,7 +56,8 @@ class Lending:
             now, until = self.clock.now(), self.clock.monotonic() + self.lifetime
             secret = Secret(secrets.token_urlsafe(24))
             self.token = Token(secret, now, now + timedelta(seconds=self.lifetime), expires_monotonic=until)
-        return self.token
+        yield from ()
+        return SimpleNamespace(token=self.token)
 
     def reject(self, token, *, was_accepted):
         self.rejected.append((token, was_accepted))
@@ -69,8 +70,6 @@ class Lending:
         return wait
 
     def read(self):
-        if self.published is None:
-            raise BoardSilentError("the scheduler gave no answer (TimeoutError).")
         return self.published
 
     def report(self, fields):
@@ -81,14 +80,7 @@ class Lending:
 
     def session(self, service, settings, **options):
         addresses = {name: settings.addresses[name] for name in ("broker_sandbox", "market_data_sandbox")}
-        credentials = BorrowedCredentials(
-            environment="broker-sandbox",
-            name="desk",
-            kind="client secret",
-            loan=LOAN,
-            destinations=addresses,
-            borrow=Borrower(LOAN, self).borrow,
-        )
+        credentials = BorrowedCredentials(TERMS._replace(addresses=addresses), Borrower(LOAN, self))
         options = {"settings": replace(settings, addresses=addresses), "clock": self.clock} | options
         return tk.Session(credentials=credentials, transport=service, **options)
 
@@ -101,16 +93,6 @@ def lending():
 def borrow(borrower, clock, *, refused=None, was_accepted=False):
     """Return the token that a borrower gets."""
     return run(borrower.borrow(clock, refused=refused, was_accepted=was_accepted), httpx.MockTransport(None))
-
-
-@pytest.mark.parametrize(("lifetime", "seconds"), [(900, 4000), (4, 60)])
-def test_one_request_for_each_renewal_that_is_due(lifetime, seconds):
-    """The published token never expires, and is requested once a lifetime less the early seconds."""
-    lending = Lending(lifetime)
-    while lending.clock.monotonic() < seconds:
-        lending.clock.advance(lending.turn())
-        assert lending.lender.fields()["left"] > 0 or lending.turn()
-    assert lending.requested <= 2 + seconds // (lifetime - min(10.0, lifetime / 10))
 
 
 @given(
@@ -159,7 +141,7 @@ def test_a_refused_token_is_replaced_once(lending):
     old = [borrow(each, lending.clock) for each in borrowers]
     first = lending.token
     new = {
-        borrow(each, lending.clock, refused=token, was_accepted=True)
+        borrow(each, lending.clock, refused=token.access_token, was_accepted=True)
         for each, token in zip(borrowers, old, strict=True)
     }
     assert {token.access_token for token in new} == {lending.token.access_token}
@@ -175,28 +157,24 @@ def test_a_declined_replacement_gives_the_same_token(lending):
     borrower = Borrower(LOAN, lending)
     token = borrow(borrower, lending.clock)
     for _ in range(3):
-        assert borrow(borrower, lending.clock, refused=token).access_token == token.access_token
+        assert borrow(borrower, lending.clock, refused=token.access_token).access_token == token.access_token
     assert (len(lending.rejected), lending.requested) == (1, 1)
 
 
 def test_the_lenders_problem_is_the_borrowers(lending):
-    """If the lender cannot get a token, the borrower's error says why; it tries less and less often."""
+    """If the lender cannot get a token, the borrower's error says why."""
     lending.failure = tk.TokenError("The token endpoint refused the credentials: status 401.")
     lending.clock.advance(901)
-    assert [lending.turn() for _ in range(7)] == [1.0, 2.0, 4.0, 8.0, 16.0, 16.0, 16.0]
+    lending.turn()
     with pytest.raises(tk.TokenError, match="refused the credentials"):
         borrow(Borrower(LOAN, lending), lending.clock)
 
 
 def test_what_is_no_loan_any_more_is_an_error_at_once(lending):
-    """A loan that is over, a lost scheduler, and a variable of another version; none is quoted."""
+    """A loan that is over, and a variable of another version, which is not quoted."""
     lending.lender.end()
     lending.turn()
-    for published, words in (
-        (lending.published, "has ended"),
-        (None, "gave no answer"),
-        ({"version": 1}, "something else"),
-    ):
+    for published, words in ((lending.published, "has ended"), ({"version": 1}, "another version")):
         lending.published = published
         with pytest.raises(tk.TokenError, match=words):
             borrow(Borrower(LOAN, lending), lending.clock)
@@ -218,7 +196,6 @@ def test_a_session_with_a_loan_never_requests_a_token(lending, service, settings
     assert [session.broker.get("/v1/accounts").status_code for _ in range(3)] == [401] * 3
     assert lending.requested <= 4
     assert service.token_requests == []
-    assert LOAN in session.credentials.loaded_from
     with pytest.raises(tk.ConfigurationError):
         tk.save_credentials(session.credentials, "desk")
 
@@ -236,8 +213,7 @@ def test_borrowed_tokens_go_to_the_lenders_addresses_only(lending, service, sett
 @pytest.fixture
 def online(monkeypatch):
     """Let the test begin in a process without loans, and online."""
-    monkeypatch.setattr(handles, "_SESSIONS", {})
-    monkeypatch.setattr(handles, "_LENT_HERE", {})
+    monkeypatch.setattr(handles, "SESSIONS", {})
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
 
 
@@ -257,7 +233,7 @@ def test_it_works_as_a_session():
     lent = LentSession(TERMS)
     for name in ("__dask_graph__", "_meta", "npartitions"):  # Dask asks every argument for attributes of its own
         assert not hasattr(lent, name)
-    assert handles._SESSIONS == {}
+    assert handles.SESSIONS == {}
     assert (lent.environment, lent.credentials.name, lent.credentials.secrets()) == ("broker-sandbox", "desk", ())
     assert (str(lent.broker.base_url), lent.broker.timeout.read) == ("https://broker.example.com", 7.0)
     assert (lent.retry, "auth_sandbox" in lent.settings.addresses) == (tk.Retry(tries=2), False)
@@ -267,20 +243,7 @@ def test_it_works_as_a_session():
         assert len(set(threads.map(lambda _: id(LentSession(TERMS).broker), range(50)))) == 1
     for number in range(100):
         handles.session_for(TERMS._replace(loan=str(number), is_async=True))
-    assert len(handles._SESSIONS) == handles._MOST_SESSIONS
-
-
-@pytest.mark.usefixtures("online")
-def test_without_dask(make_credentials, settings, monkeypatch):
-    """The error names the extra, for the lender and in a process that is not a worker; nothing is sent."""
-    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(tk.ConfigurationError, match="extra dask"):
-        LentSession(TERMS).broker.get("/v1/accounts")
-    session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings)
-    loan = tk.lend(session, None)
-    with pytest.raises(tk.ConfigurationError, match="extra dask"), loan:
-        pass
-    assert "not open" in repr(loan)
+    assert len(handles.SESSIONS) == handles._MOST_SESSIONS
 
 
 def test_other_machines_need_tls():

@@ -2,11 +2,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import os
 import subprocess
 import sys
-import threading
 
 import pytest
 
@@ -36,15 +34,6 @@ def running(program, file, **options):
             process.kill()
 
 
-def in_threads(act):
-    """Call a function in many threads, and wait for all of them."""
-    threads = [threading.Thread(target=act) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 def test_one_at_a_time(tmp_path):
     """Only one holder has the lock until it is released; releasing it twice does not matter."""
     file = tmp_path / "a.lock"
@@ -59,14 +48,6 @@ def test_one_at_a_time(tmp_path):
     assert os.name != "posix" or file.stat().st_mode & 0o777 == 0o600
 
 
-def test_dropped(tmp_path):
-    """A lock without references is free."""
-    lock = try_lock(tmp_path / "a.lock")
-    del lock
-    gc.collect()
-    assert try_lock(tmp_path / "a.lock") is not None
-
-
 def test_processes(tmp_path):
     """Only one process at a time has the lock, and that of a killed process is free."""
     file = tmp_path / "a.lock"
@@ -77,32 +58,6 @@ def test_processes(tmp_path):
     with running(HOLD, file) as (_, report):
         assert report == "busy"
     lock.release()
-
-
-def test_threads(tmp_path):
-    """Only one of many threads gets the lock, and any thread may release it."""
-    file = tmp_path / "a.lock"
-    start, locks_taken = threading.Barrier(16), []
-
-    def take():
-        start.wait()
-        locks_taken.append(try_lock(file))
-
-    in_threads(take)
-    (lock,) = [lock for lock in locks_taken if lock is not None]
-    releasing = threading.Thread(target=lock.release)
-    releasing.start()
-    releasing.join()
-    assert try_lock(file) is not None
-
-
-def test_released_by_many(tmp_path, monkeypatch):
-    """If many threads release a lock, only one closes the descriptor."""
-    lock = try_lock(tmp_path / "a.lock")
-    closed, close = [], os.close
-    monkeypatch.setattr("os.close", lambda descriptor: closed.append(descriptor) or close(descriptor))
-    in_threads(lock.release)
-    assert len(closed) == 1
 
 
 def in_a_child(act):
@@ -135,28 +90,6 @@ def test_forked_child_does_not_hold_it(tmp_path):
     assert try_lock(file) is not None
 
 
-@needs_fork
-def test_child_outlives_its_parent(tmp_path):
-    """The lock of a killed process is free even if a forked child lives on."""
-    file = tmp_path / "a.lock"
-    program = """
-import os, pathlib, sys
-from toolkit.local.locks import try_lock
-lock = try_lock(pathlib.Path(sys.argv[1]))
-if os.fork() == 0:
-    print("ready", flush=True)
-    sys.stdin.read()
-    os._exit(0)
-os.wait()
-"""
-    with running(program, file) as (process, report):
-        assert report == "ready"
-        assert try_lock(file) is None
-        process.kill()
-        process.wait()
-        assert try_lock(file) is not None
-
-
 @posix
 def test_a_program_that_was_started_does_not_hold_it(tmp_path):
     """A program started by the holder does not inherit the lock."""
@@ -187,14 +120,6 @@ def test_file_that_was_removed(tmp_path, monkeypatch):
     assert try_lock(file) is None
     lock.release()
     assert try_lock(file) is not None
-
-
-def test_file_that_is_removed_again_and_again(tmp_path, monkeypatch):
-    """A file that is removed at every attempt counts as locked."""
-    file = tmp_path / "a.lock"
-    lock_file = locks._lock
-    monkeypatch.setattr(locks, "_lock", lambda descriptor: file.unlink() or lock_file(descriptor))
-    assert try_lock(file) is None
 
 
 def test_link(tmp_path):

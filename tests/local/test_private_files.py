@@ -45,16 +45,6 @@ def test_read_follows_no_link(tmp_path, monkeypatch, has_flag):
     assert not (tmp_path / "missing").exists()
 
 
-def test_link_made_after_the_check(tmp_path, monkeypatch):
-    """Without the flag of the kernel, a link made after the check is noticed once it is open."""
-    monkeypatch.setattr(private_files, "_NO_FOLLOW", 0)
-    monkeypatch.setattr(private_files, "_OPENING", private_files._OPENING & ~getattr(os, "O_NOFOLLOW", 0))
-    monkeypatch.setattr(private_files, "refuse_link", lambda path: None)
-    (tmp_path / "victim").write_bytes(b"mine")
-    (tmp_path / "file").symlink_to(tmp_path / "victim")
-    assert read_private(tmp_path / "file", 10) is None
-
-
 @pytest.mark.parametrize("size", [0, 9, 10, 11, 1000])
 def test_limit(tmp_path, size):
     """A file larger than the limit counts as missing."""
@@ -113,20 +103,6 @@ def test_unreadable(tmp_path, monkeypatch):
 
 
 @posix
-def test_no_descriptor_is_left_open(tmp_path, monkeypatch):
-    """A file that was opened and found unfit is closed."""
-    os.mkfifo(tmp_path / "pipe")
-    opened, closed = [], []
-    real_open, real_close = os.open, os.close
-    monkeypatch.setattr("os.open", lambda *args: opened.append(real_open(*args)) or opened[-1])
-    monkeypatch.setattr("os.close", lambda descriptor: closed.append(descriptor) or real_close(descriptor))
-    with pytest.raises(UnfitFile):
-        open_own(tmp_path / "pipe", os.O_RDWR)
-    assert opened == closed
-    assert len(opened) == 1
-
-
-@posix
 def test_private_folder(tmp_path):
     """A new folder is for its user alone, and an existing one is closed to others."""
     folder = tmp_path / "a" / "b"
@@ -156,20 +132,3 @@ def test_not_a_folder(tmp_path):
         private_folder(tmp_path / "file")
     with pytest.raises(UnfitFile, match="not a folder"):
         is_own_folder(tmp_path / "file")
-
-
-def test_junction(tmp_path, monkeypatch):
-    """A Windows junction counts as a link although it says that it is a folder."""
-    status = os.lstat(tmp_path)
-
-    class Junction:
-        st_mode, st_reparse_tag = status.st_mode, 0xA0000003
-
-    monkeypatch.setattr("os.lstat", lambda _: Junction())
-    with pytest.raises(LinkInTheWay):
-        refuse_link(tmp_path)
-
-
-def test_missing_file_is_not_open_to_others(tmp_path):
-    """A file that is gone is not open to others."""
-    assert not is_open_to_others(tmp_path / "gone")

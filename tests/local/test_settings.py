@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import dataclasses
 import pickle
-import string
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pages import Page, shown
 
-from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
@@ -60,25 +55,6 @@ def test_load(project):
     assert (settings.project, settings.file) == (project, file)
 
 
-def test_load_scrubbing(project):
-    """Rules of scrubbing come from their own table, and are pickled with the settings."""
-    assert load(project).scrubbing == {}
-    write(project, '[scrubbing]\nnames = ["pin", "client_secret_hint"]\npseudonyms = ["$.owner.name"]\n')
-    settings = load(project)
-    assert settings.scrubbing == {"names": ("pin", "client_secret_hint"), "pseudonyms": ("$.owner.name",)}
-    assert pickle.loads(pickle.dumps(settings)) == settings
-
-
-def test_load_sharing(project):
-    """Settings hold what a project says about scanning, publishing and old recordings."""
-    write(project, 'publish = "as is"\nstale_after = "180d"\n[scan]\nallow = []')
-    settings = load(project)
-    assert (settings.publish, settings.stale_after_days) == ("as is", 180)
-    assert settings.scan == {"allow": []}
-    assert pickle.loads(pickle.dumps(settings)) == settings
-    assert (Settings().publish, Settings().stale_after_days, dict(Settings().scan)) == (None, None, {})
-
-
 def test_load_process_environment(project, monkeypatch):
     """By default the variables and the working directory of the process are used."""
     monkeypatch.chdir(project)
@@ -94,28 +70,6 @@ def test_load_path(project, home):
         settings = Settings.load(path, environ={})
         assert (settings.file, settings.project) == (file, project)
         assert settings.header_prefix == "ACME"
-
-
-def test_load_missing_path(project):
-    """A missing file given by path, or a folder in its place, is an error that names it."""
-    for path in (project / "other.toml", project):
-        with pytest.raises(ConfigurationError) as caught:
-            Settings.load(path, environ={})
-        assert str(path) in str(caught.value)
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_load_from_any_editor(project, encoding, line_end):
-    """Line ends and the byte order mark of Windows editors do not matter."""
-    write(project, TOML.replace("\n", line_end), encoding)
-    assert load(project).header_prefix == "ACME"
-
-
-def test_load_other_encoding(project):
-    """A file in another encoding than UTF-8 is an error that says so."""
-    file = write(project, TOML, "utf-16")
-    assert f"Cannot read {file}: it is not UTF-8 text." in refusal(project)
 
 
 @pytest.mark.parametrize(
@@ -201,12 +155,6 @@ def test_variables_take_precedence(project):
     assert settings.cassettes_folder == project / "elsewhere"
 
 
-def test_variable_replaces_a_malformed_address(project):
-    """A variable replaces an address of the file even if that is malformed."""
-    write(project, '[addresses]\nauth = "nonsense"')
-    assert load(project, {"TOOLKIT_AUTH_URL": "https://auth.example.com"}).address("auth")
-
-
 @pytest.mark.parametrize(
     ("variable", "meant"),
     [
@@ -226,20 +174,6 @@ def test_misspelt_variable(project, variable, meant):
     assert "QXZ012345678" not in message
 
 
-def test_foreign_variables(project):
-    """Variables of other programs are ignored."""
-    environ = {"CUDA_TOOLKIT_URL": "x", "TOOLKIT_ROOT": "/opt/toolkit", "TOOLKIT": "1", "PATH": "/bin", "TOOLKIT_": "x"}
-    assert load(project, environ).addresses == {}
-    assert load(project, {"TOOLKIT_OFFLINE": "1"}).addresses == {}
-
-
-def test_wrong_variable_value(project):
-    """The error about a malformed address in a variable says where addresses come from."""
-    message = refusal(project, {"TOOLKIT_AUTH_URL": "auth.example.com"})
-    assert "The address auth is not an address" in message
-    assert "TOOLKIT_* variables" in message
-
-
 def test_missing_address(project):
     """A missing address is an error that names the setting, the variable and the file."""
     with pytest.raises(ConfigurationError) as caught:
@@ -250,27 +184,6 @@ def test_missing_address(project):
     assert 'auth_sandbox = "https://..." under [addresses]' in message
     assert "TOOLKIT_AUTH_SANDBOX_URL, which is not read from .env" in message
     assert str(project / "toolkit.toml") in message
-
-
-@given(
-    st.dictionaries(
-        st.sampled_from(ADDRESS_NAMES),
-        st.text(string.ascii_lowercase, min_size=1, max_size=20).map("https://{}.example".format),
-    )
-)
-def test_settings_of_settings(addresses):
-    """Settings made from the addresses of settings are equal and have the same hash."""
-    settings = Settings(addresses)
-    assert settings.addresses == addresses
-    assert Settings(settings.addresses) == settings
-    assert hash(Settings(settings.addresses)) == hash(settings)
-
-
-def test_copies():
-    """Settings can be pickled, copied, and changed with dataclasses.replace."""
-    settings = Settings({"auth": "https://auth.example.com"}, "ACME", Path("recordings"))
-    assert pickle.loads(pickle.dumps(settings)) == copy.deepcopy(settings) == copy.copy(settings) == settings
-    assert dataclasses.replace(settings, header_prefix="SVC").addresses == settings.addresses
 
 
 def test_settings_are_immutable():
@@ -285,26 +198,6 @@ def test_settings_are_immutable():
         settings.addresses["auth"] = "https://evil.example.com"
 
 
-@pytest.mark.parametrize("addresses", [None, "https://auth.example.com", ["auth"]])
-def test_addresses_are_a_mapping(addresses):
-    """Addresses that are not a mapping are refused, with the names that are allowed."""
-    with pytest.raises(ConfigurationError, match=r"(?s)table.*trading_live"):
-        Settings(addresses)
-
-
-def test_repr():
-    """The repr shows which addresses are set, but no URL."""
-    settings = Settings({"auth": "https://auth.internal.example.com"}, "ACME")
-    assert repr(settings) == "<Settings auth; headers ACME-*; cassettes in cassettes>"
-    assert "no addresses" in repr(Settings())
-
-
-@given(st.from_regex(r"[A-Za-z][A-Za-z0-9]{0,9}(-[A-Za-z0-9]{1,5}){0,2}", fullmatch=True))
-def test_header_prefix(prefix):
-    """A header prefix has letters, digits and single hyphens between them."""
-    assert Settings(header_prefix=prefix).header_prefix == prefix
-
-
 @pytest.mark.parametrize(
     "prefix", ["", "-SVC", "SVC-", "S--C", "1SVC", "S_C", "SVC\n", "SVC:", "S VC", "É", None, "SVC\r\nX: y"]
 )
@@ -312,14 +205,6 @@ def test_malformed_header_prefix(prefix):
     """Text that cannot start a header name is refused, such as a line break."""
     with pytest.raises(ConfigurationError, match="header prefix"):
         Settings(header_prefix=prefix)
-
-
-def test_cassettes_folder(project, home):
-    """A relative cassettes folder lies in the project; the property is absolute."""
-    assert Settings(project=project).cassettes_folder == project / "cassettes"
-    assert Settings(cassettes=home / "x", project=project).cassettes_folder == home / "x"
-    assert Settings(cassettes="~/x", project=project).cassettes_folder == home / "x"
-    assert Settings(project=Path("relative")).cassettes_folder == Path.cwd() / "relative" / "cassettes"
 
 
 @pytest.mark.parametrize("value", ["1", "true", "YES", " on ", None, "", "0", "False", "no", "off"])
@@ -361,27 +246,6 @@ def test_cassettes_outside_the_project(project, home, cassettes):
     assert "TOOLKIT_CASSETTES" in message
     assert load(project, {"TOOLKIT_CASSETTES": str(home)}).cassettes_folder == home
     assert Settings(cassettes=home / "elsewhere", project=project).cassettes_folder == home / "elsewhere"
-
-
-def test_cassettes_in_a_linked_folder(project):
-    """A link that stays in the project is fine, and so is a folder that does not exist yet."""
-    (project / "real").mkdir()
-    (project / "link").symlink_to(project / "real")
-    for name in ("link", "link/below", "new/folder", "."):
-        write(project, f'cassettes = "{name}"')
-        assert load(project).cassettes_folder == project / name
-
-
-def test_places(project):
-    """Settings know what names each of them, also after pickling; what code replaces comes from code."""
-    file = write(project, '[addresses]\nauth = "https://a.example/"\nbroker = "https://b.example"\n')
-    settings = load(project, {"TOOLKIT_BROKER_URL": "https://c.example"})
-    for loaded in (settings, pickle.loads(pickle.dumps(settings))):
-        places = [loaded.place_of(name) for name in ("auth", "broker", "header_prefix", "trading_live")]
-        assert places == [file, "TOOLKIT_BROKER_URL", file, ""]
-    assert load(project, {"TOOLKIT_HEADER_PREFIX": "ACME"}).place_of("header_prefix") == "TOOLKIT_HEADER_PREFIX"
-    assert dataclasses.replace(settings, addresses={"auth": "https://d.example"}).place_of("auth") == ""
-    assert Settings({"auth": "https://d.example"}).place_of("auth") == ""
 
 
 def test_verify(project):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.errors import ConfigurationError, ToolkitError
+from toolkit.core.errors import ToolkitError
 from toolkit.core.text import printable
 from toolkit.local.settings import Settings
 from toolkit.local.toml_text import NotToml, load_toml
@@ -87,25 +87,3 @@ def test_odd_values(tmp_path_factory, name, value):
     file = tmp_path_factory.mktemp("project") / "toolkit.toml"
     file.write_text(f"{name} = {value}\n", encoding="utf-8")
     used(file, {})
-
-
-ODD_TEXT = st.sampled_from(
-    ["\0", "\ud800", "9" * 5000, "https://h:99999", "\u202e", "a\nb", "x" * 9999, "https://h/\ud800"]
-)
-VARIABLES = ["TOOLKIT_HEADER_PREFIX", "TOOLKIT_CASSETTES", "TOOLKIT_AUTH_URL", "TOOLKIT_\0_URL", "TOOLKIT_\ud800_URL"]
-
-
-@given(st.sampled_from(VARIABLES), ODD_TEXT | st.text(max_size=40))
-def test_odd_variables(tmp_path_factory, name, value):
-    """A variable with an odd value is used or refused with a typed error."""
-    file = tmp_path_factory.mktemp("project") / "toolkit.toml"
-    file.touch()
-    used(file, {name: value})
-
-
-@pytest.mark.parametrize("path", ["\0", "\ud800", "x" * 5000, "a/" * 3000, "~nobody-of-that-name/toolkit.toml", "."])
-def test_odd_paths(path):
-    """A path that no file can have is refused."""
-    with pytest.raises(ConfigurationError) as caught:
-        Settings.load(path, environ={})
-    assert caught.value.next_step

@@ -30,12 +30,3 @@ def test_not_a_key(text):
         with pytest.raises(OSError, match="not a key"):
             user_key("x", makes=makes)
     assert file.read_text() == text
-
-
-def test_link():
-    """A key is not read through a link."""
-    config_folder().mkdir(parents=True)
-    (config_folder() / "other").write_text("ab" * 32)
-    (config_folder() / "x.key").symlink_to(config_folder() / "other")
-    with pytest.raises(OSError, match="own file"):
-        user_key("x", makes=False)

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import HTML
 
-from toolkit.auth.credentials import ClientSecret
+from toolkit.auth.kinds import ClientSecret
 from toolkit.core.secret import REGISTER, Secret
 from toolkit.notebook.masking import _KNOWN, UNCHECKED, MaskedStream, Masking, masked
 from toolkit.scrubbing.pieces import Pieces
@@ -141,12 +141,17 @@ def test_errors_are_masked(shell, secret, capsys):
 
 
 def test_the_pager_is_masked_and_code_for_the_next_cell_is_not(shell, secret):
-    """The pager's text is masked; code for the next cell is not."""
-    shell.payload_manager.write_payload({"source": "page", "data": {"text/plain": secret}})
-    shell.payload_manager.write_payload({"source": "set_next_input", "text": secret})
-    page, code = shell.payload_manager.read_payload()
-    assert page["data"]["text/plain"] == MARK
-    assert code["text"] == secret
+    """The pager's text is masked in a kernel's reply; code for the next cell is not, nor is the source of a cell."""
+    shell.masking.stop()
+    session = SimpleNamespace(msg=lambda kind, content: content, send=lambda stream, message, buffers=None: buffers)
+    shell.kernel = SimpleNamespace(session=session)
+    shell.masking.start()
+    payload = [{"source": "page", "data": {"text/plain": secret}}, {"source": "set_next_input", "text": secret}]
+    sent = session.msg("execute_reply", {"payload": payload, "status": secret})
+    assert sent["payload"][0]["data"]["text/plain"] == sent["status"] == MARK
+    assert sent["payload"][1]["text"] == secret
+    assert session.msg("execute_input", {"code": secret}) == {"code": secret}
+    assert session.send("stream", "message", [secret.encode()]) == [MARK.encode()]
 
 
 def test_stopping_undoes_everything(shell):

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from toolkit.auth.destination_memory import DestinationMemory, note_destinations
-from toolkit.auth.destinations import destinations_of
+from toolkit.auth.destinations import destinations_of, note_destinations
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
@@ -221,10 +220,10 @@ def test_trust_holds_for_the_panel_in_a_read_only_folder(open_panel, project_of,
     """Where the answer cannot be remembered, it holds for this panel; connect() names what is not trusted."""
     user = open_panel("paper", settings=project_of("evil.example"))
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(DestinationMemory, "note", refuse)
+    monkeypatch.setattr("toolkit.auth.destinations.write_atomically", refuse)
     user.form._trust.value = True
     assert fields(user) == ["key_id", "secret_key"]
     again = open_panel("paper", settings=project_of("evil.example"))

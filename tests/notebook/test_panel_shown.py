@@ -16,7 +16,7 @@ from pages import Page
 from recordings import serve
 
 import toolkit
-from toolkit.auth.credentials import KeyPair
+from toolkit.auth.kinds import KeyPair
 from toolkit.auth.profiles import practice_profiles
 from toolkit.core.errors import ConfigurationError
 from toolkit.notebook.connecting import Problem

@@ -1,6 +1,5 @@
 """The shipped notebooks run in replay: the stored outputs come out again, byte by byte, and cells can be run again."""
 
-import asyncio
 import os
 import shutil
 from pathlib import Path
@@ -12,13 +11,10 @@ import pytest
 
 import toolkit as tk
 from toolkit.verification import Outcome, Verdict, verify
-from toolkit.verification.kernel_environment import KernelEnvironment
-from toolkit.verification.normalize import RunResult
-from toolkit.verification.run_notebook import run_notebook
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-RECORDING_NOTEBOOK = FOLDER / "03-record-your-own.ipynb"
+RECORDING_NOTEBOOK = FOLDER / "04-record-and-replay.ipynb"
 # Errors that readers understand: those of the toolkit, in two lines, and a name that another cell defines.
 EXPECTED_ERRORS = {name for name in tk.__all__ if isinstance(getattr(tk, name), type)} | {"NameError"}
 
@@ -49,20 +45,18 @@ def test_cells_run_again_in_reverse_order(path: Path, tmp_path: Path) -> None:
         for number, cell in enumerate(code)
     ]
     content["cells"] = [*code, *reversed(repeated)]
-    result = run(content, path.parent, tmp_path)
-    outputs = [output for number in range(len(code), 2 * len(code)) for output in result.cells[number].outputs]
+    again = path.with_name(f"{tmp_path.name}-again.ipynb")  # in its folder, where it finds its project
+    again.write_text(nbformat.writes(nbformat.from_dict(content)))
+    try:
+        (verdict,) = verify([again], save_to=tmp_path)
+    finally:
+        again.unlink()
+    assert verdict.failure is None
+    cells = nbformat.read(verdict.saved_to, as_version=4).cells
+    outputs = [output for cell in cells[len(code) :] for output in cell.outputs]
     errors = [output for output in outputs if output["output_type"] == "error"]
     assert all(error["ename"] in EXPECTED_ERRORS for error in errors), errors
     assert all(len(error["traceback"]) <= 2 for error in errors if error["ename"] != "NameError"), errors
-
-
-def run(content: dict[str, Any], folder: Path, temporary: Path) -> RunResult:
-    """Run a notebook as `toolkit verify` does: in replay, without a network."""
-    (temporary / "shared").mkdir()
-    environment = KernelEnvironment.create(temporary / "run", temporary / "shared")
-    return asyncio.run(
-        run_notebook(content, folder, environment, timeout=60, variables=os.environ, at_cell=lambda _: None)
-    )
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from toolkit.cli.bundled import bundled_folder
+from toolkit.cli.demo import bundled_files
 
 RECORDINGS: dict[str, Callable[[Path], None]] = runpy.run_path(
     str(Path(__file__).resolve().parents[2] / "cassettes" / "record.py"), run_name="record"
@@ -20,7 +20,7 @@ def test_recording_again_gives_the_same_story(name: str, tmp_path: Path) -> None
     """Only durations, and the seconds at which calls were sent, may differ."""
     again = tmp_path / f"{name}.yaml"
     RECORDINGS[name](again)
-    assert list(story(again)) == list(story(bundled_folder("cassettes") / again.name))
+    assert list(story(again)) == list(story(bundled_files() / "cassettes" / again.name))
 
 
 def story(path: Path) -> Iterator[tuple[Any, ...]]:

@@ -19,7 +19,7 @@ from recordings import serve
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.core.errors import CassetteError, CassetteMiss
+from toolkit.core.errors import CassetteMiss
 
 
 class Bin(http.server.BaseHTTPRequestHandler):
@@ -156,20 +156,6 @@ def twice(make, path, url, method="GET", **request):
         return live, call(method, url, **request), cassette
 
 
-def test_status(make, bin_server, path):
-    """The status is replayed, and the play is counted."""
-    live, replayed, cassette = twice(make, path, f"{bin_server.url}/get")
-    assert (replayed.status_code, replayed.reason_phrase) == (live.status_code, live.reason_phrase) == (200, "OK")
-    assert (cassette.play_count, len(bin_server.paths)) == (1, 1)
-
-
-def test_case_insensitive_headers(make, bin_server, path):
-    """Header names of a replay are case-insensitive."""
-    _, replayed, _ = twice(make, path, f"{bin_server.url}/get")
-    assert "Content-Type" in replayed.headers
-    assert "content-type" in replayed.headers
-
-
 def test_content_and_json(make, bin_server, path):
     """Bytes and JSON of a replay are those of the live response."""
     live, replayed, _ = twice(make, path, f"{bin_server.url}/get")
@@ -245,16 +231,6 @@ def test_gzip_with_something_to_scrub(make, bin_server, path):
     assert int(replayed.headers["content-length"]) == len(replayed.content)
 
 
-def test_several_urls(make, bin_server, path):
-    """A replayed response is that of the requested URL."""
-    urls = [f"{bin_server.url}/get/{number}" for number in range(3, 6)]
-    with make(tk.Cassette(path)) as call:
-        for url in urls:
-            call("GET", url)
-    with make(tk.Cassette(path)) as call:
-        assert [call("GET", url).json()["url"] for url in reversed(urls)] == ["/get/5", "/get/4", "/get/3"]
-
-
 def test_proxy(make, bin_server, path):
     """A call through a proxy is recorded under the requested URL; its replay needs no proxy."""
     kind = type(make(None).client)
@@ -288,17 +264,6 @@ def test_cookies(make, bin_server, path):
         assert list(replayed.cookies) == []
         assert dict(call.client.cookies) == {"k1": "<COOKIE>", "k2": "<COOKIE>"}
     assert cassette.play_count == 2
-
-
-def test_same_cookies_set_twice(make, bin_server, path):
-    """A second call with the cookies of the first is recorded too, and the replay of both sets them."""
-    url = f"{bin_server.url}/cookies/set?k1=v1&k2=v2"
-    for _ in range(2):
-        with make(tk.Cassette(path), follow_redirects=False) as call:
-            for _ in range(2):
-                assert list(call("GET", url).cookies) == ["k1", "k2"]
-            assert list(call.client.cookies) == ["k1", "k2"]
-    assert len(bin_server.paths) == 2
 
 
 def test_stream(make, bin_server, path):
@@ -353,59 +318,6 @@ def test_streamed_upload(make, bin_server, path):
     assert bin_server.paths == ["/put"]
 
 
-def test_sync_in_a_running_loop(bin_server, path):
-    """A synchronous client works on the thread of a running event loop."""
-
-    async def run():
-        for _ in range(2):
-            cassette = tk.Cassette(path)
-            with AnyClient(False, cassette) as call:
-                call("GET", f"{bin_server.url}/get")
-        assert cassette.play_count == 1
-
-    asyncio.run(run())
-
-
-def test_recorded_by_one_kind_of_client_and_replayed_by_the_other(bin_server, path):
-    """A recording of an asynchronous client is replayed by a synchronous one."""
-    with AnyClient(True, tk.Cassette(path)) as call:
-        live = call("GET", f"{bin_server.url}/gzip")
-    with AnyClient(False, tk.Cassette(path)) as call:
-        assert call("GET", f"{bin_server.url}/gzip").content == live.content
-
-
-def test_transport_of_the_callers_own(make, path):
-    """The responses of a caller's own transport are recorded; replay does not use it."""
-    requests = []
-
-    def hello(request):
-        requests.append(request)
-        return httpx.Response(200, json={"text": "Hello"})
-
-    for _ in range(2):
-        with make(tk.Cassette(path), inner=httpx.MockTransport(hello)) as call:
-            assert call("GET", "https://service.svc.invalid/").json() == {"text": "Hello"}
-    assert len(requests) == 1
-
-
-def test_connection_is_given_back(make, bin_server, path):
-    """A recorded call returns its connection to the pool."""
-    limits = httpx.Limits(max_connections=1)
-    with make(None) as client:
-        kind = httpx.AsyncHTTPTransport if isinstance(client.client, httpx.AsyncClient) else httpx.HTTPTransport
-    with make(tk.Cassette(path), inner=kind(limits=limits), timeout=5) as call:
-        for number in range(3):
-            call("GET", f"{bin_server.url}/get/{number}")
-    assert len(tk.Cassette(path)) == 3
-
-
-def test_elapsed(make, bin_server, path):
-    """The recorded elapsed time is in the table; httpx sets that of the response itself."""
-    _, replayed, cassette = twice(make, path, f"{bin_server.url}/get")
-    assert replayed.elapsed.total_seconds() >= 0
-    assert cassette.table()["elapsed"].iloc[0] > 0
-
-
 OLD_FORMAT = """\
 interactions:
 - request:
@@ -420,89 +332,6 @@ interactions:
     status_code: 200
 version: 1
 """
-
-
-def test_old_format_of_httpx(make, path):
-    """A recording of vcrpy before version 6, without a reason phrase, is replayed with the usual one."""
-    path.write_text(OLD_FORMAT)
-    cassette = tk.Cassette(path)
-    with make(cassette) as call:
-        response = call("GET", "https://service.svc.invalid/old")
-    assert (response.status_code, response.reason_phrase, response.json()) == (200, "OK", {"method": "GET"})
-    assert cassette.play_count == 1
-
-
-def test_mode_once(make, bin_server, path):
-    """Mode once records a new file, replays it later, and refuses to add to it."""
-    twice(make, path, f"{bin_server.url}/get")
-    with make(tk.Cassette(path)) as call, pytest.raises(CassetteMiss):
-        call("GET", f"{bin_server.url}/get/other")
-    assert bin_server.paths == ["/get"]
-
-
-def test_mode_once_asked_twice(make, bin_server, path):
-    """A call repeated more often than it was recorded gets the last response again, so that cells can run again.
-
-    vcrpy raises an error, and so does a strict cassette.
-    """
-    twice(make, path, f"{bin_server.url}/get")
-    with make(tk.Cassette(path)) as call:
-        assert call("GET", f"{bin_server.url}/get").content == call("GET", f"{bin_server.url}/get").content
-    with make(tk.Cassette(path, strict=True)) as call:
-        call("GET", f"{bin_server.url}/get")
-        with pytest.raises(CassetteError):
-            call("GET", f"{bin_server.url}/get")
-    assert len(bin_server.paths) == 1
-
-
-def test_same_call_several_times(make, bin_server, path):
-    """Responses to the same request are played in the order in which they came."""
-    for _ in range(2):
-        cassette = tk.Cassette(path)
-        with make(cassette) as call:
-            assert [call("GET", f"{bin_server.url}/get").json()["count"] for _ in range(3)] == [1, 2, 3]
-    assert cassette.play_count == 3
-
-
-def test_mode_new_episodes(make, bin_server, path):
-    """Mode new_episodes replays what is recorded, adds what is new, and replays that next time."""
-    twice(make, path, f"{bin_server.url}/get")
-    for _ in range(2):
-        with make(tk.Cassette(path, "new_episodes")) as call:
-            assert call("GET", f"{bin_server.url}/get").json()["count"] == 1
-            assert call("GET", f"{bin_server.url}/get/new").json()["count"] == 2
-    assert bin_server.paths == ["/get", "/get/new"]
-
-
-def test_mode_new_episodes_asked_twice(make, bin_server, path):
-    """A recorded call is replayed as often as it is made, so a rerun cell changes nothing; vcrpy sends it again."""
-    twice(make, path, f"{bin_server.url}/get")
-    with make(tk.Cassette(path, "new_episodes")) as call:
-        assert [call("GET", f"{bin_server.url}/get").json()["count"] for _ in range(2)] == [1, 1]
-    assert len(bin_server.paths) == 1
-
-
-def test_mode_all(make, bin_server, path):
-    """Mode all records everything again, and replaces the old recording when it ends well."""
-    twice(make, path, f"{bin_server.url}/get")
-    before = path.read_bytes()
-    with tk.Cassette(path, "all") as cassette, make(cassette) as call:
-        assert call("GET", f"{bin_server.url}/get").json()["count"] == 2
-        assert cassette.play_count == 0
-        assert path.read_bytes() == before
-    assert len(tk.Cassette(path)) == 1
-    with make(tk.Cassette(path)) as call:
-        assert call("GET", f"{bin_server.url}/get").json()["count"] == 2
-
-
-def test_mode_none(make, bin_server, path):
-    """Mode none sends nothing. A missing file is an error immediately; in vcrpy it is one at the first call."""
-    twice(make, path, f"{bin_server.url}/get")
-    with make(tk.Cassette(path, "none")) as call, pytest.raises(CassetteMiss):
-        call("GET", f"{bin_server.url}/get/other")
-    with pytest.raises(CassetteMiss):
-        tk.Cassette(path.with_name("other.yaml"), "none")
-    assert bin_server.paths == ["/get"]
 
 
 @pytest.fixture
@@ -541,16 +370,3 @@ def test_session(bin_server, path, open_session):
         assert list(story(session)) == live
         assert session.cassette.unplayed == []
     assert bin_server.paths == requested
-
-
-def test_session_asynchronously(bin_server, path, open_session):
-    """Calls of concurrent tasks are recorded separately, and replayed in any order."""
-
-    async def story(numbers):
-        async with open_session(path, is_async=True) as session:
-            responses = await asyncio.gather(*(session.broker.get(f"/get/{number}") for number in numbers))
-            return {number: response.json()["url"] for number, response in zip(numbers, responses, strict=True)}
-
-    live = asyncio.run(story(range(5)))
-    assert asyncio.run(story(range(4, -1, -1))) == live == {number: f"/get/{number}" for number in range(5)}
-    assert len(bin_server.paths) == 6

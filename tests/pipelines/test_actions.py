@@ -59,15 +59,3 @@ def test_verify(actions, git_project, runner_temp):
     shutil.copy(executed, git_project.folder / "notebooks")
     shutil.rmtree(git_project.folder / "executed")
     assert [status for status, _ in run_action(actions / "verify", git_project.folder, runner_temp)] == [0, 0]
-
-
-def test_old_python(actions, git_project, tmp_path):
-    """An interpreter that is too old or missing is an annotation that says what to do."""
-    old = tmp_path / "python3.9"
-    old.write_text("#!/bin/sh\nexit 1\n")
-    old.chmod(0o755)
-    for python in (str(old), str(tmp_path / "nothing")):
-        results = run_action(actions / "scan", git_project.folder, tmp_path, inputs={"python": python})
-        assert len(results) == 1
-        assert results[0][0] == 2
-        assert "::error title=Python is missing::" in results[0][1]

@@ -6,8 +6,8 @@ import base64
 import json
 import secrets
 
-from toolkit.auth.assertion import ASSERTION_TYPE, client_assertion
-from toolkit.auth.credentials import ClientSecret, KeyPair
+from toolkit.auth.kinds import ClientSecret, KeyPair
+from toolkit.auth.signers import ASSERTION_TYPE, client_assertion
 
 # Section 1 of the service document, written out by hand: the addresses that each caller may use.
 ALLOWED = {

@@ -3,9 +3,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from practice_requests import ALLOWED, CLIENTS, KEY_PAIRS, PATHS, TOKEN_PATH, basic, get, own_headers, token_form
-
-from toolkit.practice_service import practice
+from practice_requests import ALLOWED, CLIENTS, KEY_PAIRS, PATHS, TOKEN_PATH, basic, get, own_headers
 
 
 @pytest.mark.parametrize("address", PATHS)
@@ -13,15 +11,6 @@ from toolkit.practice_service import practice
 def test_scope_of_credentials(http, service, clock, name, address):
     """All credentials work at their own interfaces (section 1) and are refused at all others."""
     response = get(http, service, name, clock, address)
-    assert response.status_code == (200 if address in ALLOWED[name] else 401)
-
-
-@pytest.mark.parametrize("address", ["auth", "auth_sandbox"])
-@pytest.mark.parametrize("name", CLIENTS)
-def test_client_of_the_other_environment(http, service, clock, name, address):
-    """A client is unknown to the token endpoint of the other environment."""
-    form = token_form(service, service.credentials[name], clock, at=address)
-    response = http.post(service.url(address) + TOKEN_PATH, data=form)
     assert response.status_code == (200 if address in ALLOWED[name] else 401)
 
 
@@ -42,13 +31,6 @@ def test_key_pair_at_the_token_endpoint(http, service, clock, name, address):
     assert http.post(url, data={"grant_type": "client_credentials"}, headers=headers).is_error
 
 
-def test_accounts_of_account_holders(http, service, clock):
-    """Each account holder sees its own account."""
-    addresses = {"live": "trading_live", "live-2": "trading_live", "paper": "trading_paper", "paper-2": "trading_paper"}
-    accounts = [get(http, service, name, clock, address).json()["id"] for name, address in addresses.items()]
-    assert len(set(accounts)) == 4
-
-
 def test_accounts_of_correspondents(http, service, clock):
     """Both credentials of a correspondent see the same accounts, and other correspondents see other accounts."""
     seen = {
@@ -60,14 +42,6 @@ def test_accounts_of_correspondents(http, service, clock):
     assert seen["sandbox-secret"] == seen["sandbox-key"]
     distinct = [seen[name] for name in ("broker-secret", "broker-2", "sandbox-secret", "sandbox-2")]
     assert len(set.union(*distinct)) == sum(map(len, distinct)) == 100
-
-
-def test_credentials_of_another_service(http, service, clock):
-    """Key pairs and tokens of one service are not accepted by another."""
-    with practice(clock=clock) as other:
-        for name, address in (("live", "trading_live"), ("broker-secret", "broker")):
-            headers = own_headers(http, service, service.credentials[name], clock)
-            assert http.get(other.url(address) + PATHS[address], headers=headers).status_code == 401
 
 
 @pytest.mark.parametrize("name", KEY_PAIRS)
@@ -118,21 +92,6 @@ def test_bearer_challenges(http, service):
     assert http.get(url).headers["www-authenticate"] == 'Bearer realm="broker"'
     shown = http.get(url, headers={"Authorization": "Bearer x"}).headers["www-authenticate"]
     assert shown == 'Bearer realm="broker", error="invalid_token"'
-
-
-def test_challenges_of_market_data(http, service):
-    """Market data takes each caller's own flow, and its sandbox only tokens."""
-    both = http.get(service.url("market_data") + PATHS["market_data"]).headers.get_list("www-authenticate")
-    assert [challenge.partition(" ")[0] for challenge in both] == ["Basic", "Bearer"]
-    sandbox = http.get(service.url("market_data_sandbox") + PATHS["market_data"]).headers.get_list("www-authenticate")
-    assert [challenge.partition(" ")[0] for challenge in sandbox] == ["Bearer"]
-
-
-def test_token_and_key_pair_together(http, service, clock):
-    """A call with two credentials is refused, even if each alone would do."""
-    headers = own_headers(http, service, service.credentials["broker-secret"], clock)
-    headers |= own_headers(http, service, service.credentials["live"], clock)
-    assert http.get(service.url("market_data") + PATHS["market_data"], headers=headers).status_code == 401
 
 
 @pytest.mark.parametrize("address", PATHS)

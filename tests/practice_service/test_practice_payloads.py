@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from itertools import chain
 
 import pytest
 from practice_requests import PATHS, get, own_headers
@@ -51,38 +50,6 @@ def test_accounts(http, service, clock):
         assert Decimal(account["equity"]) == Decimal(account["cash"]) + values
 
 
-def test_filter_and_limit(http, service, clock):
-    """`status` filters, `limit` cuts the result, and both keep the order."""
-
-    def ids(**query):
-        return [row["id"] for row in get(http, service, "sandbox-secret", clock, "broker_sandbox", params=query).json()]
-
-    everything = ids()
-    by_status = {status: ids(status=status) for status in ("open", "restricted", "closed")}
-    assert sorted(chain.from_iterable(by_status.values())) == sorted(everything)
-    assert ids(limit=3) == everything[:3]
-    assert ids(limit=1000) == everything
-    assert ids(limit=2, status="open") == by_status["open"][:2]
-
-
-@pytest.mark.parametrize(
-    "query", ["limit=0", "limit=-1", "limit=x", "limit=", "status=", "status=x", "limit=1&limit=2"]
-)
-def test_malformed_query(http, service, clock, query):
-    """A malformed filter gets 400."""
-    assert get(http, service, "broker-secret", clock, "broker", path=f"/v1/accounts?{query}").status_code == 400
-
-
-def test_number_of_accounts(http, clock):
-    """The first accounts are the same however many there are."""
-    with practice(accounts=3, clock=clock) as few, practice(accounts=0, clock=clock) as none:
-        three = get(http, few, "broker-secret", clock, "broker").json()
-        assert len(three) == 3
-        assert get(http, none, "broker-secret", clock, "broker").json() == []
-        with practice(accounts=5, clock=clock) as more:
-            assert get(http, more, "broker-secret", clock, "broker").json()[:3] == three
-
-
 def test_quotes(http, service, clock):
     """Quotes keep the order of the symbols; by default there are some."""
     path = PATHS["market_data"]
@@ -92,6 +59,26 @@ def test_quotes(http, service, clock):
     assert all(quote in some for quote in two)
     assert all(Decimal(quote["bid"]) < Decimal(quote["ask"]) for quote in some)
     assert get(http, service, "paper", clock, "market_data", path=f"{path}?symbols=a").status_code == 400
+
+
+def test_one_account(http, service, clock):
+    """An account of the list can be requested by its id; another holder's is not found."""
+    account = get(http, service, "sandbox-secret", clock, "broker_sandbox").json()[1]
+    path = f"/v1/practice/accounts/{account['id']}"
+    assert get(http, service, "sandbox-secret", clock, "broker_sandbox", path=path).json() == account
+    assert get(http, service, "broker-secret", clock, "broker", path=path).status_code == 404
+
+
+def test_bars(http, service, clock):
+    """A day begins with the price at which the day before it ended; the last day is still going on."""
+    path = "/v2/practice/bars?symbols=ECHO,ALFA&days="
+    bars = get(http, service, "paper", clock, "market_data", path=f"{path}3").json()["bars"]
+    assert list(bars) == ["ECHO", "ALFA"]
+    for days in bars.values():
+        assert [day["day"] for day in days] == sorted(day["day"] for day in days)
+        assert days[-1]["day"] == clock.now().date().isoformat()
+        assert abs(Decimal(days[0]["close"]) - Decimal(days[1]["open"])) < 1
+    assert get(http, service, "paper", clock, "market_data", path=f"{path}0").status_code == 400
 
 
 @pytest.mark.parametrize(

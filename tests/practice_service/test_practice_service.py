@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import gc
 import logging
 import os
@@ -11,22 +10,11 @@ import threading
 
 import httpx
 import pytest
-from practice_requests import ALLOWED, CLIENTS, KEY_PAIRS, PATHS, get, own_headers
+from practice_requests import ALLOWED, CLIENTS, PATHS, get, own_headers
 
-from toolkit.auth.credentials import ClientKey, KeyPair
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError
 from toolkit.practice_service import Fault, practice
-
-
-def test_names_and_kinds_of_credentials(service):
-    """There are ten credentials of three kinds, each with its name."""
-    assert list(service.credentials) == list(ALLOWED)
-    assert all(credentials.name == name for name, credentials in service.credentials.items())
-    kinds = {name: type(credentials) for name, credentials in service.credentials.items()}
-    assert {kinds[name] for name in KEY_PAIRS} == {KeyPair}
-    assert [name for name in CLIENTS if kinds[name] is ClientKey] == ["broker-key", "sandbox-key"]
-    assert {service.credentials[name].algorithm for name in ("broker-key", "sandbox-key")} == {"ES256", "EdDSA"}
 
 
 def test_unknown_credentials() -> None:
@@ -38,17 +26,6 @@ def test_unknown_credentials() -> None:
     assert "sandbox-secret" in caught.value.next_step
     assert service.credentials.get("sandbox") is None
     assert "sandbox" not in service.credentials
-
-
-def test_addresses(service):
-    """Each of the eight addresses has its own loopback port."""
-    assert tuple(service.settings.addresses) == ADDRESS_NAMES
-    ports = {httpx.URL(address).port for address in service.settings.addresses.values()}
-    assert len(ports) == 8
-    assert all(address.startswith("http://127.0.0.1:") for address in service.settings.addresses.values())
-    assert all(service.url(name) == address for name, address in service.settings.addresses.items())
-    with pytest.raises(ConfigurationError):
-        service.url("nowhere")
 
 
 def start_on_consecutive_ports(clock):
@@ -93,16 +70,6 @@ def test_close(http):
     assert server_threads() == earlier_threads
     with pytest.raises(httpx.ConnectError):
         http.get(url)
-    assert repr(service) == "<PracticeService, closed, 25 accounts>"
-
-
-def test_restart(http):
-    """A restarted service has the same credentials."""
-    service = practice()
-    with service:
-        headers = own_headers(http, service, service.credentials["live"], None)
-    with service:
-        assert http.get(service.url("trading_live") + "/v2/account", headers=headers).status_code == 200
 
 
 @pytest.mark.usefixtures("only_new_garbage")
@@ -115,17 +82,6 @@ def test_garbage_collected_service():
     gc.collect()
     thread.join(30)
     assert not thread.is_alive()
-
-
-def test_running_event_loop():
-    """Callers in a running event loop, such as a notebook's, are served."""
-
-    async def notebook():
-        with practice() as service:
-            async with httpx.AsyncClient(trust_env=False) as client:
-                return await client.get(service.url("broker") + "/v1/accounts")
-
-    assert asyncio.run(notebook()).status_code == 401
 
 
 def run_python(code, *options):
@@ -161,13 +117,6 @@ def test_silent_end():
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
-def test_light_import():
-    """Importing the practice service does not load the server, jwt or cryptography."""
-    heavy = {"starlette", "uvicorn", "jwt", "cryptography", "pandas"}
-    code = f"import sys, toolkit.practice_service; print(sorted({heavy!r} & set(sys.modules)))"
-    assert run_python(code).stdout == "[]\n"
-
-
 @pytest.mark.parametrize("missing", ["starlette.requests", "uvicorn"])
 def test_missing_extra(monkeypatch, missing):
     """Without the extra, the error names what to install."""
@@ -190,7 +139,6 @@ def test_offline(monkeypatch):
         assert tuple(service.settings.addresses) == ADDRESS_NAMES
         assert list(service.credentials) == list(ALLOWED)
         assert (service.stats.token_requests, service.stats.calls, service.stats.by_endpoint) == (0, 0, {})
-        assert repr(service) == "<PracticeService, offline, 25 accounts>"
 
 
 @pytest.mark.parametrize(

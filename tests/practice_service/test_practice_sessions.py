@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -28,28 +27,6 @@ def test_a_session_of_the_service(service, name):
         assert (session.environment, session.per_second) == (service.credentials[name].environment, 50)
 
 
-def test_an_async_session_of_the_service(service):
-    """The same for `await`."""
-
-    async def count():
-        session = service.async_session("sandbox-secret")
-        try:
-            return len(await session.accounts())
-        finally:
-            await session.close()
-
-    assert asyncio.run(count()) == 25
-
-
-def test_a_name_of_another_environment(service):
-    """The error for a name of another environment lists the names of this one."""
-    with pytest.raises(tk.ConfigurationError, match="does not have credentials of that name for paper") as caught:
-        tk.Session("paper", "sandbox-secret", settings=service.settings)
-    assert caught.value.next_step == "Choose one of paper, paper-2."
-    with pytest.raises(tk.ConfigurationError, match="needs the name of credentials"):
-        tk.Session("paper", settings=service.settings)
-
-
 @pytest.mark.parametrize("changed", ["auth_sandbox", "broker_sandbox", "market_data_sandbox"])
 def test_practice_credentials_stay_with_their_service(service, changed):
     """If any address of the environment is another, practice credentials are not found: nothing could send them."""
@@ -60,18 +37,6 @@ def test_practice_credentials_stay_with_their_service(service, changed):
         tk.Session("broker-sandbox", "sandbox-secret", settings=settings)
     del addresses[changed]
     assert practice_credentials(Environment.BROKER_SANDBOX, replace(settings, addresses=addresses)) == {}
-
-
-def test_saved_profiles_elsewhere_are_not_shadowed(service, monkeypatch):
-    """A profile with the name of practice credentials is found with all settings but those of a practice service."""
-    monkeypatch.setenv("TOOLKIT_PAPER__PAPER_2_KEY_ID", "own-key-id-0123456789")
-    monkeypatch.setenv("TOOLKIT_PAPER__PAPER_2_SECRET_KEY", "own-secret-key-0123456789")
-    own = {name: f"https://{name.replace('_', '-')}.example" for name in service.settings.addresses}
-    elsewhere = tk.Session("paper", "paper-2", settings=tk.Settings(own))
-    assert elsewhere.credentials.key_id.reveal() == "own-key-id-0123456789"
-    assert tk.Session("paper", "paper-2", settings=service.settings).credentials is service.credentials["paper-2"]
-    unnamed = tk.Session("paper", settings=service.settings)
-    assert unnamed.credentials.fingerprint() == elsewhere.credentials.fingerprint()
 
 
 def test_a_service_that_stopped():

@@ -2,11 +2,8 @@ from __future__ import annotations
 
 import base64
 
-import httpx
 import pytest
 from practice_requests import CLIENTS, FORM_TYPE, TOKEN_PATH, ask_token, get, own_headers, token_form
-
-from toolkit.practice_service import practice
 
 
 @pytest.mark.parametrize("name", CLIENTS)
@@ -20,15 +17,6 @@ def test_token_response(http, service, clock, name):
     assert response.headers["cache-control"] == "no-store"
 
 
-def test_second_token(http, service, clock):
-    """A second token is new and does not end the first."""
-    credentials = service.credentials["broker-secret"]
-    first, second = (own_headers(http, service, credentials, clock) for _ in range(2))
-    assert first != second
-    for headers in (first, second):
-        assert http.get(service.url("broker") + "/v1/accounts", headers=headers).status_code == 200
-
-
 def test_end_of_a_token(http, service, clock):
     """A token is accepted until the end of its validity."""
     headers = own_headers(http, service, service.credentials["sandbox-key"], clock)
@@ -39,16 +27,6 @@ def test_end_of_a_token(http, service, clock):
     refused = http.get(url, headers=headers)
     assert refused.status_code == 401
     assert 'error="invalid_token"' in refused.headers["www-authenticate"]
-
-
-def test_chosen_validity(http, clock):
-    """A shorter validity shows in `expires_in` and takes effect."""
-    with practice(token_validity=2.5, clock=clock) as service:
-        response = ask_token(http, service, service.credentials["broker-2"], clock)
-        assert response.json()["expires_in"] == 2
-        headers = {"Authorization": f"Bearer {response.json()['access_token']}"}
-        clock.advance(2.5)
-        assert http.get(service.url("broker") + "/v1/accounts", headers=headers).status_code == 401
 
 
 def test_revoked_token(http, service, clock):
@@ -97,16 +75,6 @@ def test_form_mistakes(http, service, clock):
     assert http.post(url, data=valid).status_code == 200
 
 
-def test_challenge_for_a_header(http, service):
-    """The 401 for an Authorization header names the scheme of that header (RFC 6749 section 5.2)."""
-    url = service.url("auth") + TOKEN_PATH
-    for scheme in ("Basic", "Bearer"):
-        response = http.post(
-            url, data={"grant_type": "client_credentials"}, headers={"Authorization": f"{scheme} YTpi"}
-        )
-        assert response.headers["www-authenticate"].startswith(scheme)
-
-
 @pytest.mark.parametrize(
     ("content_type", "content"),
     [
@@ -123,14 +91,6 @@ def test_malformed_forms(http, service, content_type, content):
     """Anything but a well-formed form is an invalid request."""
     response = http.post(service.url("auth") + TOKEN_PATH, content=content, headers={"Content-Type": content_type})
     assert (response.status_code, response.json()["error"]) == (400, "invalid_request")
-
-
-def test_charset_and_unknown_fields(http, service, clock):
-    """The content type may have a charset, and unknown fields are ignored (RFC 6749 section 3.2)."""
-    form = {**token_form(service, service.credentials["broker-secret"], clock), "scope": "x"}
-    content = httpx.Request("POST", "http://localhost", data=form).read()
-    headers = {"Content-Type": FORM_TYPE + "; charset=UTF-8"}
-    assert http.post(service.url("auth") + TOKEN_PATH, content=content, headers=headers).status_code == 200
 
 
 def test_query_of_the_token_url(http, service, clock):

@@ -14,15 +14,6 @@ INSTANTS = st.datetimes(FIRST, LAST, timezones=st.just(UTC))
 
 
 @given(symbol=SYMBOLS, at=INSTANTS)
-def test_near_the_base(symbol, at):
-    """A price has cents, is positive, and stays within 8 % of its base."""
-    now, base = price(symbol, at), base_price(symbol)
-    assert now.as_tuple().exponent == -2
-    assert 0 < abs(now) <= base * Decimal("1.08") + 1
-    assert abs(now - base) <= base * Decimal("0.08") + Decimal("0.01")
-
-
-@given(symbol=SYMBOLS, at=INSTANTS)
 def test_no_jumps(symbol, at):
     """From one second to the next a price moves by less than 0.1 %, and within a second it stays."""
     second = at.replace(microsecond=0)

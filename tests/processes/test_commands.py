@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import toolkit as tk
-from toolkit.auth.keys import as_signer
+from toolkit.auth.private_keys import as_signer
 
 PROCESS = [sys.executable, "-c", "from toolkit.cli import main; main()"]
 

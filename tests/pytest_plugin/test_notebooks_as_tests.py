@@ -49,7 +49,7 @@ def test_notebooks(notebooks, pytester):
     )
     assert counts == {"passed": 2, "failed": 1}, output
     assert "changed.ipynb: cell 1" not in output
-    assert "changed.ipynb: the outputs differ" in output
+    assert "changed.ipynb: differs in 1 cell" in output
     assert "+second" in output
     assert "Traceback" not in output
     assert "notebook_items" not in output

@@ -1,226 +1,58 @@
-"""A secret is found and replaced in every form, and nothing else is replaced."""
+"""A secret is replaced in the notations of text, exactly: what is around it stays as it was."""
 
 from __future__ import annotations
 
 import base64
 import html
 import json
-import re
 import string
-from urllib.parse import quote, quote_plus
+from itertools import product
+from urllib.parse import quote
 
 import pytest
-import yaml
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 
-
-class Forms:
-    """All spellings of one secret, which nobody else knows."""
-
-    def __init__(self, secret):
-        self.known = KnownSecrets()
-        self.known.add_stand_ins([(Secret(secret), "<SECRET>")])
-
-    def found_in(self, data):
-        hit = self.known.find(data)
-        return hit and hit[1]
-
-    def replace_in(self, data):
-        return self.known.scrub(data)
-
-
-def has_content(text):
-    """Check whether a text has something that quoting, escaping and wrapping neither add nor take away."""
-    left = text.translate(dict.fromkeys(map(ord, "\\'\"+ ")))
-    return len(left) >= 7 and len(set(left)) >= 4
-
-
-def texts(alphabet):
-    # Lists of characters rather than st.text, which likes constants from the code; those are not secret.
-    return st.lists(st.sampled_from(alphabet), min_size=8, max_size=40).map("".join).filter(has_content)
-
-
-# Credentials have no white space around them.
-PRINTABLE = texts(" " + string.ascii_letters + string.digits + string.punctuation).filter(
-    lambda text: text == text.strip()
-)
-ALPHANUMERIC = texts(string.ascii_letters + string.digits)
-
-
-def percent_encoded(text):
-    return quote(text, safe="")
-
-
-def percent_all(text):
-    return "".join(f"%{byte:02X}" for byte in text.encode())
-
-
-def unicode_all(text):
-    return "".join(f"\\u{ord(character):04x}" for character in text)
-
-
+# Notations that leave letters as they are.
 LAYERS = {
     "as it is": str,
-    "percent-encoded": percent_encoded,
-    "percent-encoded in small letters": lambda text: re.sub("%..", lambda m: m[0].lower(), quote(text, safe="")),
-    "a path": quote,
-    "a form field": quote_plus,
-    "every character percent-encoded": percent_all,
     "JSON": lambda text: json.dumps({"a": text}),
     "JSON as PHP writes it": lambda text: json.dumps(text).replace("/", "\\/"),
-    "JSON safe in HTML": lambda text: re.sub("[<>&']", lambda m: f"\\u{ord(m[0]):04X}", json.dumps(text)),
-    "every character escaped": unicode_all,
-    "hexadecimal escapes": lambda text: "".join(f"\\x{ord(letter):02x}" for letter in text),
+    "JSON safe in HTML": lambda text: json.dumps(text).replace("<", "\\u003c").replace("&", "\\u0026"),
     "HTML": html.escape,
-    "HTML by number": lambda text: "".join(f"&#{ord(letter)};" for letter in text),
-    "HTML by hexadecimal number": lambda text: "".join(f"&#x{ord(letter):X};" for letter in text),
-    "YAML in single quotes": lambda text: "'" + text.replace("'", "''") + "'",
-    "YAML": lambda text: yaml.safe_dump([text], width=1 << 20),
-    "Python": repr,
+    "percent": lambda text: quote(text, safe=""),
 }
-BINARY_LAYERS = {
-    "base64": base64.b64encode,
-    "base64 for URLs": lambda data: base64.urlsafe_b64encode(data).rstrip(b"="),
-    "hex": lambda data: data.hex().encode(),
-    "capital hex": lambda data: data.hex().upper().encode(),
-}
-
-
-# Outer layer to inner layers: a JSON text in a JSON string or a form, a URL in a URL, and the like.
-NESTED = {
-    "JSON": ("JSON", "JSON as PHP writes it", "JSON safe in HTML", "percent-encoded", "a form field", "HTML", "Python"),
-    "JSON as PHP writes it": ("JSON", "percent-encoded"),
-    "JSON safe in HTML": ("JSON", "HTML"),
-    "percent-encoded": (
-        "percent-encoded",
-        "a form field",
-        "JSON",
-        "JSON safe in HTML",
-        "HTML",
-        "every character escaped",
-    ),
-    "percent-encoded in small letters": ("percent-encoded in small letters", "JSON"),
-    "a path": ("percent-encoded", "JSON"),
-    "a form field": ("a form field", "JSON", "JSON as PHP writes it", "percent-encoded"),
-    "HTML": ("HTML", "HTML by number", "HTML by hexadecimal number", "JSON", "percent-encoded", "a form field"),
-    "YAML": ("JSON", "percent-encoded", "a form field"),
-    "YAML in single quotes": ("JSON", "a form field"),
-}
-WRITTEN = [(outer, "as it is") for outer in LAYERS] + [(outer, inner) for outer in NESTED for inner in NESTED[outer]]
-
-
-@given(PRINTABLE)
-@example("ab\"cd\\ef/gh'i&j<k>l m+n%2Bo")
-@example("aaaaabc'!")
-def test_text_layers(secret):
-    """A secret is found and replaced in every notation of text, and in each notation within another."""
-    assume(sum(map(str.isalnum, secret)) >= 7)  # fewer are looked for literally
-    forms = Forms(secret)  # compiled once for all layers
-    for outer, inner in WRITTEN:
-        written = LAYERS[outer](LAYERS[inner](secret)).encode()
-        assert forms.found_in(b"before " + written + b" after"), written
-        replaced = forms.replace_in(b"before " + written + b" after")
-        assert b"<SECRET>" in replaced
-        assert forms.found_in(replaced) is None, written
-        assert replaced.startswith(b"before")
-        assert replaced.endswith(b"after")
-
-
-@given(
-    PRINTABLE,
-    st.sampled_from(["as it is", "JSON", "percent-encoded", "a form field"]),
-    st.binary(max_size=5),
-    st.binary(max_size=5),
+ENDINGS = ["\\", "%", "&", '"', "'", "/", "<", "+", " ", "\\\\", "%2", "&am", "\\u", "%5c"]
+# Credentials have no white space around them, and characters besides those that quoting and escaping add.
+TEXTS = (
+    st.lists(st.sampled_from(" " + string.ascii_letters + string.digits + string.punctuation), min_size=8, max_size=40)
+    .map("".join)
+    .filter(lambda text: text == text.strip() and len({*text} - {*"\\'\"+ "}) >= 7)
 )
-def test_binary_layers(secret, inner, before, after):
-    """A secret is found and replaced in base64 at any offset and in hex, also escaped within them."""
-    forms = Forms(secret)
-    for write in BINARY_LAYERS.values():
-        written = write(before + LAYERS[inner](secret).encode() + after)
-        assert forms.found_in(b"k=" + written), written
-        replaced = forms.replace_in(b"k=" + written + b" z")
-        assert forms.found_in(replaced) is None, written
-        assert replaced.startswith(b"k=")
-        assert replaced.endswith(b" z")
 
 
-@pytest.mark.parametrize("write", [percent_encoded, lambda text: json.dumps(text).replace("/", "\\/"), html.escape])
-@given(PRINTABLE, st.binary(max_size=5))
-def test_base64_in_text_layers(write, secret, before):
-    """A secret is found and replaced in base64 within URLs, JSON or HTML, which escape some of its characters."""
-    encoded = base64.b64encode(before + secret.encode()).decode()
-    written = write(encoded).encode()
-    forms = Forms(secret)
-    assert forms.found_in(written), written
-    assert forms.found_in(forms.replace_in(written)) is None
+def replaced(secret, text):
+    """Return a text without a secret that nobody else knows."""
+    known = KnownSecrets()
+    known.add_stand_ins([(Secret(secret), "<SECRET>")])
+    return known.scrub_text(text)
 
 
-@given(ALPHANUMERIC, st.binary(max_size=60))
-def test_nothing_else_is_replaced(secret, data):
-    """Bytes without the secret come back unchanged."""
-    assume(secret[:4].encode() not in data)
-    assert Forms(secret).replace_in(data) == data
-
-
-@given(st.text(min_size=8, max_size=20))
-def test_any_text(secret):
-    """Secrets beyond ASCII are found as UTF-8, in JSON with and without escapes, in URLs and in base64."""
-    forms = Forms(secret)
-    for data in (
-        secret.encode(),
-        json.dumps(secret).encode(),
-        json.dumps(secret, ensure_ascii=False).encode(),
-        quote(secret, safe="").encode(),
-        base64.b64encode(b"x" + secret.encode()),
-        yaml.safe_dump([secret], width=1 << 20).encode(),
-        yaml.safe_dump(secret, default_style='"', width=1 << 20).encode(),
-    ):
-        if secret.isprintable():
-            assert forms.found_in(data), data
-            assert forms.found_in(forms.replace_in(data)) is None
-
-
-@pytest.mark.parametrize("secret", ["-----BEGIN KEY-----\nMIIE/+==\n-----END KEY-----\n", "a\tb\r\nc\x0cd\x08e"])
-def test_text_of_several_lines(secret):
-    """A key of several lines is found where JSON and URLs escape its line ends."""
-    forms = Forms(secret)
-    for data in (json.dumps(secret), json.dumps(json.dumps(secret)), quote(secret)):
-        assert forms.found_in(data.encode())
-
-
-def test_names_of_forms():
-    """A hit is described by its form, never by its text."""
-    forms = Forms("abc/defgh+1")
-    found = [b"abc/defgh+1", b"6162632f64656667682b31", base64.b64encode(b"abc/defgh+1"), b"abc%2Fdefgh%2B1"]
-    assert [forms.found_in(data) for data in found] == ["as it is", "in hex", "in base64", "percent-encoded or escaped"]
-    assert forms.found_in(b"abc%2Gdefgh") is None
-
-
-@given(PRINTABLE, st.sampled_from(["JSON", "JSON as PHP writes it", "JSON safe in HTML"]), st.booleans())
+@given(TEXTS, st.sampled_from(["JSON", "JSON as PHP writes it", "JSON safe in HTML"]), st.booleans())
 @example('"starts with a quote', "JSON", True)
 @example("ends with a backslash\\", "JSON", True)
 def test_json_stays_json(secret, layer, nested):
     """JSON with a secret, also within JSON, stays JSON with the placeholder as the value."""
     written = LAYERS[layer](json.dumps({"b": [secret]}) if nested else secret)
-    value = json.loads(Forms(secret).replace_in(written.encode()))
+    value = json.loads(replaced(secret, written))
     value = value["a"] if layer == "JSON" else value
     assert (json.loads(value) if nested else value) == ({"b": ["<SECRET>"]} if nested else "<SECRET>")
 
 
-ENDINGS = ["\\", "%", "&", '"', "'", "/", "<", "+", " ", "\\\\", "%2", "&am", "\\u", "%5c"]
-
-
-# Layers that leave letters as they are, and whose own characters do not depend on their content.
-STEADY = [
-    pair for pair in WRITTEN if not any(name.startswith(("every", "hexa", "HTML by", "YAML", "Py")) for name in pair)
-]
-
-
-@pytest.mark.parametrize(("outer", "inner"), STEADY)
+@pytest.mark.parametrize(("outer", "inner"), [*product(LAYERS, LAYERS)])
 def test_replaced_to_its_ends(outer, inner):
     """No part of an escape at the start or the end of a secret is left over."""
 
@@ -229,7 +61,7 @@ def test_replaced_to_its_ends(outer, inner):
 
     for ending in ENDINGS:
         for secret in (f"{ending}obviously-fake", f"obviously-fake{ending}", f"{ending}fake-key{ending}"):
-            assert Forms(secret).replace_in(written(secret).encode()).decode() == written("S").replace("S", "<SECRET>")
+            assert replaced(secret, written(secret)) == written("S").replace("S", "<SECRET>")
 
 
 def test_neighbours_in_a_url_stay():
@@ -237,22 +69,4 @@ def test_neighbours_in_a_url_stay():
     secret = "hunter-2-and-more"
     encoded = base64.urlsafe_b64encode(secret.encode()).decode().rstrip("=")
     for url in (f"https://h.example/v1/{encoded}/items?a=1", f"https://h.example/v1?sig={encoded}&b=2"):
-        assert Forms(secret).replace_in(url.encode()).decode() == url.replace(encoded, "<SECRET>")
-
-
-@pytest.mark.parametrize("secret", ["\\" * 12, "'" * 12, '"' * 12, "\\\"'" * 6, "a" * 12, "%" * 12])
-@pytest.mark.parametrize(
-    "data", [b"\\" * 1000, b"'" * 2000, b'\\"' * 1000, b"%25" * 1000, b"a" * 2000, b"&amp;" * 1000]
-)
-def test_no_text_takes_long(secret, data):
-    """Long runs of backslashes and the like do not make the search backtrack again and again."""
-    forms = Forms(secret)
-    forms.found_in(data + b"!'%")
-    forms.found_in(b"\\" + data + b"!'%")
-
-
-def test_large_base64_is_searched_once():
-    """A large text in the alphabet of base64 does not make the search quadratic."""
-    secret = "hunter-2-and-more"
-    data = b"A" * 2_000_000 + b" " + base64.b64encode(secret.encode())
-    assert Forms(secret).replace_in(data) == b"A" * 2_000_000 + b" <SECRET>"
+        assert replaced(secret, url) == url.replace(encoded, "<SECRET>")

@@ -10,7 +10,6 @@ import io
 import logging
 import logging.config
 import logging.handlers
-import queue
 import re
 import secrets
 import socket
@@ -21,12 +20,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.log_filter import LOGGERS, SecretFilter, install
+from toolkit.scrubbing.log_filter import LOGGERS, install
 
 LIBRARIES = ["httpx", "httpx2", "httpcore", "httpcore2", "hpack", "h2", "h11", "hyperframe", "socksio"]
 
@@ -134,16 +131,6 @@ def test_http(known, log, secret, library, is_async):
     assert known.find(text.encode()) is None
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_error(known, log, secret, library, is_async):
-    """Records of a failure, which quote what was received, hold no known secret."""
-    garbage = f"HTTP/1.1 200 OK\r\n{secret} no header\r\n\r\n".encode()
-    with Server(garbage) as server, pytest.raises(library.RemoteProtocolError):
-        call(library, f"http://127.0.0.1:{server.port}/", is_async=is_async)
-    assert "receive_response_headers.failed" in log.getvalue()
-    assert known.find(log.getvalue().encode()) is None
-
-
 def test_places(known, log, library):
     """Cookies and credentials that a server repeats in headers are masked even if their values are unknown."""
     names = ["Set-Cookie", "Authorization", "SVC-API-KEY-ID", "svc-api-secret-key", "X-Api-Key", "DD-API-KEY"]
@@ -160,49 +147,13 @@ def test_places(known, log, library):
     assert not any(value in text for value in values.values())
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_proxy(known, log, secret, library, is_async):
-    """Secrets that a proxy repeats when it refuses a tunnel are masked, and so is the login to the proxy."""
-    login = secrets.token_urlsafe(24)
-    with Server(answer("407 No", f"X-Echo: {secret}", "Proxy-Authorization: Basic cXV4OnF1dXg=")) as server:
-        proxy = library.Proxy(f"http://127.0.0.1:{server.port}", auth=("user", login))
-        with pytest.raises(library.ProxyError):
-            call(library, "https://elsewhere.invalid/", is_async=is_async, proxy=proxy)
-    text = log.getvalue()
-    assert "<PROXY_AUTHORIZATION>" in text
-    assert known.find(text.encode()) is None
-    assert not any(form in text for form in (login, base64.b64encode(f"user:{login}".encode()).decode(), "cXV4O"))
-
-
 def test_socks(known, log):
     """The login to a SOCKS proxy, which httpcore logs in plain text, is not shown."""
-    stream = "<httpcore._backends.sync.SyncStream object at 0x7f>"
-    for login in ("(b'user', b'pass\\'word')", '(b"us\'er", b"pass word")'):
-        message = f"setup_socks5_connection.started stream={stream} host='a' port=443 auth={login}"
-        logging.getLogger("httpcore.socks").debug(message)
-        logging.getLogger("httpcore2.socks").debug(message)
-    lines = log.getvalue().splitlines()
-    assert len(lines) == 4
-    assert all(line.endswith(f"stream={stream} host='a' port=443 auth=<not shown>") for line in lines)
-
-
-@pytest.mark.parametrize("name", ["httpx", "httpx2", "httpcore.http11", "httpcore2.http11"])
-def test_each_generation_of_httpx(known, secret, log, name):
-    """Records of httpx and of httpx2 alike hold no known secret."""
-    logging.getLogger(name).debug("send_request_headers.started %r", secret)
-    assert name in log.getvalue()
-    assert known.find(log.getvalue().encode()) is None
+    logging.getLogger("httpcore.socks").debug("setup_socks5_connection.started auth=(b'user', b'quux')")
+    assert log.getvalue().endswith("auth=<not shown>\n")
 
 
 HEADERS = [(b":path", b"/v1/accounts"), (b"authorization", b"Bearer qux-quux"), (b"svc-api-key-id", b"AK 'quux'")]
-
-
-@pytest.mark.parametrize("name", ["distributed.core", "distributed.worker", "distributed.scheduler"])
-def test_dask(known, secret, log, name):
-    """A message of Dask that publishes the token of a loan holds no known secret."""
-    logging.getLogger(name).debug("Message from %r: %s", "tcp://127.0.0.1", {"data": {"access_token": secret}})
-    assert "ACCESS_TOKEN" in log.getvalue()
-    assert secret[:20] not in log.getvalue()
 
 
 def test_hpack(known, log, secret):
@@ -220,21 +171,6 @@ def test_hpack(known, log, secret):
     assert "Evicting b'authorization': b'<AUTHORIZATION>' from the header table" in text
     assert "Encoded header block to <not shown>" in text
     assert "Decoding <not shown>" in text
-    assert "quux" not in text
-    assert known.find(text.encode()) is None
-
-
-def test_records_like_those_of_hpack(known, log, secret):
-    """Records in the format of hpack are masked, even where the library is not installed."""
-    hpack = logging.getLogger("hpack.hpack")
-    for name, value in [*HEADERS, (b"x-echo", secret.encode())]:
-        hpack.debug("Adding %s=%s to the header table, sensitive:%s, huffman:%s", name, value, False, True)
-        hpack.debug("Decoded %s, consumed %d", (name, value), 2)
-        logging.getLogger("hpack.table").debug("Evicting %s: %s from the header table", name, value)
-    hpack.debug("Encoded header block to %s", b"\x84quux\n'")
-    hpack.debug("Decoding %s", bytearray(b"\x84quux\n'"))
-    text = log.getvalue()
-    assert "Adding b':path'=b'/v1/accounts' to" in text
     assert "quux" not in text
     assert known.find(text.encode()) is None
 
@@ -294,31 +230,6 @@ def test_forms_and_arguments(known, log, secret, capsys, write, arguments):
     assert all(known.find(text.encode()) is None for text in everything)
 
 
-def test_error_of_a_record(known, log, secret):
-    """The traceback in a record is formatted without secrets, whatever formatter the handler has."""
-    seen = []
-    handler = logging.Handler()
-    handler.emit = seen.append
-    logger = logging.getLogger("toolkit")
-    logger.addHandler(handler)
-    try:
-        raise ValueError(secret)  # noqa: TRY301
-    except ValueError:
-        logger.exception("failed")
-    finally:
-        logger.removeHandler(handler)
-    assert "ValueError: <ACCESS_TOKEN>" in log.getvalue()
-    assert known.find(log.getvalue().encode()) is None
-    assert seen[0].exc_info is None
-
-
-def test_stack_of_a_record(known, secret):
-    """The stack in a record, which quotes lines of source, is scrubbed too."""
-    record = logging.makeLogRecord({"name": "toolkit", "msg": "a", "stack_info": f"Stack:\n  key = '{secret}'"})
-    assert logging.getLogger("toolkit").filter(record)
-    assert record.stack_info == "Stack:\n  key = '<ACCESS_TOKEN>'"
-
-
 def test_a_record_without_secrets_stays(known):
     """A record without secrets keeps its format, arguments, error and extra attributes."""
     try:
@@ -359,94 +270,3 @@ print(written.getvalue())
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.stdout.strip() == "DEBUG:httpcore.http11:<API_SECRET_KEY>", done.stderr
-
-
-def test_learned_later(known, log):
-    """A secret that becomes known after the session was opened is kept out too."""
-    later = secrets.token_urlsafe(24)
-    known.add("ACCESS_TOKEN", Secret(later))
-    logging.getLogger("httpx").info("%s", later)
-    assert log.getvalue() == "httpx <ACCESS_TOKEN>\n"
-
-
-def test_each_logger_once_and_first(known):
-    """Each logger has the filter once and first, however often and in whichever thread it is installed."""
-    other = logging.Filter()
-    late = logging.getLogger(f"httpcore.later{secrets.token_hex(4)}")
-    logging.getLogger("h2").filters[:] = [other]
-    try:
-        threads = [threading.Thread(target=install) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for logger in (late, *map(logging.getLogger, LOGGERS)):
-            assert [isinstance(each, SecretFilter) for each in logger.filters].count(True) == 1
-            assert isinstance(logger.filters[0], SecretFilter)
-    finally:
-        logging.getLogger("h2").removeFilter(other)
-
-
-@pytest.mark.parametrize("disable", [False, True])
-def test_survives_configuration(known, secret, disable):
-    """Configuring logging from a dictionary does not remove the filter."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    written = io.StringIO()
-    try:
-        logging.config.dictConfig(
-            {
-                "version": 1,
-                "disable_existing_loggers": disable,
-                "handlers": {"one": {"class": "logging.StreamHandler", "stream": written}},
-                "loggers": {"httpx": {"level": "DEBUG", "handlers": ["one"]}, "httpcore": {"level": "DEBUG"}},
-                "root": {"level": "DEBUG", "handlers": ["one"]},
-            }
-        )
-        for name in LOGGERS:
-            logging.getLogger(name).debug("%s of %s", secret, name)
-    finally:
-        root.handlers[:] = handlers
-        root.setLevel(level)
-        for name in LOGGERS:
-            logging.getLogger(name).disabled = False
-            logging.getLogger(name).handlers.clear()
-            logging.getLogger(name).setLevel(logging.NOTSET)
-    assert "<ACCESS_TOKEN> of httpx" in written.getvalue()
-    assert secret not in written.getvalue()
-
-
-def test_queue(known, secret):
-    """A record that is sent through a queue to another thread or process holds no secret."""
-    records = queue.SimpleQueue()
-    handler = logging.handlers.QueueHandler(records)
-    logger = logging.getLogger("toolkit")
-    logger.addHandler(handler)
-    try:
-        logger.warning("a %s", secret)
-    finally:
-        logger.removeHandler(handler)
-    assert records.get().getMessage() == "a <ACCESS_TOKEN>"
-
-
-def test_a_level_that_is_off(known, secret, monkeypatch):
-    """A level that is off creates no record, so nothing is searched."""
-    logger = logging.getLogger("httpx")
-    monkeypatch.setattr(logger, "level", logging.WARNING)
-    logger._cache.clear()
-    monkeypatch.setattr(KnownSecrets, "scrub_text", lambda *_: pytest.fail("searched"))
-    logger.info("%s", secret)
-
-
-@given(
-    st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=8).filter(str.strip),
-    st.text(),
-    st.text(),
-)
-def test_any_secret(text, before, after):
-    """A secret is masked within any text, as it is and in the repr of bytes."""
-    known = KnownSecrets([("SECRET", Secret(text))])
-    for message in (f"{before}{text}{after}", f"{before} {text.encode()!r} {after}"):
-        record = logging.LogRecord("httpcore.http11", logging.DEBUG, "", 0, message, None, None)
-        assert logging.getLogger("httpcore.http11").filter(record)
-        assert known.find(record.getMessage().encode("utf-8", "surrogatepass")) is None

@@ -116,25 +116,6 @@ def test_any_piece_at_any_place(secret, before, after, data):
     assert pieces.replace_in(f"{before}{piece}{after}") == f"{before}{MARK}{after}"
 
 
-@given(st.lists(RANDOM, min_size=1, max_size=3), st.text())
-def test_other_text_stays(known_texts, text):
-    """A text without twelve characters in common with a secret comes back as the same object."""
-    pieces = Pieces()
-    for known in known_texts:
-        pieces.add(known, MARK)
-    runs = {known[at : at + SHORTEST_PIECE] for known in known_texts for at in range(len(known) - SHORTEST_PIECE + 1)}
-    assume(not any(run in text for run in runs))
-    assert pieces.replace_in(text) is text
-
-
-def test_a_secret_that_becomes_known_later(known):
-    """Pieces of a later secret, such as a session's next token, are masked too."""
-    later = secrets.token_urlsafe(40)
-    assert later[:20] in masked(later[:20])
-    known.add("ACCESS_TOKEN", Secret(later))
-    assert masked(f"{later[:20]}...") == "<ACCESS_TOKEN>..."
-
-
 @pytest.mark.parametrize("kind", ["EC", "RSA"])
 def test_the_public_half_of_a_key_is_shown(kind):
     """A public key is shown; the lines of the private key are masked one by one."""
@@ -149,42 +130,9 @@ def test_the_public_half_of_a_key_is_shown(kind):
         assert [line for line in lines if line in seen] == []
 
 
-def test_characters_stay_whole():
-    """A piece ends where a character ends, though two characters may share their first byte."""
-    pieces = Pieces()
-    pieces.add("hunter2-of-80331 München", MARK)
-    assert pieces.replace_in("hunter2-of-80331 Mönchen") == f"{MARK}önchen"
-    assert pieces.replace_in("ünter2-of-80331 M") == f"ü{MARK}"
-
-
 def test_the_header_of_a_signed_token_is_public():
     """The header of a signed token, which many tokens share, is shown."""
     header = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9"
     pieces = Pieces()
     pieces.add(f"{header}.{secrets.token_urlsafe(40)}.{secrets.token_urlsafe(40)}", MARK)
     assert pieces.replace_in(header) == header
-
-
-@pytest.mark.parametrize("begin", ["eyJ", "eyJ9", "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9eyJ", "eyJrIjoxfQ"])
-def test_a_secret_that_begins_like_a_header_is_masked_whole(begin):
-    """A random secret that begins like a header by chance is masked as a whole."""
-    pieces = Pieces()
-    pieces.add(f"{begin}Kq7Tz81Wm3.{secrets.token_urlsafe(40)}", MARK)
-    assert pieces.replace_in(f"> {begin}Kq7Tz81Wm3 <") == f"> {MARK} <"
-
-
-@pytest.mark.parametrize("text", ["eyJ\N{SNOWMAN}", "WzFd", "eyJhbGciOjF9x", "", "eyJhIjo"])
-def test_a_first_part_that_is_not_a_header(text):
-    """A first part is no header if it is not base64, not a JSON object, or cut short."""
-    pieces = Pieces()
-    pieces.add(f"{text}.{'Kq7Tz81Wm3' * 3}", MARK)
-    assert MARK in pieces.replace_in("Kq7Tz81Wm3" * 3)
-
-
-def test_secrets_that_repeat_themselves():
-    """Lines of dashes in secrets, and tokens that begin alike, are found and do not slow the search."""
-    pieces = Pieces()
-    for number in range(40):
-        pieces.add(f"abcdefgh{'-' * 30}{number:04}q7Tz{number}", MARK)
-    assert pieces.replace_in("-" * 100_000) == "-" * 100_000
-    assert pieces.replace_in(f"> ------{3:04}q7Tz3 <") == f"> {MARK} <"

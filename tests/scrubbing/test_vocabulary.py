@@ -3,132 +3,32 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from toolkit.scrubbing import names, vocabulary
 from toolkit.scrubbing.vocabulary import (
     Place,
     credential_kind,
     is_core_name,
-    is_placeholder,
     needs_strong_value,
-    normal_name,
 )
 
 HEADER, QUERY, FORM, JSON, COOKIE = Place
 
-CREDENTIALS = [
-    (HEADER, "DD-API-KEY", "API_KEY"),
-    (HEADER, "X-Unheard-Of-Token", "TOKEN"),
-    (HEADER, "SVC-API-KEY-ID", "API_KEY_ID"),
-    (HEADER, "acme-api-secret-key", "API_SECRET_KEY"),
-    (HEADER, "X-Auth-Token", "ACCESS_TOKEN"),
-    (HEADER, "Jenkins-Crumb", "CSRF_TOKEN"),
-    (HEADER, "X-Ovh-Consumer", "API_KEY"),
-    (HEADER, "X-Chkp-Sid", "SESSION_TOKEN"),
-    (QUERY, "apikey", "API_KEY"),
-    (QUERY, "steamkey", "API_KEY"),
-    (QUERY, "hapikey", "API_KEY"),
-    (QUERY, "code", "CODE"),
-    (QUERY, "PHPSESSID", "SESSION_TOKEN"),
-    (FORM, "user[password]", "PASSWORD"),
-    (JSON, "spring.datasource.password", "PASSWORD"),
-    (JSON, "AccessToken", "ACCESS_TOKEN"),
-    (JSON, "acme_access_token", "ACCESS_TOKEN"),
-    (JSON, "accesstoken", "ACCESS_TOKEN"),
-    (JSON, "OPENAI_API_KEY", "API_KEY"),
-    (JSON, "access", "ACCESS_TOKEN"),
-    (JSON, "connectionString", "SECRET"),
-    (JSON, "passwords", "PASSWORD"),
-    (COOKIE, "anything", "COOKIE"),
-]
-ORDINARY = [
-    (HEADER, "Accept"),
-    (HEADER, "Authorization-Info"),
-    (HEADER, "WWW-Authenticate"),
-    (HEADER, "Cookie"),
-    (HEADER, "Idempotency-Key"),
-    (HEADER, "X-Auth-Email"),
-    (HEADER, "traceparent"),
-    (HEADER, "X-Request-Id"),
-    (HEADER, "ETag"),
-    (QUERY, "page_token"),
-    (QUERY, "client_id"),
-    (QUERY, "state"),
-    (JSON, "nextPageToken"),
-    (JSON, "continuation_token"),
-    (JSON, "token_type"),
-    (JSON, "max_tokens"),
-    (JSON, "completion_tokens"),
-    (JSON, "author"),
-    (JSON, "authenticated"),
-    (JSON, "session_open"),
-    (JSON, "sessions"),
-    (JSON, "public_key"),
-    (JSON, "checksum/secret"),
-    (JSON, "publishableKey"),
-    (JSON, "key_id"),
-    (JSON, "keyboard"),
-    (JSON, "monkey"),
-    (JSON, "has_password"),
-    (JSON, "issueKey"),
-    (JSON, "client_secret_expires_at"),
-    (HEADER, "x-ratelimit-remaining-tokens"),
-    (JSON, "keywords"),
-    (JSON, "sort_key"),
-    (JSON, "tokenId"),
-    (JSON, "token0"),
-    (JSON, "tokenAddress"),
-    (JSON, "passenger"),
-    (JSON, "bypass"),
-    (JSON, "design"),
-    (JSON, "assigned_to"),
-    (JSON, "signal"),
-    (JSON, "signin_url"),
-    (JSON, "pinned"),
-    (JSON, "password_reset_url"),
-    (JSON, ""),
-]
+ORDINARY = {
+    HEADER: "Accept Authorization-Info WWW-Authenticate Cookie Idempotency-Key X-Auth-Email traceparent"
+    " X-Request-Id ETag x-ratelimit-remaining-tokens",
+    QUERY: "page_token client_id state",
+    JSON: "nextPageToken continuation_token token_type max_tokens completion_tokens author authenticated"
+    " session_open sessions public_key checksum/secret publishableKey key_id keyboard monkey has_password"
+    " issueKey client_secret_expires_at keywords sort_key tokenId token0 tokenAddress passenger bypass"
+    " design assigned_to signal signin_url pinned password_reset_url",
+}
 
 
-@pytest.mark.parametrize(("place", "name", "kind"), CREDENTIALS)
-def test_credentials(place, name, kind):
-    """Names of credentials have a kind, and a placeholder of that kind is recognized."""
-    assert credential_kind(name, place) == kind
-    assert is_placeholder(f"<{kind}-2>")
-
-
-@pytest.mark.parametrize(("place", "name"), ORDINARY)
+@pytest.mark.parametrize(("place", "name"), [(place, name) for place in ORDINARY for name in ORDINARY[place].split()])
 def test_ordinary_names(place, name):
     """Cursors, counts, types, public keys and other words are not credentials."""
     assert credential_kind(name, place) is None
     assert not is_core_name(name, place)
-
-
-def test_exceptions_are_needed(monkeypatch):
-    """Each exception is a name that would mean a credential otherwise, at least in some spelling and place."""
-    monkeypatch.setattr(vocabulary, "_ORDINARY", frozenset())
-    decide = vocabulary.credential_kind.__wrapped__  # not remembered
-    for name in names.ORDINARY:
-        spellings = (name, f"a.{name}", name.replace("_", "-"), normal_name(name), normal_name(name).upper())
-        assert any(decide(spelling, place) for spelling in spellings for place in (HEADER, QUERY, JSON)), name
-
-
-@given(
-    st.sampled_from(
-        [["api", "key"], ["access", "token"], ["client", "secret"], ["new", "password"], ["session", "id"]]
-    ),
-    st.sampled_from(["", "acme", "x_acme"]),
-    st.sampled_from(list(Place)),
-)
-def test_one_name_in_many_forms(words, prefix, place):
-    """Casing, separators and a vendor's prefix do not change the kind of a name."""
-    words = [*filter(None, prefix.split("_")), *words]
-    camel = words[0] + "".join(word.title() for word in words[1:])
-    forms = ["_".join(words), "-".join(words).title(), "_".join(words).upper(), camel, ".".join(words), f"a[{camel}]"]
-    assert len({credential_kind(form, place) for form in forms}) == 1
-    assert credential_kind(forms[0], place)
 
 
 @pytest.mark.parametrize(
@@ -157,11 +57,3 @@ def test_degrees(name, place, is_core, needs_strong):
     """Under exact names digests count too; under doubtful names only strong values count."""
     assert is_core_name(name, place) is is_core
     assert needs_strong_value(name, place) is needs_strong
-
-
-@given(st.text(max_size=300), st.sampled_from(list(Place)))
-def test_any_name(name, place):
-    """No name is an error."""
-    credential_kind(name, place)
-    is_core_name(name, place)
-    needs_strong_value(name, place)

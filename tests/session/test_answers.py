@@ -100,7 +100,7 @@ def test_refusal_names_the_profile(open_session, service, settings, make_credent
     service.answer = lambda request: service.reply({}, 401)
     monkeypatch.setenv("TOOLKIT_PAPER__FUND_KEY_ID", "PK-1234567")
     monkeypatch.setenv("TOOLKIT_PAPER__FUND_SECRET_KEY", "secret-1234567")
-    monkeypatch.setattr("toolkit.auth.profiles.saving.seal_text", lambda *_: None)  # as without a keyring
+    monkeypatch.setattr("toolkit.auth.profiles.saved._keyring", lambda: None)  # as without a keyring
     with pytest.warns(UserWarning, match="keyring"):
         tk.save_credentials(make_credentials("paper"), "desk", settings=settings)
     command = "`toolkit credentials add desk --environment paper`"

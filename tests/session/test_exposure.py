@@ -421,7 +421,6 @@ ECHOES = {
     "page, cut within": lambda text: httpx.Response(200, html=f"<p>{'x' * 60}{text}</p>"),
     "content type": lambda text: httpx.Response(200, content=b"1 2", headers={"Content-Type": text}),
     "broken JSON": lambda text: httpx.Response(200, content=json.dumps({text: 1})[:-1].encode()),
-    "a name twice": lambda text: httpx.Response(200, content=b"{%b:1,%b:2}" % ((json.dumps(text).encode(),) * 2)),
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
-from toolkit.loans.lend import SessionTokens, terms_of
+from toolkit.sweeps.lend import lender_of, terms_of
 from toolkit.transport.network import Network
 
 
@@ -33,15 +33,17 @@ def test_its_tokens_are_the_sessions_own(is_async, make_credentials, settings, s
     monkeypatch.setattr(Network, "handle_request", lambda self, request: service.handle_request(request))
     credentials = make_credentials("broker-sandbox", name="desk")
     session = (tk.AsyncSession if is_async else tk.Session)(credentials=credentials, settings=settings)
-    keeper = SessionTokens(session)
-    token = keeper.obtain()
+    lender = lender_of(session)
+    token = lender.obtain()
     assert (len(service.token_requests), session.token) == (1, token)
-    assert keeper.reject(token, was_accepted=False)
-    replacement = keeper.obtain()
-    assert not keeper.reject(replacement, was_accepted=False)
-    assert keeper.reject(replacement, was_accepted=True)
-    assert len(service.token_requests) == 2
-    keeper.close()
+    for was_accepted, number in ((False, 2), (True, 3), (False, 3)):  # the last was never accepted
+        lender.turn()
+        fields = lender.fields()
+        lender.note({"number": fields["number"], "is_refused": True, "was_accepted": was_accepted})
+        lender.turn()
+        assert lender.fields()["number"] == number
+        assert len(service.token_requests) == number
+    lender.network.close()
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 import toolkit as tk
-from toolkit.auth.tokens.file_store import FileTokenStore
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
+from toolkit.auth.tokens.store import FileTokenStore
 from toolkit.cli.credentials_command import app
 from toolkit.local.user_folders import cache_folder, config_folder
 
@@ -105,7 +105,7 @@ def test_replay_neither_asks_nor_writes(clone_of, hold, service):
 @pytest.mark.filterwarnings("ignore:No system keyring")
 def test_saved_profile_at_live_use(clone_of, service, monkeypatch):
     """Credentials of a saved profile stay bound when they are passed on to a session with other settings."""
-    monkeypatch.setattr("toolkit.auth.profiles.saving.seal_text", lambda *_: None)  # no keyring
+    monkeypatch.setattr("toolkit.auth.profiles.saved._keyring", lambda: None)  # no keyring
     clone_of("mine", "service.example")
     tk.save_credentials(tk.KeyPair("fake-key-id-1", "fake-Canary-41aB8Qx9", environment="paper"), "a")
     loaded = opened(service, "paper").credentials

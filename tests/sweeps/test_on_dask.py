@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from secrets import token_hex
 from types import SimpleNamespace
 
 import httpx
@@ -9,8 +10,9 @@ import pytest
 
 import toolkit as tk
 from toolkit.session.sending import transport_of
+from toolkit.sweeps.asking import Plan
 from toolkit.sweeps.folder import Folder
-from toolkit.sweeps.on_dask import Spread, ask_share, begin_run, end_run
+from toolkit.sweeps.on_dask import RUN, Spread, ask_share
 from toolkit.sweeps.places import place_of
 
 
@@ -29,17 +31,24 @@ def session(service, settings, make_credentials):
 def begun(session, tmp_path):
     """Return what all tasks of a sweep share, and its place; the sweep is under way."""
     place = place_of(tmp_path / "accounts")
-    release = place.lock()
     interface = transport_of(session.broker).scope.interface
     definition = {"numbers": "float", "records": None, "key": None, "pages": True}
-    lent = SimpleNamespace(broker=session.broker)
-    yield Spread(lent, interface, path_of, str(tmp_path / "accounts"), definition, None, begin_run(place)), place
-    release()
+    plan = Plan(None, path_of, None, definition, None)
+    with place.locked():
+        yield Spread(plan, SimpleNamespace(broker=session.broker), interface, place, begin_run(place)), place
+
+
+def begin_run(place):
+    """Begin another run in a place."""
+    place.write("beside", RUN, (name := token_hex(4)).encode())
+    return name
 
 
 def opened(begun):
     """Return the folder as it is now."""
-    return Folder(begun[1], begun[0].definition).now()
+    folder = Folder(begun[1], begun[0].plan.definition)
+    folder.load()
+    return folder
 
 
 def test_what_a_dead_worker_finished_is_not_asked_again(begun, service):
@@ -65,7 +74,7 @@ def test_keys_that_two_workers_finished_are_in_the_table_once(begun, service):
 def test_after_the_end_nobody_writes(begun, service):
     """A task that begins after the sweep has ended, or in another one, asks and writes nothing."""
     spread, place = begun
-    for end in (lambda: begin_run(place), lambda: end_run(place)):
+    for end in (lambda: begin_run(place), lambda: place.remove("beside", RUN)):
         end()
         with pytest.raises(tk.SweepError, match="all workers share"):
             ask_share(spread, 1, [1], 1, {})
@@ -77,7 +86,7 @@ def test_a_sweep_that_ends_meanwhile_is_not_written_to(begun, service):
     spread, place = begun
 
     def answer(_):
-        end_run(place)
+        place.remove("beside", RUN)
         return service.reply([{"n": 1}])
 
     service.answer = answer

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import decimal
+import json
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -10,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables.columns import column_of
+from toolkit.tables import columns
+from toolkit.tables.columns import Column, columns_of, json_text
 from toolkit.tables.columns import inferred as with_inferred_type
-from toolkit.tables.conversion import Losses
-from toolkit.tables.records import NumberText
+from toolkit.tables.conversion import NumberText
 
 INSTANTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001 - bounds
 OFFSETS = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timedelta(minutes=minutes))
@@ -21,9 +22,9 @@ OFFSETS = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timedelta(minutes=m
 
 def inferred(values, numbers="float", *, key="cash", losses=None):
     return with_inferred_type(
-        column_of(key, key, [values]),
+        Column.of(key, key, values),
         numbers,
-        losses or Losses(),
+        {} if losses is None else losses,
     )
 
 
@@ -68,7 +69,6 @@ def test_types(values, kind):
     [
         ("account_number", ["1", "2"], pa.string()),
         ("account_number", ["1.50"], pa.string()),
-        ("account_number", ["2026-05-12"], pa.string()),
         ("account_number", [1, "2"], pa.string()),
         ("prefix", ["10.1130"], pa.string()),
         ("cash", ["100.50"], pa.float64()),
@@ -78,7 +78,6 @@ def test_types(values, kind):
         ("release", ["2026-12-18T00:00:00Z"], pa.timestamp("us", "UTC")),
         ("currency", [840, "978"], pa.string()),
         ("currency", [840], pa.int64()),
-        ("amount_currency", ["100.50"], pa.float64()),
     ],
 )
 def test_types_by_name(key, values, kind):
@@ -158,7 +157,6 @@ def test_numbers_as_text():
     """With numbers as text every number is text, but booleans, instants and dates are not."""
     assert inferred([1, 2], "text").to_pylist() == ["1", "2"]
     assert inferred([1.5, 2], "text").to_pylist() == ["1.5", "2.0"]
-    assert inferred(["1.50"], "text").to_pylist() == ["1.50"]
     assert inferred([NumberText("1.50"), NumberText("1E5")], "text").to_pylist() == ["1.50", "1E5"]
     assert inferred([True], "text").type == pa.bool_()
     assert inferred(["2026-05-12"], "text").type == pa.timestamp("us")
@@ -182,13 +180,13 @@ def test_numbers_as_text():
 )
 def test_losses_are_noted(values, exceeds):
     """A column of float64 with more digits than fit is noted; exact columns are not."""
-    losses = Losses()
+    losses = {}
     inferred(values, losses=losses)
-    assert losses.digits == (["cash"] if exceeds else [])
+    assert losses == ({"cash": "float"} if exceeds else {})
     for numbers in ("decimal", "text"):
-        losses = Losses()
+        losses = {}
         inferred(values, numbers, losses=losses)
-        assert losses.digits == []
+        assert losses == {}
 
 
 @pytest.mark.parametrize(("numbers", "text"), [("float", "1e999"), ("decimal", "1e999"), ("decimal", "1" * 39)])
@@ -200,7 +198,7 @@ def test_too_large(numbers, text):
 
 def test_not_a_json_value():
     """A value that JSON does not have is refused with its type."""
-    with pytest.raises(TabulationError, match="'cash' holds a value of type set"):
+    with pytest.raises(TabulationError, match="'cash' holds a set"):
         inferred([{1}])
 
 
@@ -226,3 +224,59 @@ def test_mixed_types_keep_their_values(values):
 def test_booleans_are_not_numbers(values):
     """A boolean among numbers stays a boolean, in a column of objects."""
     assert [(type(value), value) for value in inferred(values)] == [(type(value), value) for value in values]
+
+
+KEYS = st.sampled_from(["a", "b", "a.b", "", "id"])
+SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
+NESTED = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=8
+)
+RECORDS = st.lists(st.dictionaries(KEYS, NESTED, max_size=4) | SCALARS, max_size=6)
+
+
+def leaves(value, path=()):
+    """Yield path and value of everything in a record that is not an object with members."""
+    if isinstance(value, dict) and value:
+        for key, member in value.items():
+            yield from leaves(member, (*path, key))
+    elif path or not (isinstance(value, dict) or value is None):
+        yield path, None if value == {} else json_text(value) if isinstance(value, list) else value
+
+
+@given(RECORDS)
+def test_nothing_is_lost(records):
+    """Every value is at its path in the row of its record, and nothing else is there."""
+    found = columns_of(records)
+    assert all(len(values) == len(records) for values in found.values())
+    for row, record in enumerate(records):
+        expected = {path: value for path, value in leaves(record) if value is not None}
+        result = {path: values[row] for path, values in found.items() if values[row] is not None}
+        assert {path: json.dumps(value) for path, value in result.items()} == {
+            path: json.dumps(value) for path, value in expected.items()
+        }
+
+
+@pytest.mark.parametrize("nothing", [None, {}])
+def test_null_where_other_records_have_an_object(nothing):
+    """Null and an empty object do not make a column if another record has an object there."""
+    assert list(columns_of([{"a": nothing}, {"a": {"b": 1}}])) == [("a", "b")]
+    assert columns_of([{"a": nothing}]) == {("a",): [None]}
+    assert columns_of([{"a": nothing}, {"a": {"b": 1}}, {"a": 2}]) == {
+        ("a",): [None, None, 2],
+        ("a", "b"): [None, 1, None],
+    }
+
+
+@pytest.mark.parametrize("record", [{1: 2}, {"a": [{1: 2}]}, {"a": [object()]}, {"a": [float("nan")]}])
+def test_not_json(record):
+    """A value that JSON does not have is refused."""
+    with pytest.raises(TabulationError):
+        columns_of([record])
+
+
+def test_a_map_is_refused(monkeypatch):
+    """Records that share almost no keys are refused before they fill the memory."""
+    monkeypatch.setattr(columns, "_MANY_CELLS", 10_000)
+    with pytest.raises(TabulationError, match="hardly any key in common"):
+        columns_of([{f"order-{number}": 1} for number in range(500)])
+    assert len(columns_of([{f"day-{number}": 1 for number in range(500)}] * 50)) == 500

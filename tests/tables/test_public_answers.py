@@ -3,8 +3,8 @@
 The shapes are those of public documentation, and all values are invented. An entry has these members:
 
 - `service`, `endpoint`, `body`.
-- `records`: dotted path of the right records, a number for a member of a list, `edges.node` for the nodes of a
-  connection, "" for the body itself, null if it is one row. Of several paths each may be meant.
+- `records`: dotted path of the right records, a number for a member of a list, "" for the body itself, null if it is
+  one row. Of several paths each may be meant.
 - `kind`: "keyed" (the members of an object are records, or lists of records), "parallel" (an array for each column),
   "arrays" (an array for each row) or "values".
 - `rows`: how many there are, if not as many as records.

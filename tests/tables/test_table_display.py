@@ -94,8 +94,6 @@ def test_options_of_pandas():
         assert "1000.5 EUR" in repr(table)
     with pd.option_context("display.notebook_repr_html", False):
         assert table._repr_html_() is None
-    with pd.option_context("display.large_repr", "info", "display.max_rows", 2):
-        assert "30 entries" in repr(table)
 
 
 def test_what_is_made_from_it_is_shown_like_it():

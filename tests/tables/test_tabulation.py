@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import warnings
 from datetime import date, datetime
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import toolkit as tk
 from toolkit.core.errors import TabulationError, ToolkitError
 from toolkit.tables import tabulate
 
@@ -217,3 +219,55 @@ def test_wrong_arguments():
     assert tabulate(b"null").shape == (1, 0)
     with pytest.raises(TabulationError, match="too many digits"):
         tabulate([{"id": 10**5000}])
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"next": None}, []),
+        ({"next": "/more"}, ['its member "next" names a next page']),
+        ({"total": 90_000}, []),
+        ({"has_more": True}, ['its member "has_more" says that there is more']),
+    ],
+)
+@pytest.mark.parametrize("record", [{"id": 1}, "ALFA"])
+def test_one_page(record, members, said):
+    """An answer that names a next page, or holds a part of all records, gives a warning."""
+    response = httpx.Response(200, json={"items": [record] * 2, **members})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tabulate(response)
+    shown = [str(warning.message).partition(": ")[2].partition(". ")[0] for warning in caught if "page" in str(warning)]
+    assert shown == said
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (list, ""),
+        (lambda pages: [*pages][::-1], ""),
+        (lambda pages: itertools.islice(pages, 3), ""),
+        (lambda pages: itertools.islice(pages, 2), "lacks pages of a list"),
+        (lambda pages: [next(iter(pages))], "is one page of a list"),
+    ],
+)
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_pages_that_are_not_there(read, said, by_hand):
+    """A list or an iterator of pages gives a warning if they name a page that is not among them, and only then."""
+
+    def answer(request):
+        page = int(request.url.params.get("page_token", "1"))
+        return httpx.Response(
+            200, json={"items": [{"id": page}], "next_page_token": str(page + 1) if page < 3 else None}
+        )
+
+    client = httpx.Client(transport=httpx.MockTransport(answer), base_url="https://svc.example", params={"a": 1})
+
+    def pages():
+        for token in (1, 2, 3):
+            yield client.get("/v1/items", params={"a": 1, "page_token": token})
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tabulate(read(pages() if by_hand else tk.pages(client, "/v1/items")))
+    assert [said in str(warning.message) for warning in caught] == ([True] if said else [])

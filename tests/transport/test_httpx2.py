@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
+import itertools
 import json
 import secrets
 import traceback
@@ -244,7 +245,7 @@ def test_bodies_are_left_at_once(path, library, below):
 
 
 def test_event_streams(path):
-    """A stream of events that was left early replays event by event in httpx2; reading on is a miss."""
+    """A stream of events that was left early replays as far as it was read in httpx2; reading on is a miss."""
     events = [b"data: 1\n\n", b"data: 2\n\n", b"data: 3\n\n"]
 
     def answer(_request):
@@ -253,12 +254,12 @@ def test_event_streams(path):
 
     def first_two(transport):
         with httpx2.Client(transport=transport) as client, client.stream("GET", URL) as response:
-            parts = response.iter_bytes()
-            return [next(parts), next(parts)]
+            return list(itertools.islice(response.iter_lines(), 4))
 
-    assert first_two(tk.Cassette(path).transport(service_of(httpx, answer))) == events[:2]
+    lines = ["data: 1", "", "data: 2", ""]
+    assert first_two(tk.Cassette(path).transport(service_of(httpx, answer))) == lines
     replay = tk.Cassette(path, "none").transport()
-    assert first_two(replay) == events[:2]
+    assert first_two(replay) == lines
     with (
         pytest.raises(CassetteMiss, match="closed early"),
         httpx2.Client(transport=replay) as client,

@@ -1,52 +1,83 @@
 """The two flows of section 5 of the service document, which grant requests their credentials.
 
-A token request goes out on its own, through `exchange`.
+A grant's headers go on a copy of the request. The request that the client keeps and the cassette records stays as the
+caller made it, without credentials. A token request goes out on its own, through `exchange`.
 """
 
 from __future__ import annotations
 
-import base64
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 import httpx
 
-from toolkit.auth.assertion import ASSERTION_TYPE, client_assertion
-from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.auth.grants import Grant, Headers, authorization
-from toolkit.auth.tokens.retrying import with_retries
-from toolkit.auth.tokens.single_flight import MemoryTokenStore, TokenSource, token_source
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.kinds import Client, Headers, KeyPair
+from toolkit.auth.tokens.single_flight import MemoryTokenStore, TokenSource, token_source, with_retries
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.core.addresses import Address
 from toolkit.core.clock import Clock
-from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, Placeholder, header_names
+from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, Placeholder
+from toolkit.core.ledger import Authorization
 from toolkit.core.secret import Secret
 from toolkit.transport.flow import Flow
 from toolkit.transport.retry import Retry, can_be_sent_again
 
-_UNAUTHORIZED: Final = 401  # RFC 9110 section 15.5.2
 TOKEN_REQUEST_TIMEOUT: Final = 30.0  # seconds, even if the session has no timeout
+_SHOW_CREDENTIALS: Final = frozenset({"request", "auth"})  # keys of httpcore's events
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The headers that authorize a request, what the ledger notes about it, and the access token if there is one."""
+
+    headers: Headers = field(repr=False)
+    authorization: Authorization
+    token: Token | None = None
+
+
+def authorized(request: httpx.Request, grant: Grant) -> httpx.Request:
+    """Return a copy of a request with the headers of a grant; stream and timeouts are the request's own."""
+    extensions = dict(request.extensions)
+    if trace := extensions.get("trace"):
+        # httpcore's events hold requests, whose headers hold credentials. For async clients httpcore awaits the result.
+        extensions["trace"] = lambda event, info: trace(
+            event, {name: value for name, value in info.items() if name not in _SHOW_CREDENTIALS}
+        )
+    added = [(name.encode("ascii"), value.encode("ascii")) for name, value in grant.headers]
+    return httpx.Request(
+        request.method,
+        request.url,
+        headers=[*request.headers.raw, *added],
+        stream=request.stream,
+        extensions=extensions,
+    )
+
+
+def authorization(credentials: Credentials, token: Token | None = None, number: int | None = None) -> Authorization:
+    """Return how a call was authorized, for the ledger and recordings."""
+    return Authorization(
+        kind=credentials.kind,
+        environment=credentials.environment,
+        profile=credentials.name,
+        token=number,
+        issued_at=token.issued_at if token else None,
+        expires_at=token.expires_at if token else None,
+    )
 
 
 class TokenRequest(NamedTuple):
-    """A request to the token endpoint.
-
-    Attributes:
-        request: the request as it is sent, with credentials in its form.
-        recorded_form: the form as a recording shows it.
-        secrets: further secrets in this request besides the credentials, with the names of their placeholders.
-        tries: how many requests for this token have been sent, this one included.
-    """
+    """A request to the token endpoint, with credentials in its form, and the form as a recording shows it."""
 
     request: httpx.Request
     recorded_form: bytes
-    secrets: tuple[tuple[str, Secret], ...] = ()
-    tries: int = 1
+    secrets: tuple[tuple[str, Secret], ...] = ()  # in this request, with the names of their placeholders
+    tries: int = 1  # requests that were sent for this token, this one included
 
 
 # Sends a token request below the cassette, which records it beside the calls.
@@ -54,21 +85,10 @@ Exchange = Callable[[TokenRequest], Flow[Token]]
 
 
 class KeyPairAuthorizer:
-    """The legacy flow (section 5.2): the key pair goes on every call, in two headers or as HTTP Basic.
-
-    It has the methods of a BearerAuthorizer.
-    """
+    """The legacy flow (section 5.2): the key pair goes on every call. It has the methods of a BearerAuthorizer."""
 
     def __init__(self, credentials: KeyPair, *, header_prefix: str) -> None:
-        key_id, secret_key = credentials.key_id.reveal(), credentials.secret_key.reveal()
-        if credentials.scheme == "basic":
-            pair = base64.b64encode(f"{key_id}:{secret_key}".encode("ascii")).decode("ascii")
-            headers: Headers = (("Authorization", f"Basic {pair}"),)
-            self.recorded_headers: Headers = (("Authorization", f"Basic {Placeholder.BASIC}"),)
-        else:
-            names, shown = header_names(header_prefix), header_names()
-            headers = ((names[0], key_id), (names[1], secret_key))
-            self.recorded_headers = ((shown[0], Placeholder.KEY_ID), (shown[1], Placeholder.SECRET_KEY))
+        headers, self.recorded_headers = credentials.headers(header_prefix)
         self.grant: Grant | None = Grant(headers, authorization(credentials))
 
     def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:  # noqa: ARG002
@@ -87,14 +107,7 @@ class BearerAuthorizer:
     After a 401 with a token that should be valid, the token is renewed once and the request sent once more, if
     its body can be sent again. The service document does not ask for this.
 
-    Args:
-        credentials: the caller's credentials.
-        clock: tells whether a token is usable.
-        number: returns the number of a token in its session.
-        source: the token of these credentials.
-
-    Attributes:
-        recorded_headers: the document's placeholders, which recordings show in place of the credentials.
+    `number` returns the number of a token in its session.
     """
 
     recorded_headers: Headers = (("Authorization", f"Bearer {Placeholder.ACCESS_TOKEN}"),)
@@ -128,7 +141,7 @@ class BearerAuthorizer:
         """Take note of the status that a request was answered with; return True if a new grant is worth a try."""
         if grant.token is None:
             return False
-        if status != _UNAUTHORIZED:
+        if status != httpx.codes.UNAUTHORIZED:
             if self._source.doubted is not None:
                 self._source.accept(grant.token)
             return False
@@ -143,7 +156,6 @@ class BearerAuthorizer:
         return grant
 
     def _fetch(self, *, patiently: bool) -> Flow[Token]:
-        """Return a new token; see `Fetch`."""
         raise NotImplementedError
 
 
@@ -151,22 +163,17 @@ class TokenAuthorizer(BearerAuthorizer):
     """The client credentials flow (section 5.1): tokens come from the token endpoint.
 
     Args:
-        credentials: the caller's credentials.
-        auth_address: the address of the authentication interface.
-        clock: tells whether a token is usable, and dates assertions.
-        store: keeps tokens, for this process or for several.
         exchange: sends token requests.
-        number: returns the number of a token in its session.
         new_jti: returns a new identifier for an assertion.
         retry: how often and for how long a failed token request is repeated.
         timeout: of a token request; None means 30 seconds. The longest part limits the time in which tries begin.
     """
 
-    _credentials: ClientSecret | ClientKey
+    _credentials: Client
 
     def __init__(
         self,
-        credentials: ClientSecret | ClientKey,
+        credentials: Client,
         *,
         auth_address: Address,
         clock: Clock,
@@ -191,12 +198,7 @@ class TokenAuthorizer(BearerAuthorizer):
         self._seconds = max(TOKEN_REQUEST_TIMEOUT if part is None else part for part in parts)
 
     def reject(self, token: Token, *, was_accepted: bool) -> bool:
-        """Note that the service refused a token to somebody who borrowed it. Return True if a new one is worth a try.
-
-        Args:
-            token: the token.
-            was_accepted: True if the service had accepted it from the borrower earlier.
-        """
+        """Note that the service refused a token to a borrower, who may have used it; return True to try a new one."""
         if was_accepted:
             self._source.accept(token)
         return self._source.reject(token)
@@ -209,17 +211,16 @@ class TokenAuthorizer(BearerAuthorizer):
     def _token_request(self, tries: int) -> TokenRequest:
         """Return a token request with the credentials in its form and nowhere else (section 4.1)."""
         further = self._credentials.form_fields
+        evidence = self._credentials.evidence(
+            token_url=self._token_url, issuer=self._issuer, now=self._clock.now(), new_jti=self._new_jti
+        )
         fields = {**further, "grant_type": GRANT_TYPE, "client_id": self._credentials.client_id}
         shown = {**further.recorded(), "grant_type": GRANT_TYPE, "client_id": Placeholder.CLIENT_ID}
-        secrets: tuple[tuple[str, Secret], ...] = ()
-        if isinstance(self._credentials, ClientSecret):
-            fields["client_secret"] = self._credentials.client_secret.reveal()
-            shown["client_secret"] = Placeholder.CLIENT_SECRET
-        else:
-            assertion = self._assertion(self._credentials)
-            secrets = (("CLIENT_ASSERTION", assertion),)
-            fields |= {"client_assertion_type": ASSERTION_TYPE, "client_assertion": assertion.reveal()}
-            shown |= {"client_assertion_type": ASSERTION_TYPE, "client_assertion": Placeholder.CLIENT_ASSERTION}
+        secrets = tuple((name.upper(), value) for name, value in evidence.items() if isinstance(value, Secret))
+        for name, value in evidence.items():
+            fields[name], shown[name] = (
+                (value.reveal(), f"<{name.upper()}>") if isinstance(value, Secret) else (value, value)
+            )
         request = httpx.Request(
             "POST",
             self._token_url,
@@ -228,18 +229,6 @@ class TokenAuthorizer(BearerAuthorizer):
             extensions={"timeout": dict(self._timeout)},
         )
         return TokenRequest(request, urlencode(shown, safe="<>").encode("ascii"), secrets, tries)
-
-    def _assertion(self, credentials: ClientKey) -> Secret:
-        audiences = {"token-endpoint": self._token_url, "issuer": self._issuer}
-        return client_assertion(
-            credentials.private_key,
-            client_id=credentials.client_id,
-            audience=audiences.get(credentials.audience, credentials.audience),
-            now=self._clock.now(),
-            new_jti=self._new_jti,
-            typ=credentials.assertion_typ,
-            lifetime=credentials.assertion_lifetime,
-        )
 
 
 Authorizer = KeyPairAuthorizer | BearerAuthorizer

@@ -1,61 +1,66 @@
 """Destinations: credentials are sent to those that they are bound to, and nowhere else.
 
 A destination is an address with its path prefix, or for a key pair the prefix of the headers that carry it. The
-`toolkit.toml` of a project names destinations, and a project may come from anybody: without a binding, a cloned
-repository could name an address of its own and receive the user's secrets.
+`toolkit.toml` of a project names destinations, and a project may come from anybody.
 
 - Saved profiles are bound when they are saved, and no later setting changes that.
 - Credentials from variables and `.env` go to addresses that the user sets in code, or in the variables TOOLKIT_*_URL.
-  To an address that only a file of the project names they go after the user allowed it, as SSH asks about a new host
-  (`toolkit.auth.destination_memory`). Nothing is remembered without being asked.
+  To an address that only a file of the project names they go after the user allowed it, as SSH asks about a new host.
 - A `.env` file belongs to its project: a clone brings one along, and editors export it into the process. So a variable
-  that a `.env` sets, in the working folder, above or beside it, counts as set by the project, like a line of
-  `toolkit.toml`. Its value does not have to be the same, because editors expand references in it.
+  that a `.env` around the project sets counts as set by the project, whatever its value there.
 - Credentials that code holds go where the code says. If the same credentials are remembered, they are compared too.
 - Loopback needs no permission, because the practice service is there. It is compared for saved profiles, and where a
   file names it for credentials that are remembered: any user of this machine may listen there. So is a header prefix.
 
-`toolkit credentials allow` adds destinations. A replay sends nothing, so nothing is compared.
+What the user allowed is remembered in `destinations.json` in the configuration folder, by a fingerprint (HMAC) of the
+secret, made with the key in `destinations.key`, so that nobody can test guesses of a secret against the file; and by
+environment, which the terminal and the panel compare with before a secret is typed. A replay compares nothing.
 """
 
 from __future__ import annotations
 
+import hmac
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolkit.auth.sealing import locked
 from toolkit.core.addresses import Address, is_loopback
-from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind
-from toolkit.core.errors import UnsafeAddress
+from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.shells import shell_word
 from toolkit.local.dotenv import FILE_NAME, exported_by
-from toolkit.local.files import shown
+from toolkit.local.files import remove_partials, shown, write_atomically
+from toolkit.local.private_files import private_folder, read_private
+from toolkit.local.user_folders import config_folder
+from toolkit.local.user_keys import user_key
 from toolkit.local.variables import variable_name
 
 if TYPE_CHECKING:
-    from toolkit.core.document import Environment
+    from toolkit.auth.credentials import Credentials
     from toolkit.local.settings import Settings
 
 HEADER_PREFIX: Final = "header_prefix"
 Uses = Mapping[str, Mapping[str, str]]  # texts by name, each with the place that named it, in words
+Table = dict[str, dict[str, dict[str, str]]]  # the same by fingerprint or environment
+_NAME: Final = "destinations"
+_VERSION: Final = 1
+_LARGEST_FILE: Final = 4 << 20  # bytes
+_MOST_ENTRIES: Final = 2000  # a few hundred bytes each; the ones that were not changed for longest are dropped
+_UNUSED: Final[Uses] = {}
 
 
 class Destination(NamedTuple):
-    """A part of where credentials go.
-
-    Attributes:
-        name: name of an address, or `header_prefix`.
-        text: the address with its path prefix, or the prefix.
-        place: the settings file or the variable that names it; "" for code.
-    """
+    """A part of where credentials go: an address with its path prefix, or the prefix of key headers."""
 
     name: str
     text: str
-    place: Path | str = ""
+    place: Path | str = ""  # the settings file or the variable that names it; "" for code
 
     @property
     def label(self) -> str:
-        """The name in words."""
         return "header prefix" if self.name == HEADER_PREFIX else f"address {self.name}"
 
     @property
@@ -95,11 +100,7 @@ class Change(NamedTuple):
 
 
 def destinations_of(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Destination]:
-    """Return where the settings send credentials.
-
-    These are the addresses of the environment that are set and, for a key pair, the prefix of the headers that carry
-    it.
-    """
+    """Return where the settings send credentials: addresses that are set and, for a key pair, the header prefix."""
     texts = {name: settings.addresses.get(name, "") for name in environment.rules.addresses.values()}
     if kind is CredentialKind.KEY_PAIR and any(texts.values()):
         texts[HEADER_PREFIX] = settings.header_prefix
@@ -126,39 +127,128 @@ def changes(destinations: list[Destination], uses: Uses) -> list[Change]:
     ]
 
 
-def refusal(
-    new: list[Change], *, name: str, environment: Environment, source: str, is_bound: bool = False
-) -> UnsafeAddress:
-    """Return the error for credentials that would go elsewhere, with both destinations and how to allow the new.
+def check_destinations(credentials: Credentials, settings: Settings) -> None:
+    """Refuse credentials if the settings would send them where they may not go. Call before anything is sent."""
+    new = not_allowed(credentials, settings)
+    if not new:
+        return
+    name, environment, to = credentials.name, credentials.environment, [change.destination for change in new]
+    who = f"the credentials {name} for {environment} ({credentials.loaded_from or 'made in code'})"
+    what = f"{who} would go elsewhere. {' '.join(change.in_words() for change in new)}"
+    if not any(change.earlier for change in new):
+        added = " and ".join(f"the {each.label}, {each.text} ({each.place_in_words})" for each in to)
+        what = f"{who} have not been allowed to go to {added}."
+    # The command does not know what code and editors say.
+    unread = " and ".join(f"{variable_name(each.name)}={each.text}" for each in to if not each.is_in_settings_file)
+    where = f"with {unread} in the environment" if unread else "in that project"
+    next_step = (
+        f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote that would receive "
+        f"the credentials. If you trust it, run `toolkit credentials allow {shell_word(name)} --environment "
+        f"{environment}` {where}."
+    )
+    if credentials.binding is None:
+        own = " and ".join(variable_name(each.name) for each in to)
+        next_step += f" If you set {own} yourself, outside of files of the project, it needs no permission."
+    raise UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=to[0].name)
 
-    Args:
-        new: the new destinations.
-        name: name of the profile.
-        environment: the environment of the credentials.
-        source: where the credentials come from, in words.
-        is_bound: True if they were saved, so that variables with addresses do not count.
+
+def not_allowed(credentials: Credentials, settings: Settings) -> list[Change]:
+    """Return the destinations of the settings that credentials may not go to, each with those that they may."""
+    destinations = destinations_of(credentials.environment, credentials.kind, settings)
+    if credentials.binding is not None:
+        new = [to for to in destinations if credentials.binding.get(to.name) != to.text]
+        return changes(new, uses_of(credentials)) if new else []
+    of_project = [destination for destination in destinations if destination.is_of_project]
+    if all(to.name == HEADER_PREFIX for to in of_project) and not (of_project and without_loopback(destinations)):
+        return []
+    uses = DestinationMemory().uses_of(credentials)
+    if uses is not None:
+        return changes(of_project, uses)
+    return changes(without_loopback(of_project), _UNUSED) if credentials.loaded_from else []
+
+
+def new_in_environment(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Change]:
+    """Return the destinations that a file of the project names, and no credentials of the environment may go to.
+
+    The terminal and the panel show them before a secret is typed.
     """
-    places = " and ".join(dict.fromkeys(change.destination.place_in_words for change in new))
-    command = f"toolkit credentials allow {shell_word(name)} --environment {environment}"
-    unread = [change.destination for change in new if not change.destination.is_in_settings_file]
-    if unread:  # the command does not know what code and editors say
-        variables = " and ".join(f"{variable_name(item.name)}={item.text}" for item in unread)
-        allow = f"run `{command}` with {variables} in the environment"
-        if is_bound:
-            allow += ", or save the credentials again with `toolkit credentials add` or save_credentials()"
-    else:
-        allow = f"run `{command}` in that project"
-    who = f"the credentials {name} for {environment} ({source})"
-    if any(change.earlier for change in new):
-        what = f"{who} would go elsewhere. {' '.join(change.in_words() for change in new)}"
-    else:
-        added = (f"the {to.label}, {to.text} ({to.place_in_words})" for to, _ in new)
-        what = f"{who} have not been allowed to go to {' and '.join(added)}."
-    next_step = f"Check {places}: whoever wrote that would receive the credentials. If you trust it, {allow}."
-    if not is_bound:
-        own = " and ".join(variable_name(to.name) for to, _ in new)
-        if unread:
-            next_step += f" If you set {own} yourself, take what sets it out of that file."
-        else:
-            next_step += f" In a pipeline, set {own} instead: your own variables need no permission."
-    return UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=new[0].destination.name)
+    destinations = without_loopback(destinations_of(environment, kind, settings))
+    of_project = [destination for destination in destinations if destination.is_of_project]
+    return changes(of_project, DestinationMemory().uses_in(environment)) if of_project else []
+
+
+def note_destinations(environment: Environment, destinations: list[Destination]) -> None:
+    """Remember that the user lets credentials of an environment go there, where that is possible."""
+    if remote := without_loopback(destinations):
+        with suppress(ConfigurationError):
+            DestinationMemory().add(environment, remote)
+
+
+def uses_of(credentials: Credentials) -> Uses:
+    """Return where credentials may go: what they are bound to, and what was allowed."""
+    remembered = DestinationMemory().uses_of(credentials) or _UNUSED
+    bound = {name: {text: "as saved"} for name, text in (credentials.binding or {}).items()}
+    return {name: {**bound.get(name, {}), **remembered.get(name, {})} for name in {**bound, **remembered}}
+
+
+class DestinationMemory:
+    """The destinations in the user's configuration folder. A malformed file is a ConfigurationError."""
+
+    def __init__(self) -> None:
+        self.file = config_folder() / f"{_NAME}.json"
+
+    def uses_of(self, credentials: Credentials) -> Uses | None:
+        """Return where credentials may go, or None if they are not remembered."""
+        table = self._table()  # read first: a malformed list is an error even without a key
+        with suppress(OSError):
+            key = user_key(_NAME, makes=False)
+            return None if key is None else table.get(_fingerprint(credentials, key))
+        return None
+
+    def uses_in(self, environment: Environment) -> Uses:
+        """Return where any credentials of an environment may go."""
+        return self._table().get(str(environment), _UNUSED)
+
+    def add(self, caller: Credentials | Environment, destinations: list[Destination]) -> None:
+        """Remember that credentials, or any of an environment, may go to destinations, besides the earlier ones."""
+        try:
+            private_folder(self.file.parent)
+            with locked(self.file.with_suffix(".lock")):
+                table, entries = self._table(), [str(caller)]
+                if not isinstance(caller, Environment):
+                    entries = [str(caller.environment), _fingerprint(caller, user_key(_NAME, makes=True) or b"")]
+                for entry in entries:
+                    uses = table.pop(entry, {})  # and to the end: the first were not changed for longest
+                    for to in destinations:
+                        uses.setdefault(to.name, {}).setdefault(to.text, to.place_in_words)
+                    table[entry] = uses
+                latest = dict(list(table.items())[-_MOST_ENTRIES:])
+                remove_partials(self.file)
+                data = json.dumps({"version": _VERSION, "uses": latest}, indent=1).encode()
+                write_atomically(self.file, data, private=True)
+        except OSError as error:
+            raise ConfigurationError(
+                f"Cannot write {shown(self.file)}: {error.strerror or error}.",
+                "Fix the folder, then allow it again. Or set the addresses in code or in your own variables.",
+            ) from None
+
+    def _table(self) -> Table:
+        data = None
+        with suppress(OSError):  # if the disk fails, nothing is remembered
+            data = read_private(self.file, _LARGEST_FILE)
+        if data is None:
+            return {}
+        with suppress(ValueError, RecursionError, KeyError, TypeError, AttributeError):  # of another form
+            content = json.loads(data)
+            table: Table = content["uses"]
+            texts = [text for uses in table.values() for places in uses.values() for text in places.values()]
+            if content["version"] == _VERSION and all(isinstance(text, str) for text in texts):
+                return table
+        raise ConfigurationError(
+            f"{shown(self.file)} was changed or cut short, so it does not say where credentials may be sent.",
+            "Look at it, then remove it, and allow the destinations again.",
+        )
+
+
+def _fingerprint(credentials: Credentials, key: bytes) -> str:
+    return hmac.digest(key, credentials.proof().encode("utf-8", "surrogatepass"), "sha256").hex()

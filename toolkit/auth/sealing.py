@@ -1,13 +1,23 @@
-"""Encrypt stored data, so that only holders of the same secret can find and open it.
+"""Encrypt stored data, so that only holders of the same secret can find and open it; and write it one at a time.
 
 Two secrets are used: credentials seal the tokens that processes share (`tokens/store.py`), and a random key in the
-system keyring seals saved profiles (`profiles/keyring.py`).
+system keyring seals saved profiles (`profiles/saved.py`).
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Final, NoReturn, final
 
+from toolkit.core.errors import ConfigurationError
+from toolkit.local.files import shown
+from toolkit.local.locks import try_lock
+
+_LOOK_AGAIN: Final = 0.05  # seconds
+_MOST_LOOKS: Final = 1200  # one minute: the process that holds the lock may be asking its user to unlock the keyring
 _SALT: Final = b"service-access-toolkit\x00\x02"  # the number is the version of the format
 
 
@@ -25,9 +35,6 @@ class Seal:
 
     Attributes:
         name: a name for the entry: 64 hexadecimal digits that reveal neither the secret nor the purpose.
-
-    Raises:
-        ValueError: if the secret is empty.
     """
 
     __slots__ = ("__fernet", "name")
@@ -37,8 +44,6 @@ class Seal:
 
         from cryptography.fernet import Fernet
 
-        if not secret:
-            raise ValueError("a key cannot be derived from an empty secret")
         self.name = _derive(secret, f"name\x00{purpose}").hex()
         self.__fernet = Fernet(base64.urlsafe_b64encode(_derive(secret, f"key\x00{purpose}")))
 
@@ -55,20 +60,8 @@ class Seal:
         except InvalidToken:
             return None
 
-    def __repr__(self) -> str:
-        return f"<Seal {self.name[:8]}>"
-
-    def __copy__(self) -> Seal:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Seal:
-        return self
-
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError("a Seal cannot be pickled: its key would reach a disk or another process")
-
-    def __getstate__(self) -> NoReturn:
-        self.__reduce_ex__(2)
 
 
 def _derive(secret: bytes, info: str) -> bytes:
@@ -76,3 +69,26 @@ def _derive(secret: bytes, info: str) -> bytes:
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
     return HKDF(SHA256(), length=32, salt=_SALT, info=info.encode("utf-8")).derive(secret)
+
+
+@contextmanager
+def locked(file: Path, *, pause: Callable[[float], None] = time.sleep) -> Iterator[None]:
+    """Keep other processes out of what a lock file stands for. On a disk without locks, do nothing."""
+    for _ in range(_MOST_LOOKS):
+        try:
+            lock = try_lock(file)
+        except OSError:  # if the disk is full or read-only, writing will say so
+            lock = None
+            break
+        if lock is not None:
+            break
+        pause(_LOOK_AGAIN)
+    else:
+        raise ConfigurationError(f"Another process has used {shown(file)} for a minute.", "End it, and try again.")
+    try:
+        yield
+    finally:
+        if lock is not None:
+            with suppress(OSError):  # Windows does not remove an open file
+                file.unlink()
+            lock.release()

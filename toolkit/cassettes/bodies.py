@@ -1,7 +1,7 @@
 """Messages on their way into a cassette and back: conversion from and to httpx, and the bodies of responses as streams.
 
 The body of an answer is passed on as it comes, and collected for the recording. A stream without an end is recorded as
-far as the caller read it, and replayed event by event.
+far as the caller read it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from toolkit.core.ledger import Call
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import capped
-from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes, header_value
+from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes
 from toolkit.scrubbing.normal_form import is_text
 from toolkit.transport.errors import Advice, ReplayedReason, no_connection
 from toolkit.transport.flow import call_apart, chunks_of
@@ -31,15 +31,13 @@ LARGE_BODY: Final = 1 << 16  # bytes; searching more than that for secrets would
 RECORDABLE: Final = tuple(getattr(httpx, name) for name in sorted(FAILURES))  # errors of a call without an answer
 # The name of a header by RFC 5322. From Python 3.14 on, httpx's cookie jar fails on any other.
 _NAME: Final = re.compile(rb"[!-9;-~]+")
-_EVENTS: Final = "text/event-stream"
-_LINES: Final = frozenset(
+# Media types of streams of events or of lines, which may go on for ever.
+_STREAMS: Final = frozenset(
     {
-        *("application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"),
-        *("application/json-seq", "application/stream+json"),
+        *("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl"),
+        *("application/x-jsonlines", "application/json-seq", "application/stream+json"),
     }
 )
-_EVENT: Final = re.compile(rb"[^\r\n]*+(?:(?:\r\n|\n|\r)[^\r\n]++)*+(?:\r\n|\n|\r)*+")  # lines up to an empty line
-_LINE: Final = re.compile(rb"[^\r\n]*+[\r\n]*+")
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length"})
 _STEP: Final = 1_024  # bytes to decompress at a time; one step grows to a megabyte at most
 
@@ -71,7 +69,11 @@ def as_response(interaction: Interaction, request: Any = None, *, source: str) -
     failure = interaction.failure
     if failure is not None:
         error: type[httpx.RequestError] = getattr(httpx, failure.type)  # RecordedFailure allows no other names
-        raised = _with_advice(error(failure.message, request=request), interaction, source)
+        raised = error(failure.message, request=request)  # the message stays that of the live call
+        on = f" (recorded on {interaction.recorded_at:%Y-%m-%d})" if interaction.recorded_at else ""
+        raised.add_note(
+            Advice(f'It was replayed from {source}{on}. To send the call again, record anew with mode="all".')
+        )
         if failure.reason:
             raised.add_note(ReplayedReason(failure.reason))
         raise raised
@@ -88,21 +90,10 @@ def as_response(interaction: Interaction, request: Any = None, *, source: str) -
             "Correct the name of the header in the cassette, or record the call again.",
             about="cassette",
         )
-    content_type = header_value(recorded.headers, "content-type")
-    if interaction.ended_early or has_no_end(content_type):
-        ended_early, call = interaction.ended_early, _call_of(interaction)
-        stream = EventStream(recorded.body, content_type, ended_early=ended_early, call=call)
-        return httpx.Response(recorded.status, headers=headers, stream=stream, extensions=extensions)
-    body = httpx.ByteStream(recorded.body)
-    return httpx.Response(recorded.status, headers=headers, stream=body, extensions=extensions)
-
-
-def _with_advice(error: httpx.RequestError, interaction: Interaction, source: str) -> httpx.RequestError:
-    """Return an error with a note that it was replayed. Its message stays that of the live call."""
-    on = f" (recorded on {interaction.recorded_at:%Y-%m-%d})" if interaction.recorded_at else ""
-    advice = f'It was replayed from {source}{on}. To send the call again, record anew with mode="all".'
-    error.add_note(Advice(advice))
-    return error
+    stream: Any = httpx.ByteStream(recorded.body)
+    if interaction.ended_early:
+        stream = EndedEarly(recorded.body, _call_of(interaction))
+    return httpx.Response(recorded.status, headers=headers, stream=stream, extensions=extensions)
 
 
 def _call_of(interaction: Interaction) -> str:
@@ -129,22 +120,14 @@ def header_list(headers: httpx.Headers) -> HeaderList:
 
 def has_no_end(content_type: str) -> bool:
     """Return True if a body of this media type is a stream of events or of lines, which may go on for ever."""
-    media_type = _media_type(content_type)
-    return media_type == _EVENTS or media_type in _LINES
+    return content_type.partition(";")[0].strip().lower() in _STREAMS
 
 
-def part_that_was_read(headers: HeaderList, chunks: list[bytes]) -> tuple[HeaderList, bytes]:
+def _part_that_was_read(headers: HeaderList, chunks: list[bytes]) -> tuple[HeaderList, bytes]:
     """Return the recorded form of a stream that was closed early: its headers, and its body up to the last full line.
 
     The body is decompressed, because compressed data without its end cannot be checked for secrets. The beginning of
     another line is left out: a caller that reads lines never saw it, and half of a secret cannot be recognized.
-
-    Args:
-        headers: the headers as received.
-        chunks: the body as received.
-
-    Raises:
-        SecretLeak: if the body cannot be decompressed, or grows too large.
     """
     packed = b"".join(chunks)
     body = capped(_decompressed(headers, packed), len(packed))
@@ -164,39 +147,23 @@ def _decompressed(headers: HeaderList, packed: bytes) -> Iterator[bytes]:
         yield from response.iter_bytes()
 
 
-class EventStream(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A recorded stream, which comes in pieces of one event or line each.
+class EndedEarly(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """The recorded part of a stream that the caller closed while it was recorded. Reading on raises CassetteMiss."""
 
-    Args:
-        body: what was recorded.
-        content_type: its media type.
-        ended_early: whether the caller closed the stream while it was recorded. Reading on then raises CassetteMiss.
-        call: method and path, for that error.
-    """
-
-    def __init__(self, body: bytes, content_type: str, *, ended_early: bool, call: str) -> None:
-        self._pieces = _LINE if _media_type(content_type) in _LINES else _EVENT
+    def __init__(self, body: bytes, call: str) -> None:
         self._body = body
-        self._ended_early = ended_early
         self._call = call
 
     def __iter__(self) -> Iterator[bytes]:
-        for piece in self._pieces.finditer(self._body):
-            if piece[0]:
-                yield piece[0]
-        if self._ended_early:
-            raise CassetteMiss(
-                f"The recording of {self._call} ends here: this response was closed early when it was recorded.",
-                'Stop reading where the recording did, or record it again with mode="all".',
-            )
+        yield self._body
+        raise CassetteMiss(
+            f"The recording of {self._call} ends here: this response was closed early when it was recorded.",
+            'Stop reading where the recording did, or record it again with mode="all".',
+        )
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for piece in self:
             yield piece
-
-
-def _media_type(content_type: str) -> str:
-    return content_type.partition(";")[0].strip().lower()
 
 
 def size_of(headers: httpx.Headers, chunks: Iterable[bytes]) -> int:
@@ -211,16 +178,18 @@ def observe(
     record: Callable[..., None] | None = None,
     *,
     release: Callable[[], None] | None = None,
+    sent: int = 0,
 ) -> httpx.Response:
     """Return the response with a body that notes the end of the call and passes the complete body to `record`.
 
     `record` also takes the headers to record instead of the response's own, if the caller ended a stream early.
     `release` is called once: when the body has ended or is closed, or when it is dropped while open.
+    `sent` is the number of bytes of the request's body, which is searched for secrets too.
     """
     observed = (
         ObservedStream(response.stream, call, clock, release)
         if record is None
-        else RecordedStream(response, call, clock, record, release)
+        else RecordedStream(response, call, clock, record, release, sent)
     )
     if response.is_stream_consumed:  # a transport for tests made the response with its whole body
         b"".join(observed)
@@ -281,7 +250,7 @@ class RecordedStream(ObservedStream):
     body that breaks off or is dropped, is not recorded, and a warning says so.
     """
 
-    __slots__ = ("_chunks", "_has_no_end", "_is_over", "_is_unread_error", "_record", "_response")
+    __slots__ = ("_chunks", "_has_no_end", "_is_over", "_is_unread_error", "_record", "_response", "_sent")
 
     def __init__(
         self,
@@ -290,12 +259,14 @@ class RecordedStream(ObservedStream):
         clock: Clock,
         record: Callable[..., None],
         release: Callable[[], None] | None,
+        sent: int = 0,
     ) -> None:
         super().__init__(response.stream, call, clock, release)
         self._has_no_end = has_no_end(response.headers.get("content-type", ""))
         self._is_unread_error = response.is_error
         self._response = response
         self._record = record
+        self._sent = sent
         self._chunks: list[bytes] = []
         self._is_over = False
 
@@ -320,10 +291,10 @@ class RecordedStream(ObservedStream):
         except Exception:
             self._has_no_end = False  # it broke off
             raise
-        if size_of(self._response.headers, self._chunks) < LARGE_BODY:
-            self._record_once()
-        else:
+        if self._is_large():
             await call_apart(self._record_once)
+        else:
+            self._record_once()
 
     def close(self) -> None:
         super().close()
@@ -331,10 +302,13 @@ class RecordedStream(ObservedStream):
 
     async def aclose(self) -> None:
         await super().aclose()
-        if self._is_over or not self._has_no_end or size_of(self._response.headers, self._chunks) < LARGE_BODY:
-            self._record_part()
-        else:
+        if not self._is_over and self._has_no_end and self._is_large():
             await call_apart(self._record_part)
+        else:
+            self._record_part()
+
+    def _is_large(self) -> bool:
+        return self._sent + size_of(self._response.headers, self._chunks) >= LARGE_BODY
 
     def __del__(self) -> None:
         self._let_go()
@@ -360,7 +334,7 @@ class RecordedStream(ObservedStream):
             return
         self._is_over = True
         try:
-            headers, body = part_that_was_read(header_list(self._response.headers), self._chunks)
+            headers, body = _part_that_was_read(header_list(self._response.headers), self._chunks)
             self._record(body, headers)
         except CassetteError as error:
             warn(f"The stream of {self._name} was closed before its end, and could not be recorded: {error.what}")

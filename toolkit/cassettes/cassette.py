@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents, Parsed
+from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.cassettes.opening import make_recorder, read_cassette, todays_scrubber, warn_if_stale, warn_of_part
-from toolkit.cassettes.paths import as_mode, find_cassette
+from toolkit.cassettes.paths import as_mode, find_cassette, same_name_in_project
 from toolkit.cassettes.recording import writer_lock
-from toolkit.cassettes.recording.recorder import Recorder
+from toolkit.cassettes.recording.recorder import Recorder, finish_now, part_of, todays_scrubber
 from toolkit.cassettes.replay import differences
-from toolkit.cassettes.replay.matching import ANYONE, Identity, ScrubbedRequests
-from toolkit.cassettes.replay.player import Player, play_log_of
-from toolkit.cassettes.replay.recorded_values import RecordedValues
-from toolkit.core.arguments import as_flag, as_instance, as_texts
-from toolkit.core.errors import CassetteError
+from toolkit.cassettes.replay.matching import ANYONE, Identity
+from toolkit.cassettes.replay.player import Player, RecordedValues, play_log_of
+from toolkit.core.arguments import as_flag, as_texts
+from toolkit.core.clock import SystemClock
+from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import EPOCH, TRAFFIC, Authorization
 from toolkit.core.secret import Secret
 from toolkit.core.text import as_html, badge, card, count_text, date_text
-from toolkit.core.tracebacks import frameless
+from toolkit.core.tracebacks import frameless, shell, warn
 from toolkit.local.settings import Settings, as_settings
 from toolkit.local.variables import is_offline
 from toolkit.scrubbing.messages import RecordedRequest
@@ -85,7 +84,8 @@ class Cassette:
 
     # For repr(), which a debugger may show before the cassette is open.
     records = replays = False
-    _contents: Contents = Parsed((), is_foreign=False)
+    _loaded = 0  # interactions in the file when it was opened
+    _contents: Contents = Contents()
     _recorder: Recorder | None = None
 
     @frameless
@@ -104,16 +104,14 @@ class Cassette:
         self.path, self.mode = find_cassette(path, settings), as_mode(mode)
         self.strict = as_flag(strict, about="strict")
         match_on = None if match_on is None else as_texts(match_on, about="match_on", example='["method", "uri"]')
-        if scrubber is not None:
-            as_instance(scrubber, Scrubber, about="scrubber", next_step="Leave it out.")
-        else:
+        if scrubber is None:
             settings = as_settings(settings)
             scrubber = todays_scrubber(settings)
         self.scrubber = scrubber
-        self.scrubbed = ScrubbedRequests(scrubber)
         self.scrubber.known.add_texts(secrets)
         self.scrubber.add_rules(as_rules(rules))
-        self._contents = read_cassette(self.path, self.mode, scrubber, settings)
+        self._contents = self._read(settings)
+        self._loaded = len(self._contents)
         self.is_foreign = self._contents.is_foreign
         self._recorded_values = RecordedValues(self._contents, self.scrubber, file_name=self.path.name)
         self._player = Player(
@@ -126,16 +124,43 @@ class Cassette:
         )
         self.records = self.mode in ("new_episodes", "all") or (self.mode == "once" and not self._loaded)
         self.replays = self._loaded > 0 and self.mode != "all"
-        warn_of_part(self.path)
+        if self.records and self.path.suffix == ".json":
+            raise ConfigurationError(
+                f"Cannot record to {self.path}: recordings are YAML, which can be appended to.",
+                'Give the cassette the suffix .yaml; or replay this one with mode="none".',
+                about="cassette",
+            )
         if self.records:
-            self._recorder = make_recorder(self.path, self.mode, scrubber)
-        if settings is not None and self.replays and not is_offline():
-            warn_if_stale(self.path, self.recorded_at, settings.stale_after_days)
+            self._recorder = Recorder(self.path, scrubber, anew=self.mode == "all")
+        self._warn(settings)
 
-    @property
-    def _loaded(self) -> int:
-        """Number of interactions in the file when it was opened."""
-        return len(self._contents)
+    def _read(self, settings: Settings | None) -> Contents:
+        """Read the file, after finishing and repairing what earlier recordings left, and tell the scrubber of it."""
+        finish_now(part_of(Path(os.path.realpath(self.path))))
+        data = contents.read_bytes(self.path)
+        if not data.strip() and self.mode == "none":
+            elsewhere = same_name_in_project(self.path, settings)
+            raise differences.missing(self.path, elsewhere=elsewhere, is_offline=is_offline())
+        self.scrubber.recall(data)
+        opened = contents.read(data, source=str(self.path))
+        if opened.is_torn and Recorder(self.path, self.scrubber).cut_torn_tail():
+            warn(f"{self.path} ends in an incomplete interaction; the {len(opened)} before it are complete.")
+        return opened
+
+    def _warn(self, settings: Settings | None) -> None:
+        """Warn of what an interrupted recording left, and of an old one in a script: a notebook must not vary."""
+        real = Path(os.path.realpath(self.path))
+        part = part_of(real)
+        if part.exists() and not writer_lock.is_held_elsewhere(real):
+            warn(
+                f"{part} is left from an interrupted recording with mode all. "
+                f"To use it, rename it to {real.name}; the next such recording replaces it."
+            )
+        if settings is not None and self.replays and not is_offline() and shell() is None:
+            now = SystemClock().now()
+            stale = staleness_text(self.path, self.recorded_at, settings.stale_after_days, now)
+            if stale:
+                warn(f'{stale} To record it again, open it with mode="all".')
 
     def __len__(self) -> int:
         """Return the number of interactions in the file, those recorded since it was opened included."""
@@ -159,20 +184,21 @@ class Cassette:
 
     def describe(self) -> str:
         """Describe in words whether calls are recorded or replayed, and when they were recorded."""
-        count = count_text(len(self), "interaction")
+        count, when = count_text(len(self), "interaction"), self._when()
         if self.records and not self.replays:
             return f"recording, {count}"
-        at = self.recorded_at
-        when = f", recorded {date_text(at)}" if at is not None and at != EPOCH else ""
-        return f"{'replaying and adding to' if self.records else 'replaying'} {count}{when}"
+        return f"{'replaying and adding to' if self.records else 'replaying'} {count}{f', {when}' if when else ''}"
 
     def kind_text(self) -> str:
         """Describe in words where answers come from, such as `replayed, recorded 12 May 2026`."""
         if not self.replays:
             return "live calls, recorded" if self.records else "replayed, nothing recorded"
+        when = self._when() or "recorded on an unknown day"
+        return f"replayed and added to, {when}" if self.records else f"replayed, {when}"
+
+    def _when(self) -> str:
         at = self.recorded_at
-        recorded = f"recorded {date_text(at)}" if at is not None and at != EPOCH else "recorded on an unknown day"
-        return f"replayed and added to, {recorded}" if self.records else f"replayed, {recorded}"
+        return f"recorded {date_text(at)}" if at is not None and at != EPOCH else ""
 
     @property
     def recorded_at(self) -> datetime | None:
@@ -204,6 +230,19 @@ class Cassette:
         """Method and URI of the interactions in the file that were not played yet, in file order."""
         return self._player.unplayed
 
+    def find_as_written(self, request: RecordedRequest, identity: Identity = ANYONE) -> Interaction | None:
+        """Return the recording of a request that is written as the client made it, apart from addresses, or None.
+
+        Most requests are, and need not be searched for secrets.
+        """
+        if not self.replays:
+            return None
+        return self._played(self._player.play(self.scrubber.with_symbols(request), identity, as_written=True))
+
+    def as_recorded(self, request: RecordedRequest) -> RecordedRequest:
+        """Return a request as it would be recorded, unless this cassette only records."""
+        return self.scrubber.lookup_request(request) if self.replays or self._recorder is None else request
+
     def find(self, request: RecordedRequest, identity: Identity = ANYONE) -> Interaction | None:
         """Return the recording that matches a scrubbed request, or None if the request is to be sent and recorded.
 
@@ -213,17 +252,18 @@ class Cassette:
             CassetteError: if nothing matches and the file cannot be written.
             CassetteCorrupt: if the matching item cannot be read.
         """
-        if self.replays:
-            match = self._player.play(request, identity)
-            if match is not None:
-                TRAFFIC.played += 1
-                return match
+        match = self._played(self._player.play(request, identity)) if self.replays else None
+        if match is not None:
+            return match
         if self._recorder is None:
-            miss = self._player.miss(request, identity)
-            is_growing = writer_lock.is_held_elsewhere(Path(os.path.realpath(self.path)))
-            raise differences.still_recorded(miss) if is_growing else miss
+            raise self._player.miss(request, identity)
         self._recorder.get_ready()  # a request whose answer cannot be recorded is not sent
         return None
+
+    @staticmethod
+    def _played(match: Interaction | None) -> Interaction | None:
+        TRAFFIC.played += match is not None
+        return match
 
     def refuse_recorded_values(self, request: RecordedRequest) -> None:
         """Refuse a request with a placeholder or pseudonym of this recording as a value, before it is sent.
@@ -275,14 +315,13 @@ class Cassette:
         Columns: `recorded` (datetime64[us, UTC]), `method`, `uri`, `status`, `elapsed` (seconds),
         `size` (bytes of the response body), `profile`.
         """
-        if self._recorder is None or (self.mode != "all" and not self._recorder.count):
-            return self._contents.table()
-        file = self._recorder.file
-        try:
-            data = file.read_bytes() if self._recorder.count else b""
-        except OSError as error:
-            raise differences.unreadable(file, error) from None
-        return contents.read(data, source=str(file)).table()
+        from toolkit.cassettes.catalog.showing import table_of
+
+        opened = self._contents
+        if self._recorder is not None and (self.mode == "all" or self._recorder.count):
+            file = self._recorder.file
+            opened = contents.read(contents.read_bytes(file) if self._recorder.count else b"", source=str(file))
+        return table_of(opened, opened.readable(), self.scrubber if opened.is_foreign else None).drop(columns="number")
 
     def finish(self) -> None:
         """Finish the recording for now: with mode `all`, replace the old file with the new one.
@@ -327,3 +366,20 @@ class Cassette:
             self.close()
         else:
             self.abandon()
+
+
+def is_stale(recorded_at: datetime | None, stale_after: int | None, now: datetime) -> bool:
+    """Check whether a recording has reached the age, in days, from which it counts as stale; None for never."""
+    if recorded_at in (None, EPOCH) or stale_after is None:
+        return False
+    return now - recorded_at >= timedelta(days=stale_after)
+
+
+def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | None, now: datetime) -> str | None:
+    """Return a sentence about a stale recording, or None if it is not stale."""
+    if recorded_at is None or stale_after is None or not is_stale(recorded_at, stale_after, now):
+        return None
+    return (
+        f"{path.name} was recorded on {date_text(recorded_at)}, {count_text((now - recorded_at).days, 'day')} ago, "
+        f"and counts as stale after {count_text(stale_after, 'day')} (stale_after in toolkit.toml)."
+    )

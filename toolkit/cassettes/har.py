@@ -22,20 +22,25 @@ from toolkit.scrubbing.messages import (
     HeaderList,
     RecordedRequest,
     RecordedResponse,
-    header_bytes,
     header_text,
     header_value,
 )
 
 _FORM: Final = "application/x-www-form-urlencoded"
-_MOST_VALUES: Final = 20_000_000  # in a file; each takes memory, however short it is
-_JSON_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _FRAMING: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 _CHARSET: Final = r"(?i).*;\s*charset\s*=\s*\"?((?:iso-8859-|windows-|utf-16|gb|euc-|shift_|big5)[a-z0-9]*)\b.*"
 _HEADER_NAME: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110 section 5.6.2
 _CONTROLS: Final = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 _LONGEST_CALL: Final = 365 * 24 * 3600 * 1000  # milliseconds; a longer time is a mistake of the other program
 _LAST_YEAR: Final = 9000  # of a call; a later one is a mistake, too
+_ERRORS: Final = (
+    KeyError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    ArithmeticError,
+    IndexError,
+)  # of members of other types
 _MISSHAPEN: Final = "it does not have the fields of an exchange"
 
 
@@ -63,20 +68,6 @@ class Entry(NamedTuple):
     hint: RecordedRequest | None = None
 
 
-def parsed(data: bytes) -> Any:
-    """Return the value of a JSON file.
-
-    Raises:
-        ValueError: if it is not JSON, or has so many values that they would fill the memory.
-    """
-    signs = (b",", b"[", b"{")
-    if sum(map(data.count, signs)) > _MOST_VALUES:
-        outside = _JSON_STRING.sub(b"", data)
-        if sum(map(outside.count, signs)) > _MOST_VALUES:
-            raise ValueError("it holds too many values")
-    return json.loads(data.decode("utf-8-sig"))
-
-
 def is_har(value: Any) -> bool:
     """Check whether the value of a JSON file is that of a HAR file."""
     log = value.get("log") if isinstance(value, Mapping) else None
@@ -101,7 +92,7 @@ def entries(value: Any) -> Iterator[Entry]:
             interaction = _interaction(fields, method, uri)
         except _Unimportable as error:
             reason = str(error)
-        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError):
+        except _ERRORS:
             reason = _MISSHAPEN  # texts about Python code would not help
         yield Entry(number, method, uri, interaction, reason, _hint(fields, method, uri))
 
@@ -112,7 +103,6 @@ def _mapping(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def _hint(fields: Mapping[str, Any], method: str, uri: str) -> RecordedRequest:
-    """Return all fields of an entry as JSON, with its cookies as a header, in which the scrubber finds secrets."""
     messages = [_mapping(fields, name) for name in ("request", "response")]
     cookies = "; ".join(f"{name}={value}" for message in messages for name, value in _pairs(message.get("cookies")))
     headers = (*_header_list([("Cookie", cookies)]), ("Content-Type", "application/json"))
@@ -120,12 +110,6 @@ def _hint(fields: Mapping[str, Any], method: str, uri: str) -> RecordedRequest:
 
 
 def _interaction(fields: Mapping[str, Any], method: str, uri: str) -> Interaction:
-    """Return the interaction of an entry.
-
-    Raises:
-        _Unimportable: if it cannot be replayed.
-        KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError: if it has members of other types.
-    """
     request, response = fields["request"], fields["response"]
     parts, status = urlsplit(uri), int(response.get("status") or 0)
     if fields.get("_webSocketMessages") is not None or fields.get("_resourceType") == "websocket" or status == 101:
@@ -159,10 +143,8 @@ def _started(text: Any) -> datetime | None:
 
 
 def _elapsed(milliseconds: Any) -> timedelta | None:
-    """Return a duration, or None if the number is missing, negative or absurd."""
-    if not isinstance(milliseconds, int | float) or not 0 <= milliseconds < _LONGEST_CALL:
-        return None
-    return timedelta(milliseconds=milliseconds)
+    is_usable = isinstance(milliseconds, int | float) and 0 <= milliseconds < _LONGEST_CALL
+    return timedelta(milliseconds=milliseconds) if is_usable else None
 
 
 def _pairs(fields: Any) -> Iterator[tuple[Any, Any]]:
@@ -193,17 +175,8 @@ def _header_list(pairs: Iterable[tuple[Any, Any]]) -> HeaderList:
         if isinstance(name, str) and compiled(_HEADER_NAME).fullmatch(name):
             text = "" if value is None else header_text(value)
             lines = [compiled(_CONTROLS).sub("", line).strip() for line in text.splitlines() or [""]]
-            headers += [(name, _sendable(line)) for line in lines]
+            headers += [(name, line.encode("utf-8", "replace").decode()) for line in lines]  # no halves of characters
     return tuple(headers)
-
-
-def _sendable(value: str) -> str:
-    """Return the value of a header without halves of characters, which cannot be written."""
-    try:
-        header_bytes(value)
-    except UnicodeEncodeError:
-        return value.encode("utf-8", "replace").decode("utf-8")
-    return value
 
 
 def _sent_body(request: Mapping[str, Any], method: str, headers: HeaderList) -> bytes:

@@ -1,7 +1,7 @@
 """`tk.import_cassette`: make a clean cassette of a HAR file, or of a cassette that vcrpy recorded without scrubbing.
 
-The file is read within limits, and never changed. A recording of the toolkit says how each call was authorized; an
-imported cassette gets the same note, concluded from the addresses, so that it replays in a session without arguments.
+The file is never changed. A recording of the toolkit says how each call was authorized; an imported cassette gets the
+same note, concluded from the addresses, so that it replays in a session without arguments.
 """
 
 from __future__ import annotations
@@ -14,37 +14,31 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from toolkit.auth.credentials import as_environment
 from toolkit.cassettes import har
-from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, replacement_counts, rewrite
+from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, rescrubbed, rewrite
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
+from toolkit.cassettes.format.contents import Contents
+from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.har import Entry
-from toolkit.cassettes.opening import todays_scrubber
 from toolkit.cassettes.paths import find_cassette
-from toolkit.cassettes.recording.appending import scrub
+from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.core.arguments import as_flag, as_texts
 from toolkit.core.document import ACCESS, TOKEN_PATH, CredentialKind, Environment
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
 from toolkit.core.ledger import EPOCH, Authorization
 from toolkit.core.secret import Secret
-from toolkit.core.text import as_html, badge, card, count_text, excerpt
+from toolkit.core.text import count_text, excerpt
 from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
-from toolkit.scrubbing import gate
 from toolkit.scrubbing.rules.model import Rules, as_rules
-from toolkit.scrubbing.scrubber import Scrubber
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-MOST_BYTES: Final = 256 << 20  # of a file
+_MOST_BYTES: Final = 256 << 20  # of a file
 _READABLE: Final = "HAR files of browsers are imported, and cassettes of vcrpy. The file was left as it was."
 _LONGEST_WORD: Final = 60  # characters of a method, host or program
-_PROFILE: Final = "default"  # of credentials without a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,51 +84,31 @@ class ImportReport:
     environment: str | None = None
     hosts: tuple[str, ...] = ()
 
-    @property
-    def reasons(self) -> dict[str, int]:
-        """Number of exchanges that were left out, by reason, the most frequent first."""
-        return dict(Counter(each.reason for each in self.left_out).most_common())
-
-    def table(self) -> pd.DataFrame:
-        """Return one row for each exchange that was left out, with `number`, `method`, `host` and `reason`."""
-        import pandas as pd
-
-        types = {"number": "int64", "method": "str", "host": "str", "reason": "str"}
-        frame = pd.DataFrame([asdict(each) for each in self.left_out], columns=list(types))
-        return frame.astype(types).set_index("number")
-
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain values, for programs."""
-        return {
-            **asdict(self),
-            "source": str(self.source),
-            "path": None if self.path is None else str(self.path),
-        }
+        path = None if self.path is None else str(self.path)
+        return {**asdict(self), "source": str(self.source), "path": path}
 
     def lines(self) -> list[str]:
         """Return the report as sentences."""
         target = f" into {self.path}" if self.path is not None else "; no file was written"
         lines = [f"{count_text(self.imported, 'interaction')} imported{target} ({self.program})."]
-        lines += [f"{count:,} left out: {reason}." for reason, count in self.reasons.items()]
+        reasons = Counter(each.reason for each in self.left_out).most_common()
+        lines += [f"{count:,} left out: {reason}." for reason, count in reasons]
         if self.not_chosen:
             lines.append(f"{self.not_chosen:,} not chosen.")
         kinds = ", ".join(f"{kind} in {count_text(count, 'place')}" for kind, count in self.replaced.items())
         lines.append(f"Secrets replaced: {kinds or 'none were found'}.")
         if self.environment:
             lines.append(f"The calls are those of {self.environment}.")
+        if self.hosts:
+            lines.append(f"{count_text(len(self.hosts), 'host')} kept as in the file: {', '.join(self.hosts)}.")
+        if self.replaced:
+            lines.append(f"{self.source} still holds its secrets: keep it out of git, and delete it once not needed.")
         return lines
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())
-
-    def _repr_html_(self) -> str:
-        rows = [("Source", as_html(self.source.name)), ("Interactions", f"{self.imported:,}")]
-        rows += [("Left out", as_html(f"{count:,}: {reason}")) for reason, count in self.reasons.items()]
-        if self.not_chosen:
-            rows.append(("Not chosen", f"{self.not_chosen:,}"))
-        rows += [(f"Replaced {kind}", f"{count:,}") for kind, count in self.replaced.items()]
-        name = self.path.name if self.path is not None else "nothing"
-        return card(f"Imported {name}", [badge(self.program)], rows)
 
 
 def import_cassette(
@@ -179,31 +153,33 @@ def import_cassette(
     program, entries = _read(file)
     path = _target(name, file, replace=as_flag(replace, about="replace"), settings=settings)
     chosen = [entry for entry in entries if not patterns or any(_fits(entry.uri, pattern) for pattern in patterns)]
-    called = environment_of([entry.uri for entry in chosen if entry.interaction], settings, called)
-    chosen = [
-        entry._replace(interaction=entry.interaction and noted(entry.interaction, called, settings)) for entry in chosen
-    ]
+    called = _environment_of([entry.uri for entry in chosen if entry.interaction], settings, called)
     scrubber = todays_scrubber(settings, as_rules(rules))
     own = set(called.rules.addresses.values()) if called else set()
     # If two names share an address, that of the environment comes first.
-    scrubber.use_addresses(
-        dict(sorted(settings.addresses.items(), key=lambda pair: pair[0] not in own)), settings.header_prefix
-    )
+    addresses = sorted(settings.addresses.items(), key=lambda pair: pair[0] not in own)
+    scrubber.use_addresses(dict(addresses), settings.header_prefix)
     scrubber.known.add_texts(secrets)
-    scrubbed, reasons = _scrubbed(entries, chosen, scrubber)
-    items = {number: encode(interaction) for number, interaction in scrubbed.items()}
-    replaced: Counter[str] = Counter()
-    for entry in chosen:
-        if entry.interaction and entry.number in items:
-            if gate.holds_secret(items[entry.number], scrubber.known):
-                reasons[entry.number] = "a secret in it cannot be replaced"
-                del items[entry.number]
-            else:
-                replaced.update(replacement_counts(entry.interaction, scrubbed[entry.number], scrubber))
+    reasons = {entry.number: entry.reason for entry in entries if entry.interaction is None}
+    for entry in entries:  # a later one may name the secret of an earlier
+        try:
+            if entry.interaction is not None:
+                scrub(entry.interaction, scrubber)
+        except SecretLeak:
+            reasons[entry.number] = "it holds data that cannot be checked for secrets"
+        with suppress(SecretLeak):
+            if entry.hint is not None:
+                scrubber.lookup_request(entry.hint)
+    items = [_noted(e.interaction, called, settings) for e in chosen if e.interaction and e.number not in reasons]
+    data, replacements = rescrubbed(b"", Contents(items, is_foreign=True), scrubber, source=path)
+    replaced = sum((Counter(counts) for _, counts in replacements), Counter())
     if items:
-        data = b"".join((HEADER, *items.values()))
-        gate.check(data, scrubber.known, where=f"{path}, as it is imported,")
-        _write(path, data, scrubber)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            what = f"Cannot make the folder {path.parent}: {error.strerror or error}."
+            raise CassetteError(what, "Choose another place.", about="name") from None
+        rewrite(path, scrubber, lambda _: data)
     return ImportReport(
         source=file,
         program=program,
@@ -235,12 +211,8 @@ def _fits(uri: str, pattern: str) -> bool:
     )
 
 
-def environment_of(uris: Iterable[str], settings: Settings, named: Environment | None) -> Environment | None:
-    """Return the environment that was called: the one that is named, else the only one that has all addresses.
-
-    Raises:
-        ConfigurationError: if no call goes to an address of the named environment.
-    """
+def _environment_of(uris: Iterable[str], settings: Settings, named: Environment | None) -> Environment | None:
+    """Return the environment that was called: the one that is named, else the only one that has all addresses."""
     called = [candidates for uri in uris if (candidates := _candidates(uri, settings))]
     if named is not None and not any(named in candidates for candidates in called):
         names = ", ".join(named.rules.addresses.values())
@@ -253,17 +225,16 @@ def environment_of(uris: Iterable[str], settings: Settings, named: Environment |
     return named or (next(iter(common)) if len(common) == 1 else None)
 
 
-def noted(interaction: Interaction, called: Environment | None, settings: Settings) -> Interaction:
+def _noted(interaction: Interaction, called: Environment | None, settings: Settings) -> Interaction:
     """Return an interaction with a note of how its call was authorized, if the addresses tell."""
     uri = interaction.request.uri
-    candidates = _candidates(uri, settings)
-    environments = candidates & {called} if called else candidates
+    environments = _candidates(uri, settings) & ({called} if called else set(Environment))
     if len(environments) != 1 or urlsplit(uri).path.endswith(TOKEN_PATH):
         return interaction
     (environment,) = environments
     has_keys = CredentialKind.KEY_PAIR in environment.rules.credentials
     kind = CredentialKind.KEY_PAIR if has_keys else CredentialKind.CLIENT_SECRET
-    return interaction._replace(authorized_by=Authorization(kind, environment, _PROFILE))
+    return interaction._replace(authorized_by=Authorization(kind, environment, "default"))
 
 
 def _candidates(uri: str, settings: Settings) -> set[Environment]:
@@ -274,88 +245,50 @@ def _candidates(uri: str, settings: Settings) -> set[Environment]:
 def _names_of(uri: str, settings: Settings) -> set[str]:
     """Return the names of the longest address that a URI is at."""
     fitting = {
-        name: address
+        name: len(address)
         for name, address in settings.addresses.items()
         if uri.startswith(address) and uri[len(address) : len(address) + 1] in ("", "/", "?")
     }
-    longest = max(map(len, fitting.values()), default=0)
-    return {name for name, address in fitting.items() if len(address) == longest}
-
-
-def _scrubbed(
-    entries: Sequence[Entry], chosen: Sequence[Entry], scrubber: Scrubber
-) -> tuple[dict[int, Interaction], dict[int, str]]:
-    """Return the scrubbed interactions, and why others are left out, both by their numbers in the file.
-
-    All entries are read once before the chosen ones are scrubbed, since a later one may name the secret of an earlier.
-    """
-    for entry in entries:
-        with suppress(SecretLeak):
-            if entry.interaction is not None:
-                scrub(entry.interaction, scrubber)
-        with suppress(SecretLeak):
-            if entry.hint is not None:
-                scrubber.lookup_request(entry.hint)
-    scrubbed: dict[int, Interaction] = {}
-    reasons: dict[int, str] = {}
-    for entry in chosen:
-        if entry.interaction is None:
-            reasons[entry.number] = entry.reason
-            continue
-        try:
-            scrubbed[entry.number] = scrub(entry.interaction, scrubber)
-        except SecretLeak:
-            reasons[entry.number] = "it holds data that cannot be checked for secrets"
-    return scrubbed, reasons
+    return {name for name, length in fitting.items() if length == max(fitting.values())}
 
 
 def _read(path: Path) -> tuple[str, list[Entry]]:
     """Return the name of the program that wrote a file, and its exchanges, in their order."""
-    data = _data(path)
     try:
-        if data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
-            value = har.parsed(data)
-            if har.is_har(value):
-                name = excerpt(har.creator(value), _LONGEST_WORD)
-                return f"HAR of {name}" if name else "HAR", list(har.entries(value))
-        return "vcrpy", list(_vcrpy_entries(contents.read(data, source=str(path))))
-    except CassetteCorrupt as error:
-        raise error.reworded(error.what, _READABLE) from None
-    except json.JSONDecodeError as error:
-        why = f"it is not valid JSON (line {error.lineno}: {error.msg})"
-    except (ValueError, RecursionError) as error:
-        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-    raise CassetteCorrupt(f"{path} cannot be imported: {why}.", _READABLE, about="source")
-
-
-def _data(path: Path) -> bytes:
-    try:
-        size = path.stat().st_size
-        if size > MOST_BYTES:
-            raise CassetteError(
-                f"{path} has {size >> 20:,} MiB; at most {MOST_BYTES >> 20} MiB are imported at once.",
-                "Export fewer requests into a file.",
-                about="source",
-            )
+        if path.stat().st_size > _MOST_BYTES:
+            what = f"{path} has more than {_MOST_BYTES >> 20} MiB, too much to import at once."
+            raise CassetteError(what, "Export fewer requests into a file.", about="source")
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "no file can have that name"
-        what = f"Cannot read {path}: {why}."
-        raise ConfigurationError(what, "Name a HAR file or a cassette.", about="source") from None
+        raise ConfigurationError(
+            f"Cannot read {path}: {why}.", "Name a HAR file or a cassette.", about="source"
+        ) from None
     if contents.is_ours(data):
         raise ConfigurationError(
             f"{path} is a cassette of the toolkit already.",
             "Copy it; `toolkit cassettes scrub` scrubs it again under today's rules.",
             about="source",
         )
-    return data
+    with suppress(ValueError, RecursionError):  # `contents.read` says what is wrong
+        if data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
+            value = json.loads(data.decode("utf-8-sig"))
+            if har.is_har(value):
+                name = excerpt(har.creator(value), _LONGEST_WORD)
+                return f"HAR of {name}" if name else "HAR", list(har.entries(value))
+    try:
+        opened = contents.read(data, source=str(path))
+        if len(opened) and not opened.readable():
+            opened.interaction(0)  # raises the error that says what the file is
+        return "vcrpy", list(_vcrpy_entries(opened))
+    except CassetteCorrupt as error:
+        raise error.reworded(error.what, _READABLE) from None
 
 
-def _vcrpy_entries(recorded: contents.Contents) -> Iterator[Entry]:
+def _vcrpy_entries(recorded: Contents) -> Iterator[Entry]:
     for number in range(len(recorded)):
-        try:
-            interaction = recorded.interaction(number)
-        except CassetteCorrupt:
+        interaction = recorded.interaction_or_error(number)
+        if isinstance(interaction, CassetteCorrupt):
             yield Entry(number + 1, "", "", None, "it does not have the fields of an interaction")
             continue
         if interaction.recorded_at == EPOCH:  # the file does not say
@@ -375,15 +308,6 @@ def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings
     if path.exists() and not replace:
         raise CassetteError(f"{path} exists.", "Choose another name, or replace it: replace=True.", about="name")
     return path
-
-
-def _write(path: Path, data: bytes, scrubber: Scrubber) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        what = f"Cannot make the folder {path.parent}: {error.strerror or error}."
-        raise CassetteError(what, "Choose another place.", about="name") from None
-    rewrite(path, scrubber, lambda _: data)
 
 
 def _host(uri: str) -> str:

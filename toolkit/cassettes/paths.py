@@ -15,10 +15,12 @@ from toolkit.local.variables import is_offline
 
 Mode = Literal["none", "once", "new_episodes", "all"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
-# Characters and names that Windows does not allow in file names. They are refused everywhere, because recordings are
-# passed on to others.
-_NOT_IN_NAMES: Final = re.compile(r'[\x00-\x1f<>:"/\\|?*]')
-_DEVICES: Final = re.compile(r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³])\s*\Z", re.IGNORECASE)
+# What some system or command does not take for the name of a file: characters and devices of Windows, white space at
+# the ends, a dot or a dash at the beginning. Refused everywhere, because recordings are passed on to others.
+_UNSUITABLE: Final = re.compile(
+    r'.*[\x00-\x1f<>:"/\\|?*]|[\s.-]|.*\s\Z|(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³])\s*\Z',
+    re.IGNORECASE | re.DOTALL,
+)
 _LONGEST: Final = 200  # bytes; systems allow 255, and ".yaml" and a suffix for partial files are added
 _LONGEST_QUOTE: Final = 60  # characters
 
@@ -47,17 +49,19 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
         raise ConfigurationError("A cassette needs a name or a path.", 'Give a name such as "tour".', about="cassette")
     path = Path(cassette)
     if isinstance(cassette, str) and not path.suffix and path.parts in ((), (cassette,)) and not path.is_absolute():
-        if reason := _why_unsuitable(cassette):
+        # As a Python literal, white space at the ends is visible and nothing is interpreted.
+        quoted = repr(cassette if len(cassette) <= _LONGEST_QUOTE else f"{cassette[: _LONGEST_QUOTE - 1]}…")
+        if _UNSUITABLE.match(cassette) or len(cassette.encode("utf-8", "surrogatepass")) > _LONGEST:
             raise ConfigurationError(
-                f"A cassette cannot be called {_quoted(cassette)}: {reason}.",
-                'Choose a name of letters, digits, spaces, "-" and "_"; or give a path with its suffix.',
+                f"A cassette cannot be called {quoted}: not every system or command takes such a name for a file.",
+                'Choose a short name of letters, digits, spaces, "-" and "_"; or give a path with its suffix.',
                 about="cassette",
             )
         folder = as_settings(settings).cassettes_folder
         file = folder / f"{cassette}.yaml"
         if file.is_symlink() and not lies_in(file, folder):
             raise ConfigurationError(
-                f"The cassette {_quoted(cassette)} is a link out of the cassettes folder.",
+                f"The cassette {quoted} is a link out of the cassettes folder.",
                 "A project, perhaps a cloned one, may not choose a file elsewhere to write: give the path of the file.",
                 about="cassette",
             )
@@ -81,23 +85,3 @@ def _is_path(text: str) -> bool:
         return b"\0" not in os.fsencode(text) and bool(text.strip())
     except UnicodeEncodeError:
         return False
-
-
-def _quoted(name: str) -> str:
-    """Return a name as a Python literal, in which white space at the ends is visible and nothing is interpreted."""
-    return repr(name if len(name) <= _LONGEST_QUOTE else f"{name[: _LONGEST_QUOTE - 1]}…")
-
-
-def _why_unsuitable(name: str) -> str | None:
-    """Return the reason why a cassette cannot have a name, or None if it can."""
-    if _NOT_IN_NAMES.search(name) or _DEVICES.match(name):
-        return "some systems do not allow such a file name"
-    if name != name.strip():
-        return "it starts or ends with white space"
-    if name.startswith("."):
-        return "files whose name starts with a dot are hidden"
-    if name.startswith("-"):
-        return "commands read a name that starts with a dash as an option"
-    if len(name.encode("utf-8", "surrogatepass")) > _LONGEST:
-        return f"it is longer than {_LONGEST} bytes; choose a shorter name"
-    return None

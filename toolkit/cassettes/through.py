@@ -87,7 +87,7 @@ class Outgoing:
 def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     """Replay a request from a cassette, or send it and record the answer.
 
-    1. Look up the request as it would be recorded: scrubbed, and without credentials.
+    1. Look up the request: as it is written, then as it would be recorded, which is scrubbed and without credentials.
     2. If a recording matches, replay it. Nothing below runs.
     3. Otherwise wait for a free place and send the request, with credentials if the sender has any.
     4. Record the answer when the caller has read its body to the end. The caller gets it as it came.
@@ -107,22 +107,18 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     if tape is not None:
         body = yield Read(request)
         uri = outgoing.uri()
-        written = request.method, uri, tuple(request.headers.raw), body
-        scrubbed = tape.scrubbed.get(written)
-        if scrubbed is None:
-            recorded = RecordedRequest(request.method, uri, header_list(request.headers), body)
-            state = tape.scrubber.state
-            look_up = partial(tape.scrubber.lookup_request, recorded)
+        recorded = RecordedRequest(request.method, uri, header_list(request.headers), body)
+        match = tape.find_as_written(recorded, outgoing.identity)
+        if match is None:
+            look_up = partial(tape.as_recorded, recorded)
             scrubbed = look_up() if len(body) < LARGE_BODY else (yield Apart(look_up))
-            tape.scrubbed.put(written, scrubbed, state)
-        match = tape.find(scrubbed, outgoing.identity)
+            match = tape.find(scrubbed, outgoing.identity)
         if match is not None:
             _note_replay(tape, outgoing, match)
             request.extensions.setdefault(_REPLAYED, uri)
             replayed = as_response(match, request, source=tape.path.name)
             source_of(replayed).replayed_from = tape.path.name
             return replayed
-        recorded = recorded or RecordedRequest(request.method, uri, header_list(request.headers), body)
         tape.refuse_recorded_values(recorded)
         _refuse_replayed_redirect(request.extensions.pop(_REPLAYED, uri), uri, tape)
     TRAFFIC.sent += 1
@@ -150,9 +146,10 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     if tape.mode != "all":  # which records again each time
         source_of(response).recorded_in = tape.path.name
     recorder = _recorder(tape, _as_sent(recorded, outgoing), response, call)
-    observed = partial(observe, response, call, clock, recorder, release=release)
+    observed = partial(observe, response, call, clock, recorder, release=release, sent=len(recorded.body))
     # A transport that has the whole body at hand, as in tests, is recorded at once.
-    is_long = response.is_stream_consumed and size_of(response.headers, [response.content]) >= LARGE_BODY
+    size = size_of(response.headers, [response.content]) if response.is_stream_consumed else 0
+    is_long = response.is_stream_consumed and len(recorded.body) + size >= LARGE_BODY
     return (yield Apart(observed)) if is_long else observed()
 
 

@@ -2,15 +2,13 @@
 
 `main` is the entry point. It runs the command that was typed, prints an error of the toolkit as two lines on standard
 error, and sets the exit status: 0 for success, 1 for an error, 2 for wrong usage (`scan`, `verify` and `cassettes` have
-statuses of their own). Commands are thin: they call the rooms below and print.
+statuses of their own). Commands are thin: each calls the rooms below, and prints the result.
 
-- `app`: all commands together. `application` adds a command to a group.
-- `demo`, `lab`, `practice`, `record`, `verify`, `scan`, `publish`, `keys`: one for each command.
-- `credentials_command`: list, test, allow and remove credentials. `credentials_add` saves them, `values` asks for
-  secrets, `credentials_destinations` says where they are sent, and `probe` tests them.
-- `cassettes_command`: lists recordings, and puts the `cassettes_*` together.
-- `terminal`: tables and messages, with text from outside escaped. `verify_report` prints verdicts.
-- `bundled`: the notebooks and cassettes that come with the package, and the tour that the demo replays.
+- `app`: all commands together, and how the program ends.
+- `terminal`: what commands share: lines, tables, JSON, questions and errors.
+- `demo`, `lab`, `practice`: start without credentials. `demo` has the tour, and `lab` copies the bundled notebooks.
+- `record`, `credentials_command`, `keys_command`, `cassettes_command`: calls, credentials and recordings of one's own.
+- `verify`, `scan`, `publish`: check notebooks and files, and share them.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from importlib.metadata import version
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -14,7 +15,7 @@ from toolkit.cli import (
     cassettes_command,
     credentials_command,
     demo,
-    keys,
+    keys_command,
     lab,
     practice,
     publish,
@@ -23,50 +24,44 @@ from toolkit.cli import (
     terminal,
     verify,
 )
-from toolkit.cli.application import Application
-from toolkit.cli.programs import program
 from toolkit.core.errors import ToolkitError
 
-app = Application(
-    name="toolkit",
+_START, _OWN, _SHARE = "Start here, without credentials", "Your own calls", "Check and share"
+
+app = terminal.command_group(
+    "toolkit",
     help="Call, record, replay and tabulate a family of financial services; no secret reaches a recording.",
     epilog="Start with **toolkit demo**: it needs no network, no credentials and no configuration.",
 )
-# In the order in which a newcomer needs them. A command's module has its function and the examples of its help.
-_START, _OWN, _SHARE = "Start here, without credentials", "Your own calls", "Check and share"
-for _name, _function, _examples, _panel, _summary in (
-    ("demo", demo.demo, demo.EPILOG, _START, "See accounts, calls and token lifetimes from a recording."),
-    ("lab", lab.lab, lab.EPILOG, _START, "Open the tutorials in JupyterLab."),
-    ("practice", practice.practice, practice.EPILOG, _START, "Run a local service to practise with."),
-    ("record", record.record, record.EPILOG, _OWN, "Record calls without their secrets."),
-    ("verify", verify.verify, verify.EPILOG, _SHARE, "Run notebooks offline and compare their outputs."),
-    ("scan", scan.scan, scan.EPILOG, _SHARE, "Look for secrets in files."),
-    ("publish", publish.publish, publish.EPILOG, _SHARE, "Make a copy of a notebook that anyone may have."),
-):
-    app.add(_name, _function, summary=_summary, examples=_examples, panel=_panel)
-for _name, _group, _summary in (
-    ("credentials", credentials_command.app, "Save, list, test and remove credentials."),
-    ("keys", keys.app, "Create a key pair for signed client assertions."),
-    ("cassettes", cassettes_command.app, "List, show, check, compare and import recordings."),
-):
-    app.add_typer(_group, name=_name, rich_help_panel=_OWN, short_help=_summary)
+# In the order in which a newcomer needs them.
+app.command(epilog=demo.EXAMPLES, rich_help_panel=_START)(demo.demo)
+app.command(epilog=lab.EXAMPLES, rich_help_panel=_START)(lab.lab)
+app.command(epilog=practice.EXAMPLES, rich_help_panel=_START)(practice.practice)
+app.command(epilog=record.EXAMPLES, rich_help_panel=_OWN)(record.record)
+app.add_typer(credentials_command.app, rich_help_panel=_OWN)
+app.add_typer(keys_command.app, rich_help_panel=_OWN)
+app.add_typer(cassettes_command.app, rich_help_panel=_OWN)
+app.command(epilog=verify.EXAMPLES, rich_help_panel=_SHARE)(verify.verify)
+app.command(epilog=scan.EXAMPLES, rich_help_panel=_SHARE)(scan.scan)
+app.command(epilog=publish.EXAMPLES, rich_help_panel=_SHARE)(publish.publish)
 
 
 def run() -> None:
     """Run the command line; print an error of the toolkit in two lines and exit with status 1."""
-    warnings.showwarning = terminal.print_warning  # type: ignore[assignment]
+    warnings.showwarning = terminal.note  # type: ignore[assignment]
     for stream in (sys.stdout, sys.stderr):
-        terminal.escape_what_is_not_encoded(stream)
+        if isinstance(stream, TextIOWrapper):  # a pipe on Windows has the encoding of the country, which lacks `…`
+            stream.reconfigure(errors="backslashreplace")
     try:
-        app(prog_name=program())
+        app(prog_name=terminal.program())
     except ToolkitError as error:
         terminal.print_error(error)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:  # the reader of a pipe, such as head, has stopped reading
+    except BrokenPipeError:  # the reader of a pipe, such as head, has stopped reading; others end by SIGPIPE
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        sys.exit(128 + 13)
 
 
 def _print_version(is_requested: bool) -> None:

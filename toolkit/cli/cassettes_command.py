@@ -1,148 +1,334 @@
-"""`toolkit cassettes`: look at recordings, check and compare them, and drop what is not needed."""
+"""`toolkit cassettes`: look at recordings, check and compare them, and drop what is not needed.
+
+Each command calls the function of Python that does the same, such as `tk.check_cassettes`, and prints its rows as a
+table or, with `--json`, as a list of objects.
+"""
 
 from __future__ import annotations
 
-import os
-from typing import Annotated
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
 
-from toolkit.cassettes.catalog.facts import OURS, CassetteFacts, cassettes_at, facts_of
-from toolkit.cassettes.opening import age_of, is_stale
-from toolkit.cli import (
-    cassettes_check,
-    cassettes_diff,
-    cassettes_drift,
-    cassettes_import,
-    cassettes_rewriting,
-    cassettes_show,
-    terminal,
-)
-from toolkit.cli.application import Application
-from toolkit.core.clock import SystemClock
+from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.catalog.checking import check_cassettes
+from toolkit.cassettes.catalog.comparing import KINDS, compare_cassettes
+from toolkit.cassettes.catalog.facts import list_cassettes, parse_numbers, read_cassette
+from toolkit.cassettes.catalog.rewriting import prune_cassette, scrub_cassette
+from toolkit.cassettes.catalog.showing import EXCERPT, InteractionRow, Message, messages_of, row_of, scrubber_to_show
+from toolkit.cassettes.importing import import_cassette
+from toolkit.cassettes.replay.player import VARIABLE
+from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.ledger import instant_text
-from toolkit.core.text import count_text, excerpt
+from toolkit.core.text import count_text
 from toolkit.local.settings import Settings
+from toolkit.session.session import Session
+
+_FOUND, _UNUSABLE = 1, 2  # exit statuses
+_CHANGE: Final = ("kind", "number", "old", "new", "method", "uri", "place", "before", "after")
+app = terminal.command_group(
+    "cassettes",
+    help="List, show, check, compare and import recordings.",
+    epilog="A NAME is a cassette in the project's cassettes folder, or a path with its suffix. "
+    "Exit status: 0 if all is well; 1 for what a command finds, as its help says; 2 if it could not work.",
+)
+NameArgument = Annotated[str, typer.Argument(help="Name of a cassette, or a path.")]
+NumbersArgument = Annotated[list[str] | None, typer.Argument(help="Numbers such as 3, ranges such as 5-7.")]
+UnplayedOption = Annotated[
+    list[Path] | None,
+    typer.Option("--unplayed", help="Run this notebook or folder offline, and look for what it does not play."),
+]
+PlayLogOption = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help=f"The folder {VARIABLE} of earlier runs: look for the rest.")
+]
+FailOnOption = Annotated[str, typer.Option(help=f"Kinds of changes that fail, such as {','.join(KINDS)}.")]
 
 
+@app.command("list", epilog=terminal.examples("toolkit cassettes list", "toolkit cassettes list tests/ --json"))
+@terminal.errors_exit_with(_UNUSABLE)
 def list_(
-    folder: Annotated[str | None, typer.Argument(help="By default the cassettes folder of the project.")] = None,
+    folder: Annotated[Path | None, typer.Argument(help="By default the cassettes folder of the project.")] = None,
     as_json: terminal.JsonOption = False,
 ) -> None:
-    """List the recordings in a folder: environment, calls, date, size, who wrote them, and whether they are clean.
+    """List the recordings in a folder.
 
-    Clean means what `toolkit cassettes check` means, apart from age. Nothing is changed.
-
-    JSON is a list of recordings, each with `name`, `path`, `environments`, `interactions`, `recorded_at`,
-    `last_recorded_at`, `age_days`, `is_stale`, `size` in bytes, `written_by`, `is_clean` and `problem`.
-
-    Exit status: 0, also without recordings; 2 if the folder does not exist.
+    A recording is stale if it is older than `stale_after` in toolkit.toml. JSON has the columns of `tk.list_cassettes`.
     """
-    with terminal.errors_exit_with(2):
-        settings, now = Settings.load(), SystemClock().now()
-        paths = cassettes_at(folder, settings)
-        if not all(map(os.path.lexists, paths)):  # a broken link in a folder is listed
-            raise ConfigurationError(
-                f"The folder or cassette {excerpt(str(folder))} does not exist.",
-                "Without a name, the project's cassettes are listed.",
-                about="folder",
-            )
-        facts = [facts_of(path, settings) for path in paths]
-        unclean = cassettes_check.unclean_in(paths, settings, now)
-    stale_after = settings.stale_after_days
+    recordings = terminal.records(list_cassettes(folder))
+    columns = ("name", "environments", "interactions", "recorded", "stale", "size", "written_by", "problem")
+    terminal.print_rows(recordings, columns, as_json=as_json, empty="This folder has no recordings.")
+
+
+@app.command(epilog=terminal.examples("toolkit cassettes show tour", "toolkit cassettes show tour 3 --json"))
+@terminal.errors_exit_with(_UNUSABLE)
+def show(
+    name: NameArgument,
+    numbers: NumbersArgument = None,
+    characters: Annotated[int, typer.Option(min=0, help="Characters to show of each body.")] = EXCERPT,
+    as_json: terminal.JsonOption = False,
+) -> None:
+    """Show what is recorded, with headers and bodies.
+
+    Without numbers there is a line for each interaction; those with a number are shown in full. What is shown is what
+    would be recorded today: secrets in a file that was recorded without scrubbing are not shown. JSON is a list of
+    interactions; those that are shown in full also have `request` and `response`.
+    """
+    settings = Settings.load()
+    opened = read_cassette(name, settings)
+    scrubber = scrubber_to_show(settings, opened.contents)
+    scrubber.recall(opened.data)
+    chosen = sorted(parse_numbers(numbers or (), len(opened.contents)))
+    shown: list[tuple[InteractionRow, Sequence[Message]]] = []
+    for number in chosen or range(len(opened.contents)):
+        row = row_of(opened.contents, number, scrubber)
+        in_full = number in chosen and not row.problem
+        shown.append((row, messages_of(opened.contents.interaction(number), scrubber, characters) if in_full else ()))
+    if chosen and not as_json:
+        for row, messages in shown:
+            _print_full(row, messages)
+        return
+    parts = ("request", "response")
+    rows = [asdict(row) | dict(zip(parts, map(asdict, messages), strict=False)) for row, messages in shown]
+    columns = ("number", "method", "uri", "status", "failure", "elapsed", "size", "profile", "token", "problem")
+    terminal.print_rows(rows, columns, as_json=as_json, empty="This cassette has no interactions.")
+    if opened.contents.is_torn:
+        terminal.note("The file ends in an incomplete interaction, which is not shown.")
+
+
+@app.command(epilog=terminal.examples("toolkit cassettes check", "toolkit cassettes check --unplayed notebooks/"))
+@terminal.errors_exit_with(_UNUSABLE)
+def check(
+    places: Annotated[
+        list[str] | None, typer.Argument(help="Names, files and folders; by default the project's cassettes folder.")
+    ] = None,
+    unplayed: UnplayedOption = None,
+    play_log: PlayLogOption = None,
+    as_json: terminal.JsonOption = False,
+) -> None:
+    """Check that recordings are complete, clean and not stale.
+
+    Clean means that they hold no secret, and are as today's rules would record them. A recording is stale at the age
+    `stale_after` in toolkit.toml. JSON has the columns of `tk.check_cassettes`.
+
+    Exit status: 0 if all is well; 1 if something is wrong; 2 if the check could not be made.
+    """
+    with _plays(unplayed or (), play_log) as log:
+        problems = terminal.records(check_cassettes(places, play_log=log))
+    wrong = sum(problem["fails"] for problem in problems)
     if as_json:
-        reports = []
-        for entry in facts:
-            age = age_of(entry.recorded_at, now)
-            reports.append(
-                {
-                    "name": entry.name,
-                    "path": str(entry.path),
-                    "environments": list(entry.environments),
-                    "interactions": entry.interactions,
-                    "recorded_at": entry.recorded_at and instant_text(entry.recorded_at),
-                    "last_recorded_at": entry.last_recorded_at and instant_text(entry.last_recorded_at),
-                    "age_days": None if age is None else age.days,
-                    "is_stale": is_stale(entry.recorded_at, stale_after, now),
-                    "size": entry.size,
-                    "written_by": entry.written_by or None,
-                    "is_clean": entry.path not in unclean,
-                    "problem": entry.problem or None,
-                }
-            )
-        terminal.print_json(reports)
-        return
-    console = Console()
-    if not facts:
-        console.print("This folder has no recordings.")
-        return
-    table = terminal.folding_table("name", "environment", "calls", "recorded", "size", "state")
-    for column in table.columns[1:-1]:
-        column.no_wrap = True
-    for entry in facts:
-        at = entry.recorded_at
-        cells = (
-            entry.name,
-            "\n".join(entry.environments),
-            f"{entry.interactions:,}",
-            "" if at is None else at.date().isoformat(),
-            terminal.size_text(entry.size),
-            _state(entry, is_clean=entry.path not in unclean, is_stale=is_stale(at, stale_after, now)),
-        )
-        table.add_row(*map(terminal.escape, cells))
-    console.print(table, highlight=False)
-    stale = [entry for entry in facts if is_stale(entry.recorded_at, stale_after, now)]
-    if stale:
-        days = count_text(settings.stale_after_days or 0, "day")
-        terminal.print_warning(
-            f"Stale after {days} (stale_after in toolkit.toml): {', '.join(entry.name for entry in stale)}"
-        )
-    if any(entry.path in unclean or entry.problem for entry in facts):
-        terminal.print_next_steps(console, [("toolkit cassettes check", "say what is wrong, and what to do")])
+        terminal.print_json(problems)
+    for each in [] if as_json else problems:
+        place = f", interaction {each['interaction']}" if each["interaction"] else ""
+        text = f"{each['name']}{place}: {each['kind']}: {each['what']}"
+        terminal.say(text, "red" if each["fails"] else "yellow")
+        terminal.say(f"  {terminal.pasteable(each['next'])}", "dim")
+    if not problems and not as_json:
+        terminal.say("Nothing is wrong.", "green")
+    if wrong:
+        raise typer.Exit(_FOUND)
 
 
-def _state(facts: CassetteFacts, *, is_clean: bool, is_stale: bool) -> str:
-    if facts.problem:
-        return "not readable" if facts.size else "empty"
-    words = ["stale"] if is_stale else []
-    words += [f"by {facts.written_by}"] if facts.written_by != OURS else []
-    if facts.is_torn or facts.part is not None:
-        return ", ".join(["incomplete", *words])
-    return ", ".join(["clean" if is_clean else "not clean", *words])
+@app.command(epilog=terminal.examples("toolkit cassettes diff old.yaml new.yaml --fail-on removed,type,status"))
+@terminal.errors_exit_with(_UNUSABLE)
+def diff(
+    old: Annotated[str, typer.Argument(help="Name or path of the old recording.")],
+    new: Annotated[str, typer.Argument(help="Name or path of the new recording of the same story.")],
+    fail_on: FailOnOption = "",
+    as_json: terminal.JsonOption = False,
+) -> None:
+    """Compare two recordings of the same story.
+
+    Calls are paired by environment, profile, method, URI and body, and repeated calls by their order. Compared are the
+    status, the members of JSON and their types, the media type of other bodies, and the time if it at least doubled or
+    halved. Values are not compared: they differ on any day. JSON has the columns of `tk.compare_cassettes`.
+
+    Exit status: 0, also if there are changes; 1 if there is a change of a kind in --fail-on; 2 if a recording cannot
+    be read.
+    """
+    failing = _kinds(fail_on)
+    _print_changes(terminal.records(compare_cassettes(old, new)), failing, as_json=as_json)
 
 
-app = Application(
-    name="cassettes",
-    help="Look at recordings, check and compare them, and drop what is not needed. A NAME is a cassette in the "
-    "project's cassettes folder, or a path with its suffix.",
-    epilog="Exit status: 0 if all is well; 1 for what a command finds, as its help says; 2 if it could not work.",
+@app.command(
+    epilog=terminal.examples("toolkit cassettes prune tour 3 5-7", "toolkit cassettes prune tour --uri '*/v2/*'")
 )
-_LIST_EXAMPLES = terminal.examples("toolkit cassettes list", "toolkit cassettes list tests/ --json")
-for _name, _function, _examples, _summary in (
-    ("list", list_, _LIST_EXAMPLES, "List the recordings in a folder."),
-    ("show", cassettes_show.show, cassettes_show.EPILOG, "Show what is recorded, with headers and bodies."),
-    (
-        "check",
-        cassettes_check.check,
-        cassettes_check.EPILOG,
-        "Check that recordings are complete, clean and not stale.",
-    ),
-    ("diff", cassettes_diff.diff, cassettes_diff.EPILOG, "Compare two recordings of the same story."),
-    ("prune", cassettes_rewriting.prune, cassettes_rewriting.PRUNE_EPILOG, "Drop interactions."),
-    (
-        "scrub",
-        cassettes_rewriting.scrub,
-        cassettes_rewriting.SCRUB_EPILOG,
-        "Scrub a recording again, with today's rules.",
-    ),
-    (
-        "import",
-        cassettes_import.import_,
-        cassettes_import.EPILOG,
-        "Make a clean cassette of a HAR file or a vcrpy cassette.",
-    ),
-    ("drift", cassettes_drift.drift_, cassettes_drift.EPILOG, "Repeat recorded reads live, and say what changed."),
-):
-    app.add(_name, _function, summary=_summary, examples=_examples)
+@terminal.errors_exit_with(_UNUSABLE)
+def prune(
+    name: NameArgument,
+    numbers: NumbersArgument = None,
+    method: Annotated[str | None, typer.Option(help="Drop calls of this method.")] = None,
+    uri: Annotated[str | None, typer.Option(help="Drop calls whose URI or path fits; * is any text. Quote it.")] = None,
+    unplayed: UnplayedOption = None,
+    play_log: PlayLogOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    yes: terminal.YesOption = False,
+    as_json: terminal.JsonOption = False,
+) -> None:
+    """Drop interactions.
+
+    Those with the numbers go, and the calls that fit all other conditions together. Shows what goes, and asks before it
+    writes. A token request goes with the last of its calls. The other interactions keep their bytes; a recording of
+    stock vcrpy is scrubbed and rewritten as one of ours. JSON has the columns of `tk.prune_cassette`, and needs --yes
+    or --dry-run.
+    """
+    with _plays(unplayed or (), play_log) as log:
+        choice: dict[str, Any] = {"method": method, "uri": uri, "play_log": log}
+        dropped = terminal.records(prune_cassette(name, numbers or (), **choice))
+        if not dropped:
+            what = f"No interaction of {name} fits, so there is nothing to drop."
+            next_step = f"Give numbers, --unplayed, --method or --uri; see toolkit cassettes show {name}"
+            raise ConfigurationError(what, next_step, about="numbers")
+        terminal.print_rows(dropped, ("number", "method", "uri", "status"), as_json=as_json)
+        count = count_text(len(dropped), "interaction")
+        if not dry_run:
+            terminal.confirm(f"Drop {count} of {name}?", yes=yes, piped=as_json)
+            prune_cassette(name, numbers or (), **choice, dry_run=False)
+    if not as_json:
+        terminal.say(f"{count} would go. Nothing was changed." if dry_run else f"Dropped {count} of {name}.")
+
+
+@app.command(epilog=terminal.examples("toolkit cassettes scrub tour --dry-run", "toolkit cassettes scrub old.yaml"))
+@terminal.errors_exit_with(_UNUSABLE)
+def scrub(
+    name: NameArgument,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be replaced.")] = False,
+    as_json: terminal.JsonOption = False,
+) -> None:
+    """Scrub a recording again, with today's rules.
+
+    Says what was replaced, by kind. Interactions in which nothing is replaced keep their bytes; a recording of stock
+    vcrpy is rewritten as one of ours. If the file was shared, replace the secrets that were in it: scrubbing does not
+    call them back, nor does it change what git remembers. JSON has the columns of `tk.scrub_cassette`.
+    """
+    replaced = terminal.records(scrub_cassette(name, dry_run=dry_run))
+    nothing = "Nothing needs to be replaced: it is as it would be recorded today."
+    terminal.print_rows(replaced, ("number", "kind", "count"), as_json=as_json, empty=nothing)
+    if replaced and not as_json:
+        terminal.say("Nothing was changed: this would be replaced." if dry_run else f"Replaced in {name}.")
+
+
+@app.command("import", epilog=terminal.examples("toolkit cassettes import session.har checkout --only api.example.com"))
+@terminal.errors_exit_with(_UNUSABLE)
+def import_(
+    source: Annotated[Path, typer.Argument(help="A HAR file, or a cassette of vcrpy. It is not changed.")],
+    name: Annotated[str, typer.Argument(help="Name of the new cassette, or its path.")],
+    environment: terminal.OptionalEnvironment = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Import only these: a host, or host/path with stars; may be repeated.")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a cassette that exists.")] = False,
+    as_json: terminal.JsonOption = False,
+) -> None:
+    """Make a clean cassette of a HAR file or a vcrpy cassette.
+
+    Secrets are removed as in a recording, and the report names their kinds. Addresses in toolkit.toml become symbolic,
+    and tell the environment. What cannot be replayed, such as an entry without a stored body, is left out. Recordings
+    of other programs are not converted. JSON has the attributes of `tk.ImportReport`.
+
+    Exit status: 0 if there is a new cassette; 1 if nothing in the file could be imported; 2 if it cannot be read or the
+    cassette not be written.
+    """
+    report = import_cassette(source, name, environment=environment, only=only or (), replace=replace)
+    if as_json:
+        terminal.print_json(report.to_json())
+    else:
+        terminal.say("\n".join(report.lines()))
+    if report.path is None:
+        raise typer.Exit(_FOUND)
+    if not as_json:
+        call = f'tk.Session(cassette="{name}")' if report.environment else f'tk.Cassette("{name}", "none").transport()'
+        terminal.print_next_steps((call, "replay it"), (f"toolkit cassettes show {name}", "see what is in it"))
+
+
+@app.command(epilog=terminal.examples("toolkit cassettes drift accounts-monday --fail-on removed,type,status"))
+@terminal.errors_exit_with(_UNUSABLE)
+def drift(
+    name: NameArgument,
+    environment: terminal.OptionalEnvironment = None,
+    credentials: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of a profile; by default the one in the recording.")
+    ] = None,
+    per_second: Annotated[float | None, typer.Option(help="The most calls a second.")] = None,
+    fail_on: FailOnOption = "",
+    as_json: terminal.JsonOption = False,
+) -> None:
+    """Repeat recorded reads live, and say what changed.
+
+    Only GET and HEAD requests are repeated, in the environment that was recorded or in another. Other calls are never
+    sent, nor are calls with a placeholder or pseudonym in them. Compared is what `diff` compares. Nothing is recorded.
+    JSON has the columns of `tk.Drift.table`.
+
+    Exit status: 0, also if there are changes; 1 if there is a change of a kind in --fail-on; 2 if the recording cannot
+    be read or the service not be called.
+    """
+    from toolkit.sharing.drift import drift as repeat_reads
+
+    failing = _kinds(fail_on)
+    terminal.check_online("calls cannot be repeated live")
+    cassette = Cassette(name, "none")
+    profiles = set(cassette.table()["profile"].dropna()) - {""}
+    if environment is None and len(cassette.environments) == 1:
+        environment = cassette.environments[0]
+    if credentials is None and len(profiles) == 1:
+        credentials = profiles.pop()
+    with Session(environment, credentials, per_second=per_second) as session:
+        result = repeat_reads(name, session)
+    if not as_json:
+        terminal.say(f"{count_text(result.repeated, 'call')} repeated in {session.environment}.")
+        for reason, count in Counter(call.reason for call in result.not_repeated).most_common():
+            terminal.say(f"{count:,} not repeated: {reason}.", "dim")
+    _print_changes(terminal.records(result.table()), failing, as_json=as_json)
+
+
+@contextmanager
+def _plays(notebooks: Iterable[Path], play_log: Path | None) -> Iterator[Path | None]:
+    """Yield the folder that says what runs played, after running the notebooks; None if there are neither."""
+    if not notebooks:
+        yield play_log
+        return
+    from toolkit.verification import verify  # slow to load
+
+    with tempfile.TemporaryDirectory(prefix="plays-") as folder:
+        log = play_log or Path(folder)
+        for verdict in verify(notebooks, play_log=log):
+            if verdict.failure is not None:
+                what = f"{verdict.path} could not be run, so it is not known what it plays. {verdict.failure.what}"
+                raise ConfigurationError(what, f"See toolkit verify {verdict.path}", about="unplayed")
+        yield log
+
+
+def _kinds(text: str) -> set[str]:
+    """Return the kinds of changes that an option names, separated by commas."""
+    kinds = {kind.strip() for kind in text.split(",")} - {""}
+    if kinds.difference(KINDS):
+        raise typer.BadParameter(f"The kinds of changes are {', '.join(KINDS)}.", param_hint="--fail-on")
+    return kinds
+
+
+def _print_changes(changes: list[dict[str, Any]], failing: set[str], *, as_json: bool) -> None:
+    """Print changes, and exit with status 1 if one of a failing kind is among them."""
+    nothing = "Nothing changed: the same calls, with answers of the same status and shape."
+    terminal.print_rows(changes, _CHANGE, as_json=as_json, empty=nothing)
+    if any(each["kind"] in failing for each in changes):
+        raise typer.Exit(_FOUND)
+
+
+def _print_full(row: InteractionRow, messages: Sequence[Message]) -> None:
+    terminal.say(f"\nInteraction {row.number}", "bold")
+    for name, value in asdict(row).items():
+        if value not in (None, "", False):
+            terminal.say(f"{name}: {value}", "dim")
+    for head, message in zip(("Request", "Response"), messages, strict=False):
+        terminal.say(f"\n{head}", "cyan")
+        for name, value in message.headers:
+            terminal.say(f"{name}: {value}", "dim")
+        if message.body:
+            terminal.say(f"\n{message.body}")
+        if message.is_cut:
+            terminal.say(f"… the body has {message.size:,} bytes; --characters shows more", "dim")

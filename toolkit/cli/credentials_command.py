@@ -1,114 +1,203 @@
-"""`toolkit credentials`: save, list, test and remove credentials, and allow where they go. No value is ever printed."""
+"""`toolkit credentials`: save, list, test and remove credentials, and allow where they go.
+
+No value is ever printed, and no option takes a secret: it would land in the history of the shell, and every user of the
+machine would see it in the list of processes. Secrets are typed at a terminal or piped in.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated, Final
+from urllib.parse import urlencode
 
 import typer
-from rich.console import Console
+from rich.text import Text
 
-from toolkit.auth.correcting import where_to_correct
-from toolkit.auth.destination_memory import DestinationMemory, uses_of
-from toolkit.auth.destinations import changes
-from toolkit.auth.profiles.fields import Profile
-from toolkit.auth.profiles.prompt import can_ask
+from toolkit.auth import checks
+from toolkit.auth.destinations import Change, DestinationMemory, changes, new_in_environment, uses_of
+from toolkit.auth.profiles.fields import DEFAULT, PASSPHRASE, REQUIRED, Profile, ProfileFields, variables_to_set
 from toolkit.auth.profiles.saved import profile_at
-from toolkit.auth.profiles.saving import destinations_to_save, find_credentials, remove_credentials, survey
+from toolkit.auth.profiles.saving import (
+    destinations_to_save,
+    load_credentials,
+    remove_credentials,
+    save_credentials,
+    survey,
+)
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.cli import probe, terminal
-from toolkit.cli.application import Application
-from toolkit.cli.credentials_add import EPILOG, EnvironmentOption, add
-from toolkit.cli.credentials_destinations import print_changes, print_missing_addresses
-from toolkit.core.document import Environment
+from toolkit.auth.typed_secrets import ask_secret, can_ask, field_in_words
+from toolkit.cli import terminal
+from toolkit.core.arguments import as_choice
+from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment, Interface
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.secret import Secret
+from toolkit.core.shells import shell_word
+from toolkit.local.files import expanded, read_text
 from toolkit.local.settings import Settings
-from toolkit.local.variables import is_offline
+from toolkit.session.probing import Probe, probe
 from toolkit.session.session import Session
 
+_KINDS: Final = {kind.replace(" ", "-"): kind for kind in CredentialKind}
+# RFC 7468 section 11, and RFC 1421 section 4.6.1.1 for the older form.
+_ENCRYPTED: Final = re.compile(r"-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type:\s*4,\s*ENCRYPTED")
+# What a pipe has for a field. A PEM ends with its END line; a JWK may have several lines and ends with the text.
+_LINE: Final = re.compile(r"[^\n]*\n?")
+_KEY: Final = re.compile(r".*?-----END [A-Z ]*-----[^\n]*\n?|.*", re.DOTALL)
+app = terminal.command_group("credentials", help="Save, list, test and remove credentials.")
 
-def list_(
-    environment: Annotated[
-        Environment | None,
-        terminal.environment_option("List only profiles for this environment."),
-    ] = None,
+
+@app.command(
+    epilog=terminal.examples(
+        "toolkit credentials add default --environment paper",
+        "toolkit credentials add fund -e broker-live --key-file ~/keys/broker.pem --key-id key-1 --scope accounts.read",
+        "pass show broker | toolkit credentials add fund -e broker-live --client-id CLIENT_ID --stdin",
+    )
+)
+def add(
+    name: Annotated[str, typer.Argument(help="Name of the profile to save; not a secret.")],
+    environment: terminal.EnvironmentOption,
+    kind: Annotated[str | None, typer.Option(help=f"{', '.join(_KINDS)}; by default what the options imply.")] = None,
+    client_id: Annotated[str | None, typer.Option(help="Client ID, not a secret; asked for if missing.")] = None,
+    key_file: Annotated[Path | None, typer.Option(help="Private key (PEM or JWK), which is copied.")] = None,
+    key_id: Annotated[str | None, typer.Option(help="Key ID (kid) by which the service knows the private key.")] = None,
+    algorithm: Annotated[str | None, typer.Option(help="JWS algorithm; by default that of the key.")] = None,
+    audience: Annotated[str | None, typer.Option(help="token-endpoint (the default), issuer, or a text.")] = None,
+    assertion_typ: Annotated[str | None, typer.Option(help="Type of assertions: JWT (the default) or none.")] = None,
+    assertion_lifetime: Annotated[int | None, typer.Option(help="Seconds for which an assertion is valid.")] = None,
+    scope: Annotated[str | None, typer.Option(help="Scope of the tokens to request.")] = None,
+    form_field: Annotated[list[str] | None, typer.Option(help="Another field of token requests: NAME=TEXT.")] = None,
+    scheme: Annotated[str | None, typer.Option(help="How a key pair is sent: headers (the default) or basic.")] = None,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Read the values from standard input, one per line.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a profile of that name without asking.")] = False,
+    yes: terminal.YesOption = False,
 ) -> None:
-    """List profiles and where they come from, never a value. No keyring is opened."""
-    console = Console()
+    """Save credentials under a name.
+
+    Only you can read the file, which is sealed with a key in the system's keyring if there is one. The command asks for
+    the secret values and does not show what you type. No option takes a secret: it would land in the history of the
+    shell, and every user of the machine could see it in the list of processes.
+
+    With --stdin the values are read from a pipe, one per line, in this order: key ID and secret key; client ID (unless
+    it is an option) and client secret; client ID and private key (unless they are options) and, if the key is
+    encrypted, its passphrase. Further lines are ignored.
+    """
+    settings, environment = Settings.load(), Environment(environment)
+    options = {
+        "client_id": client_id,
+        "private_key_id": key_id,
+        "algorithm": algorithm,
+        "audience": audience,
+        "assertion_typ": assertion_typ,
+        "assertion_lifetime": None if assertion_lifetime is None else str(assertion_lifetime),
+        "form_fields": _form(scope, form_field or ()),
+        "scheme": scheme,
+    }
+    values = {field: Secret(text) for field, text in options.items() if text is not None}
+    if key_file is not None:
+        values["private_key"] = _read_key_file(key_file)
+    fields = ProfileFields(environment, name, "your input", values, field_in_words, Path())
+    chosen = fields.intended_kind() if kind is None else _KINDS[as_choice(kind, _KINDS, about="kind")]
+    fields.check_fits(chosen)
+    checks.profile_name(name)
+    missing = [field for field in REQUIRED[chosen] if field not in values]
+    if missing and not stdin and not can_ask():
+        what = "The secret values can be asked for at a terminal only."
+        next_step = f"Add --stdin and pipe one value per line, or set {variables_to_set(environment, None)}."
+        raise ConfigurationError(what, next_step, about="stdin")
+    if profile_at(environment, name).file.exists():
+        question = f"The profile {name} exists already for {environment}. Replace it?"
+        terminal.confirm(question, yes=replace, option="--replace", piped=stdin)
+    _confirm_destinations(environment, chosen, name, settings, yes=yes, piped=stdin)
+    value = _piped(terminal.read_pipe()) if stdin else _typed(environment)
+    for field in missing:
+        values[field] = value(field)
+    if chosen is CredentialKind.CLIENT_KEY and _ENCRYPTED.search(values["private_key"].reveal()):
+        values[PASSPHRASE] = value(PASSPHRASE)
+    saved = save_credentials(fields.credentials(), name, settings=settings)
+    terminal.say(f"Saved {name} for {environment} ({saved.kind}) in {saved.source}.")
+    if (first := _first_place(environment, name)) != saved.source:
+        terminal.note(f"the saved profile is not used yet: an earlier place has one of that name. Remove it: {first}")
+    others = "" if name == DEFAULT else f', "{name}"'
+    terminal.print_next_steps(
+        (f"toolkit credentials test {name} --environment {environment}", "call each interface once"),
+        (f'tk.Session("{environment}"{others})', "use them in Python"),
+    )
+
+
+@app.command("list", epilog=terminal.examples("toolkit credentials list", "toolkit credentials list -e broker-live"))
+def list_(
+    environment: terminal.OptionalEnvironment = None,
+) -> None:
+    """List profiles and where they come from.
+
+    No value is shown, and no keyring is opened.
+    """
     entries = [entry for entry in survey(Settings.load(), None) if environment in (None, entry.environment)]
     if not entries:
-        console.print(f"No profile exists{f' for {environment}' if environment else ''}.", highlight=False)
-        example = environment or Environment.PAPER
+        terminal.say(f"No profile exists{f' for {environment}' if environment else ''}.")
+        example = f"toolkit credentials add default --environment {environment or Environment.PAPER}"
         terminal.print_next_steps(
-            console,
-            [
-                (f"toolkit credentials add default --environment {example}", "save yours"),
-                ("toolkit practice", "start a local service with throwaway credentials"),
-            ],
+            (example, "save yours"), ("toolkit practice", "start a local service with throwaway credentials")
         )
         return
-    has_remarks = any(not (isinstance(entry.outcome, Profile) and entry.comes_first) for entry in entries)
-    columns = ("environment", "profile", "kind", "source", "remark")
-    table = terminal.folding_table(*columns[: None if has_remarks else -1])
+    rows, steps = [], []
     for entry in entries:
-        if isinstance(entry.outcome, Profile):
+        profile = entry.outcome
+        if isinstance(profile, Profile):
             remark = "" if entry.comes_first else "not used: an earlier place has a profile of that name"
-            cells = entry.name, str(entry.outcome.kind), entry.outcome.source, remark
+            rows.append((entry.environment, entry.name, str(profile.kind), profile.source, remark))
         else:
-            cells = entry.name, "", "", f"broken: {entry.outcome.what}"
-        row = (
-            entry.environment,
-            terminal.escape(cells[0]),
-            cells[1],
-            terminal.FoldedText(cells[2]),
-            terminal.escape(cells[3]),
-        )
-        table.add_row(*row[: len(table.columns)])
-    console.print(table, highlight=False)
-    for entry in entries:
-        if not isinstance(entry.outcome, Profile):
-            text = f"{entry.name}: {entry.outcome.next_step}"
-            console.print(terminal.escape_hint(text), highlight=False, soft_wrap=True)
+            rows.append((entry.environment, entry.name, "", "", f"broken: {profile.what}"))
+            steps.append(f"{entry.name}: {profile.next_step}")
+    terminal.print_table(("environment", "profile", "kind", "source", "remark"), rows)
+    for step in steps:
+        terminal.say(terminal.pasteable(step))
 
 
-def probe_(
-    environment: EnvironmentOption,
+@app.command("test", epilog=terminal.examples("toolkit credentials test fund --environment broker-live"))
+def try_(
+    environment: terminal.EnvironmentOption,
     name: Annotated[
         str | None, typer.Argument(help="Name of the profile; by default the only one, or `default`.")
     ] = None,
 ) -> None:
-    """Call each interface of the environment once, live, and say what works.
+    """Call each interface once, live, and say what works.
 
     The calls only read, and no body is shown. The exit status is 1 if an interface refuses, fails or is unreachable, or
     if nothing was called. An interface whose address is not set is not called, and does not count as a failure.
     """
-    console = Console()
-    if is_offline():
-        raise ConfigurationError(
-            "TOOLKIT_OFFLINE is set, so nothing is sent.", "Unset it and run this again.", about="TOOLKIT_OFFLINE"
-        )
+    terminal.check_online("nothing is sent")
     with Session(environment, name, settings=Settings.load(), token_store=MemoryTokenStore()) as session:
-        terminal.print_caller(console, session)
-        if environment.rules.real_account:
-            console.print("The calls go to the real account; they only read.", highlight=False)
-        results = probe.probe(session)
-        if any(result.status is not None for result in results):
-            console.print(session.describe(), style="green", highlight=False)
-        elif all(result.works is None for result in results):
-            console.print("Nothing was called.", style="yellow")
-        caller, settings = session.credentials, session.settings
-    probe.print_probes(console, results)
+        terminal.say(repr(session))
+        results = probe(session)
+        caller, settings, called = session.credentials, session.settings, session.environment
+    if all(result.works is None for result in results):
+        terminal.say("Nothing was called.", "yellow")
+    rows = [
+        (result.interface, result.call, str(result.status or ""), Text(result.meaning, _colour_of(result)))
+        for result in results
+    ]
+    terminal.print_table(("interface", "call", "status", "meaning"), rows)
+    steps = [result.next_step for result in results]
+    if caller is not None and any(
+        result.status == 401 and result.interface is not Interface.AUTH for result in results
+    ):
+        steps.append(caller.where_to_correct())
+    for step in dict.fromkeys(filter(None, steps)):
+        terminal.say(terminal.pasteable(step))
     if caller is not None:
-        if any(result.is_refused for result in results):
-            console.print(terminal.escape_hint(where_to_correct(caller)), highlight=False, soft_wrap=True)
-        print_missing_addresses(console, environment, caller.name, settings)
+        _say_missing_addresses(called, caller.name, settings)
     if any(result.works is False for result in results) or not any(result.works for result in results):
         raise typer.Exit(1)
 
 
+@app.command(epilog=terminal.examples("toolkit credentials allow default --environment paper"))
 def allow(
     name: Annotated[str, typer.Argument(help="Name of the profile.")],
-    environment: EnvironmentOption,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    environment: terminal.EnvironmentOption,
+    yes: terminal.YesOption = False,
 ) -> None:
     """Let credentials go where this project sends them.
 
@@ -116,87 +205,119 @@ def allow(
     each address that they were not saved for. Run it in the folder of the project. The addresses that were allowed
     earlier stay allowed.
     """
-    console = Console()
-    settings = Settings.load()
-    credentials = find_credentials(environment, name, settings=settings)
+    settings, environment = Settings.load(), Environment(environment)
+    credentials = load_credentials(environment, name, settings=settings, anywhere=True)
     destinations = destinations_to_save(environment, credentials.kind, settings)
     new = changes(destinations, uses_of(credentials))
-    who = f"[bold]{terminal.escape(name)}[/] for {environment} ({terminal.escape(credentials.loaded_from)})"
+    who = f"{name} for {environment} ({credentials.loaded_from})"
     if not new:
-        console.print(f"The credentials {who} may already go there.", highlight=False, soft_wrap=True)
+        terminal.say(f"The credentials {who} may already go there.")
         return
-    console.print(f"The credentials {who} would go to new destinations:", highlight=False, soft_wrap=True)
-    print_changes(console, new)
-    if not yes:
-        if not can_ask():
-            raise ConfigurationError(
-                "The new destination needs a confirmation.", "Run this in a terminal, or add --yes.", about="yes"
-            )
-        typer.confirm("Do you trust it with these credentials?", abort=True)
+    terminal.say(f"The credentials {who} would go to new destinations:")
+    _confirm_changes(new, yes=yes)
     DestinationMemory().add(credentials, destinations)
-    console.print("Allowed.", highlight=False)
+    terminal.say("Allowed.")
 
 
+@app.command(epilog=terminal.examples("toolkit credentials remove fund --environment broker-live"))
 def remove(
     name: Annotated[str, typer.Argument(help="Name of the saved profile.")],
-    environment: EnvironmentOption,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    environment: terminal.EnvironmentOption,
+    yes: terminal.YesOption = False,
 ) -> None:
     """Remove a saved profile.
 
     Environment variables and `.env` files stay as they are.
     """
-    console = Console()
-    if not yes and profile_at(environment, name).file.exists():
-        if not can_ask():
-            raise ConfigurationError(
-                "The removal needs a confirmation.", "Run this in a terminal, or add --yes.", about="yes"
-            )
-        typer.confirm(f"Remove the profile {name} for {environment}?", abort=True)
+    environment = Environment(environment)
+    terminal.confirm(f"Remove the profile {name} for {environment}?", yes=yes)
     remove_credentials(name, environment)
-    console.print(f"Removed [bold]{terminal.escape(name)}[/] for {environment}.", highlight=False)
+    terminal.say(f"Removed {name} for {environment}.")
+    if place := _first_place(environment, name):
+        terminal.note(f"a profile of that name remains in: {place}")
+
+
+def _form(scope: str | None, fields: Iterable[str]) -> str | None:
+    """Return a scope and further form fields (NAME=TEXT) URL-encoded, or None without any."""
+    if any("=" not in field for field in fields):
+        raise typer.BadParameter("Write a field with an equals sign: resource=orders", param_hint="--form-field")
+    pairs = [("scope", scope)] if scope is not None else []
+    pairs += [(name, text) for name, _, text in (field.partition("=") for field in fields)]
+    return urlencode(pairs) if pairs else None
+
+
+def _typed(environment: Environment) -> Callable[[str], Secret]:
+    """Return a function that asks for the value of a field; secrets are not shown while they are typed."""
+
+    def value(field: str) -> Secret:
+        if field == "private_key":
+            question = f"File of the private key of {environment} (PEM or JWK): "
+            return _read_key_file(Path(ask_secret(question, input).reveal().strip()))
+        prompt = input if field == "client_id" else None
+        answer = ask_secret(f"{field_in_words(field)} of {environment}: ", prompt, next_step="Add --stdin to pipe it.")
+        # Space around a value comes along when it is pasted. Only a passphrase may have spaces of its own.
+        return answer if field == PASSPHRASE else checks.secret(Secret(answer.reveal().strip()), field)
+
+    return value
+
+
+def _piped(rest: Secret) -> Callable[[str], Secret]:
+    """Return a function that takes the value of a field from a piped text, one after the other."""
+
+    def value(field: str) -> Secret:
+        nonlocal rest
+        match = (_KEY if field == "private_key" else _LINE).match(rest.reveal())
+        text = Secret(match[0] if match else "")
+        rest = Secret(rest.reveal()[len(text.reveal()) :])
+        text = Secret(text.reveal().rstrip("\r\n") if field == PASSPHRASE else text.reveal().strip())
+        if not text:
+            what = f"{field_in_words(field)} is missing in the piped input."
+            raise ConfigurationError(what, "Pipe one value per line; --help shows their order.", about="stdin")
+        return text
+
+    return value
+
+
+def _read_key_file(file: Path) -> Secret:
+    """Return the text of a key file. An error does not quote the path: somebody may have pasted the key there."""
+    what, next_step = "the file of the private key", "Give the full path of a file that you can read."
+    return Secret(read_text(expanded(file, about="key_file"), what, next_step).strip())
+
+
+def _colour_of(result: Probe) -> str:
+    is_success = result.works and (result.status or 0) < 300
+    return "green" if is_success else "red" if result.works is False else "yellow"
+
+
+def _first_place(environment: Environment, name: str) -> str:
+    """Return the place that a profile of this name comes from now, in words; "" if there is none."""
     for entry in survey(Settings.load(), None):
-        if (entry.environment, entry.name) == (environment, name) and isinstance(entry.outcome, Profile):
-            place = terminal.escape(entry.outcome.source)
-            console.print(f"A profile of that name remains in: {place}. Remove it there.", highlight=False)
+        if (entry.environment, entry.name) == (environment, name) and entry.comes_first:
+            return entry.outcome.source if isinstance(entry.outcome, Profile) else entry.outcome.what
+    return ""
 
 
-app = Application(
-    name="credentials",
-    help="Save, list, test and remove credentials, and allow where they go. Credentials that are saved, or set in "
-    "variables, are a profile, with a name. No value is printed, and no secret is taken from an argument.",
-    epilog="Start with **toolkit credentials add default --environment paper**.",
-)
-app.add("add", add, summary="Save credentials, sealed with a key in the system's keyring.", examples=EPILOG)
-app.add(
-    "list",
-    list_,
-    summary="List profiles and where they come from.",
-    examples=terminal.examples("toolkit credentials list", "toolkit credentials list --environment broker-live"),
-)
-app.add(
-    "test",
-    probe_,
-    summary="Call each interface once, and say what works.",
-    examples=terminal.examples(
-        "toolkit credentials test --environment paper", "toolkit credentials test fund --environment broker-live"
-    ),
-)
-app.add(
-    "allow",
-    allow,
-    summary="Let credentials go where this project sends them.",
-    examples=terminal.examples(
-        "toolkit credentials allow default --environment paper",
-        "toolkit credentials allow fund --environment broker-live --yes",
-    ),
-)
-app.add(
-    "remove",
-    remove,
-    summary="Remove a saved profile.",
-    examples=terminal.examples(
-        "toolkit credentials remove fund --environment broker-live",
-        "toolkit credentials remove fund --environment broker-live --yes",
-    ),
-)
+def _say_missing_addresses(environment: Environment, name: str, settings: Settings) -> None:
+    if missing := [name for name in environment.rules.addresses.values() if not settings.addresses.get(name)]:
+        command = f"`toolkit credentials allow {shell_word(name)} --environment {environment}`"
+        terminal.say(terminal.pasteable(f"Not set: {', '.join(missing)}. If you set one later, run {command} once."))
+
+
+def _confirm_destinations(
+    environment: Environment, kind: CredentialKind, name: str, settings: Settings, *, yes: bool, piped: bool
+) -> None:
+    """Say where secrets will be sent, and ask about new addresses, since the project may be a stranger's."""
+    terminal.say("Secrets are sent only to these addresses:")
+    for to in destinations_to_save(environment, kind, settings):
+        if to.text != DEFAULT_HEADER_PREFIX:
+            terminal.say(f"  {to.label}  {to.text}  ({to.place_in_words})")
+    _say_missing_addresses(environment, name, settings)
+    new = new_in_environment(environment, kind, settings)
+    if any(change.earlier for change in new):  # the first addresses of an environment are only printed
+        _confirm_changes(new, yes=yes, piped=piped)
+
+
+def _confirm_changes(new: list[Change], *, yes: bool, piped: bool = False) -> None:
+    for change in new:
+        terminal.say(change.in_words())
+    terminal.confirm("Do you trust this destination with your credentials?", yes=yes, piped=piped)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
+import sysconfig
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
-from toolkit.cli import bundled, terminal
-from toolkit.cli.programs import scripts_folder
+from toolkit.cli import terminal
+from toolkit.cli.demo import bundled_files
 from toolkit.core.errors import ConfigurationError, how_to_install
+from toolkit.local.files import create_new
+from toolkit.local.folders import SETTINGS_FILE
 
-_GRACE: Final = 10.0  # seconds; a kernel that is busy gets five from JupyterLab
-EPILOG: Final = terminal.examples("toolkit lab", "toolkit lab --copy-to my-notebooks", "toolkit lab -- --no-browser")
+EXAMPLES: Final = terminal.examples("toolkit lab", "toolkit lab --copy-to my-notebooks", "toolkit lab -- --no-browser")
+_FIRST_NOTEBOOK: Final = "01-my-accounts.ipynb"
+# Notebooks link to the pages beside them and to the README, and that to the changelog.
+_COPIED: Final = ("*.md", "notebooks/[a-z0-9]*.*", "notebooks/[a-z]*/*.md", "cassettes/*.yaml")
+_SETTINGS: Final = b"# Addresses of the service go here; see the README.\n[addresses]\n"
 
 
 def lab(
@@ -27,81 +32,46 @@ def lab(
     ] = None,
     arguments: Annotated[list[str] | None, typer.Argument(help="Arguments for JupyterLab.")] = None,
 ) -> None:
-    """Open the notebooks in JupyterLab; from an installed package they are copied to a writable folder first."""
-    if find_spec("jupyterlab") is None:
-        raise ConfigurationError(
-            "JupyterLab is not installed.",
-            how_to_install("lab"),
-        )
-    notebooks = bundled.bundled_folder("notebooks")
-    if copy_to is not None or bundled.is_installed():
-        notebooks = bundled.copy_to((copy_to or Path("toolkit-notebooks")).absolute())
-        typer.echo(f"The notebooks are in {notebooks}")
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={notebooks.parent}", *(arguments or [])]
-    command.append(f"--LabApp.default_url=/lab/tree/{notebooks.name}/{bundled.TOUR_NOTEBOOK}")
-    raise typer.Exit(run_to_its_end(command))
+    """Open the tutorials in JupyterLab.
 
-
-class _TerminatedError(Exception):
-    """Somebody asked this process to end."""
-
-
-def run_to_its_end(command: list[str]) -> int:
-    """Run a program and return its exit status; a request to end this process ends the program and its children.
-
-    It finds the programs of this environment without a path, even if the environment is not activated.
-
-    Ctrl+C at a terminal reaches the program itself, which asks back or ends.
+    The notebooks of an installed package are copied to a folder where you can change them, by default
+    `toolkit-notebooks`.
     """
-    previous = {
-        signal.SIGTERM: signal.signal(signal.SIGTERM, _terminate),
-        # A function and not SIG_IGN, which the program would inherit.
-        signal.SIGINT: signal.signal(signal.SIGINT, _leave_to_the_program if sys.stdin.isatty() else _terminate),
-    }
-    path = os.pathsep.join(filter(None, [scripts_folder(), os.environ.get("PATH")]))
-    process: subprocess.Popen[bytes] | None = None
+    if find_spec("jupyterlab") is None:
+        raise ConfigurationError("JupyterLab is not installed.", how_to_install("lab"))
+    root = bundled_files()
+    if copy_to is not None or root.name == "_shipped":
+        root = (copy_to or Path("toolkit-notebooks")).absolute()
+        copy_notebooks(root)
+        terminal.say(f"The notebooks are in {root / 'notebooks'}")
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}", *(arguments or [])]
+    command.append(f"--LabApp.default_url=/lab/tree/notebooks/{_FIRST_NOTEBOOK}")
+    if not sys.stdin.isatty():  # an interrupt ends it without a question, which nobody would answer
+        command.append("--ServerApp.answer_yes=True")
+    # Its terminals and cells find the programs of this environment, even if the environment is not activated.
+    path = os.pathsep.join(filter(None, [sysconfig.get_path("scripts"), os.environ.get("PATH")]))
+    environ = {**os.environ, "PATH": path}
+    if os.name == "nt":
+        raise typer.Exit(subprocess.call(command, env=environ))  # noqa: S603 - our own interpreter
+    sys.stdout.flush()
+    os.execve(sys.executable, command, environ)  # noqa: S606 - JupyterLab gets the signals, and ends its kernels
+
+
+def copy_notebooks(target: Path) -> None:
+    """Copy notebooks, pages and cassettes to a folder and make it a project; existing files are kept.
+
+    Raises:
+        ConfigurationError: if the files cannot be written, or are missing from this installation.
+    """
+    source = bundled_files()
+    copies = {file.relative_to(source): file.read_bytes() for pattern in _COPIED for file in source.glob(pattern)}
     try:
-        process = subprocess.Popen(command, env={**os.environ, "PATH": path})  # noqa: S603 - our own interpreter
-        status = process.wait()
-    except _TerminatedError:
-        for number in previous:
-            signal.signal(number, _leave_to_the_program)
-        status = 0 if process is None else _end(process)
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-    return status if status >= 0 else 128 - status
-
-
-def _terminate(*_: object) -> None:
-    raise _TerminatedError
-
-
-def _leave_to_the_program(*_: object) -> None:
-    """Do nothing."""
-
-
-def _end(process: subprocess.Popen[bytes]) -> int:
-    """End a program: JupyterLab shuts its kernels down; what is left after a while is killed."""
-    children = _children(process.pid)
-    process.terminate()
-    try:
-        status = process.wait(_GRACE)
-    except subprocess.TimeoutExpired:
-        children = [*children, *_children(process.pid)]
-        process.kill()
-        status = process.wait()
-    for child in children:
-        with suppress(Exception):  # it has ended
-            child.kill()
-    return status
-
-
-def _children(process: int) -> list[Any]:
-    """Return the processes below a process, such as kernels and what they started."""
-    try:
-        import psutil  # comes with ipykernel
-
-        return list(psutil.Process(process).children(recursive=True))
-    except (ImportError, psutil.Error):
-        return []
+        for name, data in {**copies, Path(SETTINGS_FILE): _SETTINGS}.items():
+            file = target / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                create_new(file, data, private=False)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot copy the notebooks to {target}: {error.strerror}.", "Choose another folder.", about="copy_to"
+        ) from None

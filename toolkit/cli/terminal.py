@@ -1,65 +1,70 @@
-"""Tables and messages on a terminal, printed with rich. Text from outside is escaped first."""
+"""What all commands share: how they are described, and how they print lines, tables, JSON and errors.
+
+Everything is printed as plain text, without rich's markup and without control characters.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from datetime import datetime
-from enum import StrEnum
-from io import TextIOWrapper
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleOptions
-from rich.markup import escape as escape_markup
-from rich.measure import Measurement
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from toolkit.cli.programs import pasteable
+from toolkit.auth.typed_secrets import can_ask
+from toolkit.core.arguments import as_choice
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
-from toolkit.core.text import count_text, excerpt, printable
-from toolkit.session.session import Session
+from toolkit.core.secret import Secret
+from toolkit.core.shells import shell_word
+from toolkit.core.text import count_text, excerpt, masked, printable
+from toolkit.local.files import write_atomically
+from toolkit.local.variables import is_offline
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Columns of the practice service. Another service may have other columns; they are then shown in its own order.
-ENVIRONMENTS: Final = f"{', '.join(list(Environment)[:-1])} or {list(Environment)[-1]}"
+    from toolkit.session.session import Session
+
+_ENVIRONMENT_OPTION: Final = typer.Option(
+    "--environment", "-e", metavar="NAME", help=f"{', '.join(list(Environment)[:-1])} or {list(Environment)[-1]}."
+)
+# A text, because Typer would word the error for an unknown environment less well than `Environment` does.
+EnvironmentOption = Annotated[str, _ENVIRONMENT_OPTION]
+OptionalEnvironment = Annotated[str | None, _ENVIRONMENT_OPTION]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-ACCOUNT_COLUMNS: Final = ("account_number", "status", "currency", "cash", "equity", "buying_power")
-_LONGEST_CELL: Final = 40  # characters
-_BREAK: Final = re.compile(r"(?<=[/\\?&, ])(?=[^/\\?&, ])")  # where a path or URI may go on in the next line
-_PLACEHOLDER: Final = re.compile(r"%3C([A-Z0-9_]+)%3E")
-_MISSING_VALUES: Final = frozenset({"None", "nan", "NaT", "<NA>"})
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+# Columns of the practice service. Of a table with others, the first six are shown.
+_ACCOUNT_COLUMNS: Final = ("account_number", "status", "currency", "cash", "equity", "buying_power")
+_CALL_COLUMNS: Final = ("when", "interface", "path", "status", "elapsed", "token")
+_TOKEN_COLUMNS: Final = ("token", "issued", "expires", "remaining", "state", "calls")
+_LONGEST_CELL: Final = 400  # characters
+_COMMAND: Final = re.compile(
+    r"(?<![\w./\\-])toolkit(?= (?:cassettes|credentials|demo|keys|lab|practice|publish|record|scan|verify)\b)"
+)
 
 
-def environment_option(about: str) -> Any:
-    """Return the option that names an environment, for the annotation of an argument; `about` is its help."""
-    return typer.Option("--environment", "-e", metavar="NAME", help=about)
-
-
-def escape(text: str) -> str:
-    """Return text that rich shows literally, without control characters and without markup of its own."""
-    return escape_markup(printable(text))
-
-
-def escape_hint(text: str) -> str:
-    """Return escaped advice whose commands, such as `toolkit lab`, can be pasted where this program was started."""
-    return escape(pasteable(text))
-
-
-def escape_what_is_not_encoded(stream: object) -> None:
-    """Let a stream write a character that its encoding does not have as an escape, where it would raise an error.
-
-    A pipe on Windows has the encoding of the country, which has neither `…` nor the names of all customers.
-    """
-    if isinstance(stream, TextIOWrapper):
-        stream.reconfigure(errors="backslashreplace")
+def command_group(name: str, *, help: str, epilog: str | None = None) -> typer.Typer:  # noqa: A002 - as Typer calls it
+    """Return an empty group of commands, or all of them."""
+    return typer.Typer(
+        name=name,
+        help=help,
+        epilog=epilog,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
 
 
 def examples(*commands: str) -> str:
@@ -67,10 +72,39 @@ def examples(*commands: str) -> str:
     return "\n\n".join(("Examples:", *(f"`{command}`" for command in commands)))
 
 
+def program() -> str:
+    """Return what to type to start the toolkit: its name, or its path as it was typed if a shell would not find it."""
+    typed = sys.argv[0].removesuffix(".exe")
+    found = shutil.which("toolkit")
+    if Path(typed).name != "toolkit" or (found and Path(found).with_suffix("") == Path(typed).absolute()):
+        return "toolkit"
+    return shell_word(typed)
+
+
+def pasteable(text: str) -> str:
+    """Return a text in which commands such as `toolkit lab` start with what to type to start the toolkit."""
+    return _COMMAND.sub(lambda _: program(), text)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console for standard output, or standard error, that prints text as it is."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def say(text: str = "", style: str = "") -> None:
+    """Print a line. Control characters, which a terminal would obey, are left out."""
+    console().print(printable(text), style=style)
+
+
+def note(message: Warning | str, *_: object) -> None:
+    """Print a note on standard error; the signature is that of `warnings.showwarning`."""
+    console(stderr=True).print(Text.assemble(("Note: ", "yellow"), printable(pasteable(str(message)))))
+
+
 def print_error(error: ToolkitError) -> None:
     """Print what happened and what to do next on standard error."""
-    what, next_step = escape_hint(error.what), escape_hint(error.next_step)
-    Console(stderr=True).print(f"[bold red]Error:[/] {what}\n{next_step}", soft_wrap=True)
+    what, next_step = (printable(pasteable(text)) for text in (error.what, error.next_step))
+    console(stderr=True).print(Text.assemble(("Error: ", "bold red"), f"{what}\n{next_step}"))
 
 
 @contextmanager
@@ -83,12 +117,56 @@ def errors_exit_with(status: int) -> Iterator[None]:
         raise typer.Exit(status) from None
 
 
-def check_one_format(as_json: bool, form: StrEnum) -> None:
-    """Refuse `--json` beside a `--format` for another program, since both are about standard output."""
-    if as_json and form != "text":
-        raise ConfigurationError(
-            f"--json and --format {form} both say what standard output is.", "Leave one of them out.", about="format"
-        )
+def check_online(what: str) -> None:
+    """Refuse to go on while TOOLKIT_OFFLINE is set; `what` does not happen, such as "nothing is sent"."""
+    if is_offline():
+        what = f"TOOLKIT_OFFLINE is set, so {what}."
+        raise ConfigurationError(what, "Unset it and run this again.", about="TOOLKIT_OFFLINE")
+
+
+def check_format(form: str, choices: tuple[str, ...], *, as_json: bool) -> None:
+    """Refuse an unknown `--format`, and one beside `--json`, since both are about standard output."""
+    if as_choice(form, choices, about="format") != "text" and as_json:
+        raise typer.BadParameter("It says what standard output is, and so does --json.", param_hint="--format")
+
+
+def save_report(file: Path, text: str) -> None:
+    """Write a report to a file that an option names."""
+    try:
+        write_atomically(file, text.encode())
+    except OSError as error:
+        raise ConfigurationError(f"Cannot write {file}: {error.strerror}.", "Choose another file.") from None
+
+
+def read_pipe() -> Secret:
+    """Return the text on standard input. No error holds what was read."""
+    if sys.stdin is None or sys.stdin.isatty():
+        what = "--stdin reads a pipe, but standard input is a terminal, where typed secrets would be visible."
+        raise ConfigurationError(what, "Leave --stdin out, or pipe the values in, one per line.", about="stdin")
+    with suppress(UnicodeDecodeError):
+        return Secret(sys.stdin.buffer.read().decode("utf-8-sig"))
+    raise ConfigurationError("The piped input is not UTF-8 text.", "Pipe one value per line.", about="stdin")
+
+
+@contextmanager
+def status(words: str) -> Iterator[Callable[[str], None]]:
+    """Show at a terminal that something is going on, and yield a function that shows another step."""
+    with console(stderr=True).status(words) as shown:
+        yield lambda step: shown.update(Text(printable(step)))
+
+
+def confirm(question: str, *, yes: bool, option: str = "--yes", piped: bool = False) -> None:
+    """Ask a question, which `option` would answer, and end the command if the answer is no.
+
+    Raises:
+        ConfigurationError: if nobody can be asked: without a terminal, or if standard input or output is for a program.
+    """
+    if yes:
+        return
+    if piped or not can_ask():
+        what, next_step = f"Nobody can answer: {question}", f"Run this in a terminal, or add {option} to go on."
+        raise ConfigurationError(what, next_step, about="yes")
+    typer.confirm(question, abort=True)
 
 
 def print_json(value: Any) -> None:
@@ -96,156 +174,70 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=1, default=str))
 
 
-def print_warning(message: Warning | str, *_: object) -> None:
-    """Print a warning on standard error; the signature is that of `warnings.showwarning`."""
-    Console(stderr=True).print(f"[yellow]Note:[/] {escape_hint(str(message))}", soft_wrap=True)
-
-
-def print_caller(console: Console, session: Session) -> None:
-    """Print the environment of a session, and the profile that its credentials come from."""
-    rules, caller = session.environment.rules, session.credentials
-    account = f"a {rules.holder}{' - a real account' if rules.real_account else ''}"
-    profile = f", with the profile {caller.name} ({caller.loaded_from})" if caller and caller.loaded_from else ""
-    console.print(f"[bold]{session.environment}[/]: {account}{escape(profile)}", highlight=False, soft_wrap=True)
-
-
-def print_opening(console: Console, session: Session) -> None:
-    """Print the environment and profile of a session, and whether its answers are live or replayed."""
-    print_caller(console, session)
-    console.print(f"[green]{escape(session.describe())}[/]", highlight=False)
-
-
-def print_next_steps(console: Console, steps: Iterable[tuple[str, str]]) -> None:
+def print_next_steps(*steps: tuple[str, str]) -> None:
     """Print suggestions: commands, and what each of them does."""
-    steps = [(pasteable(command), effect) for command, effect in steps]
-    width = max(len(command) for command, _ in steps)
-    console.print("\n[bold]Next[/]")
-    for command, effect in steps:
-        console.print(f"  [cyan]{escape(command.ljust(width))}[/]  {escape(effect)}", highlight=False, soft_wrap=True)
+    commands = [printable(pasteable(command)) for command, _ in steps]
+    width = max(map(len, commands))
+    say("\nNext", "bold")
+    for command, (_, effect) in zip(commands, steps, strict=True):
+        console().print(Text.assemble("  ", (command.ljust(width), "cyan"), f"  {printable(effect)}"))
 
 
-def short_uri(uri: str) -> str:
-    """Return a URI without the parts that all symbolic addresses share."""
-    return uri.removeprefix("https://").replace(".svc.invalid/", "/", 1)
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print a table with folded cells; one that is a `Text` has a style, and others are shown without known secrets."""
+    rows = list(rows)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False, collapse_padding=True)
+    for at, column in enumerate(columns):
+        is_number = rows and all(isinstance(row[at], int | float) for row in rows)
+        table.add_column(excerpt(column, _LONGEST_CELL), overflow="fold", justify="right" if is_number else "left")
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(_cell_text(cell)) for cell in row))
+    console().print(table)
 
 
-class FoldedText:
-    """A path or URI in a table, folded where its parts end rather than in the middle of words; it need not be escaped.
+def print_rows(rows: list[dict[str, Any]], columns: Sequence[str], *, as_json: bool, empty: str = "") -> None:
+    """Print rows as JSON, or some of their columns as a table, without those that are empty; `empty` is for no rows."""
+    if as_json:
+        print_json(rows)
+    elif not rows:
+        say(empty)
+    else:
+        used = [name for name in columns if any(row.get(name) not in (None, "", False) for row in rows)]
+        print_table(used, ([row[name] for name in used] for row in rows))
 
-    Args:
-        text: the text.
-        style: the style of rich that it has.
+
+def print_frame(title: str, frame: pd.DataFrame, *, rows: int = 1_000, columns: Iterable[str] = ()) -> None:
+    """Print the first rows and some columns of a DataFrame, and say how much is left out.
+
+    By default, the columns are those of an account, or the first six.
     """
-
-    def __init__(self, text: str, style: str = "") -> None:
-        self._pieces = _BREAK.split(printable(text))
-        self._style = style
-
-    def __rich_measure__(self, _: Console, options: ConsoleOptions) -> Measurement:
-        """Return the widths that rich may give the cell."""
-        shortest, longest = max(map(len, self._pieces)), sum(map(len, self._pieces))
-        return Measurement(shortest, longest).with_maximum(options.max_width)
-
-    def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """Yield the lines."""
-        line = ""
-        for piece in self._pieces:
-            if line and len(line) + len(piece.rstrip()) > options.max_width:
-                yield Text(line.rstrip(), style=self._style, overflow="fold")
-                line = ""
-            line += piece
-        yield Text(line.rstrip(), style=self._style, overflow="fold")
+    frame = frame.reset_index() if frame.index.name else frame
+    names = [str(name) for name in columns or _ACCOUNT_COLUMNS if name in frame] or list(map(str, frame))[:6]
+    shown = records(frame[names].head(rows))
+    say(f"\n{masked(title)}", "bold")
+    print_table(names, [list(row.values()) for row in shown])
+    hidden = ((len(frame) - len(shown), "more row"), (len(frame.columns) - len(names), "more column"))
+    if words := " and ".join(count_text(count, noun) for count, noun in hidden if count):
+        say(f"… {words}", "dim")
 
 
-class RequestCell(FoldedText):
-    """A method and a URI in a table."""
-
-    def __init__(self, method: str, uri: str) -> None:
-        super().__init__(_PLACEHOLDER.sub(r"<\1>", f"{method} {short_uri(uri)}"))
-
-
-def size_text(count: int) -> str:
-    """Return a number of bytes in words: `917 bytes`, `12.3 kB`, `4.5 MB`."""
-    if count < 1_000:
-        return count_text(count, "byte")
-    return f"{count / 1_000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
-
-
-def new_table() -> Table:
-    """Return an empty table in the style of all commands."""
-    return Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False, collapse_padding=True)
-
-
-def folding_table(*columns: str) -> Table:
-    """Return an empty table whose cells are folded rather than cut. Escape what you add to it."""
-    table = new_table()
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
-
-
-def print_frame(
-    console: Console, title: str, frame: pd.DataFrame, *, rows: int, first: Iterable[str] = (), only: Iterable[str] = ()
-) -> None:
-    """Print the first rows of a DataFrame and as many columns as fit, and say how much is left out.
-
-    Known secrets have placeholders: the rows may be a live answer, and the terminal the log of a pipeline.
-
-    Args:
-        first: columns to show before the others; missing ones are ignored.
-        only: columns to show instead of all.
-    """
-    from toolkit.scrubbing.known import PROCESS_SECRETS
-
-    scrub = PROCESS_SECRETS.scrub_text
-    console.print(f"\n[bold]{escape(scrub(title))}[/]", highlight=False)
-    frame = _ordered(frame, list(first), list(only))
-    shown = frame.head(rows)
-    columns: list[list[str]] = []
-    table, width = new_table(), 0
-    for name in frame.columns:
-        head = scrub(str(name))
-        cells = [_cell_text(value, scrub) for value in shown[name]]
-        column_width = max(map(len, (head, *cells)), default=0) + 2
-        if columns and width + column_width > console.width:
-            break
-        width += column_width
-        columns.append(cells)
-        is_number = frame[name].dtype.kind in "iuf"
-        table.add_column(escape(head), justify="right" if is_number else "left", no_wrap=True)
-    for row in zip(*columns, strict=True):
-        table.add_row(*map(escape, row))
-    console.print(table, highlight=False)
-    hidden = ((len(frame) - len(shown), "more row"), (len(frame.columns) - len(columns), "more column"))
-    if any(count for count, _ in hidden):
-        words = " and ".join(count_text(count, noun) for count, noun in hidden if count)
-        console.print(f"[dim]… {words}[/]", highlight=False)
-
-
-def print_calls(console: Console, session: Session) -> None:
+def print_calls(session: Session) -> None:
     """Print the calls and the token lifetimes of a session."""
-    calls, tokens = session.calls(), session.tokens()
-    columns = ["call", "when", "interface", "path", "status", "elapsed", "token"]
-    print_frame(console, "Calls (elapsed in seconds)", calls, rows=len(calls), only=columns)
+    print_frame("Calls (elapsed in seconds)", session.calls(), columns=_CALL_COLUMNS)
+    tokens = session.tokens()
     if len(tokens):
-        columns = ["token", "issued", "expires", "lifetime", "remaining", "state", "calls"]
-        print_frame(console, "Token lifetimes (in seconds)", tokens, rows=len(tokens), only=columns)
+        print_frame("Token lifetimes (in seconds)", tokens, columns=_TOKEN_COLUMNS)
 
 
-def _ordered(frame: pd.DataFrame, first: list[str], only: list[str]) -> pd.DataFrame:
-    if frame.index.name:
-        frame = frame.reset_index()
-    if only:
-        frame = frame[only]
-    leading = [name for name in first if name in frame]
-    return frame[[*leading, *(name for name in frame if name not in leading)]]
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a DataFrame as JSON has them: None stands for a missing value, and times are text."""
+    rows: list[dict[str, Any]] = json.loads(frame.to_json(orient="records", date_format="iso", date_unit="s"))
+    return rows
 
 
-def _cell_text(value: Any, scrub: Callable[[str], str]) -> str:
-    if str(value) in _MISSING_VALUES:
+def _cell_text(value: Any) -> str:
+    if value is None or value is False:
         return ""
-    if isinstance(value, datetime):
-        return f"{value.day} {value:%b %H:%M:%S}"
     if isinstance(value, float):
         return f"{value:,.3f}" if abs(value) < 1 else f"{value:,.2f}"
-    return excerpt(scrub(str(value)), _LONGEST_CELL)
+    return excerpt(str(value), _LONGEST_CELL)

@@ -6,8 +6,8 @@ the type of a wrong value and quote only short texts, because a misplaced argume
 
 from __future__ import annotations
 
-import math
 import operator
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
@@ -54,17 +54,14 @@ def as_choice(value: object, choices: Iterable[C], *, about: str) -> C:
 
 def as_text(value: object, *, about: str, example: str) -> str:
     """Return a text that is not empty and can be encoded."""
-    if isinstance(value, str):
-        if not value.strip():
-            raise ConfigurationError(f"{about} is empty.", f"For example {about}={example}.", about=about)
-        if any("\ud800" <= character <= "\udfff" for character in value):
-            raise ConfigurationError(
-                f"{about} has half of a character in it, which cannot be encoded.",
-                f"For example {about}={example}.",
-                about=about,
-            )
-        return value
-    raise wrong_type(about, "a text", value, f"For example {about}={example}.")
+    next_step = f"For example {about}={example}."
+    if not isinstance(value, str):
+        raise wrong_type(about, "a text", value, next_step)
+    if not value.strip():
+        raise ConfigurationError(f"{about} is empty.", next_step, about=about)
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise ConfigurationError(f"{about} has a lone surrogate, which cannot be encoded.", next_step, about=about)
+    return value
 
 
 def as_texts(value: object, *, about: str, example: str) -> tuple[str, ...]:
@@ -76,63 +73,56 @@ def as_secrets(value: object, *, about: str) -> tuple[Secret, ...]:
     """Return one secret or several, as texts or as Secrets, as a tuple."""
     example = 'os.environ["MY_SECRET"]'
     secrets = _each(value, str | Secret, about, "secrets", example)
-    if not all(isinstance(each, str | Secret) for each in secrets):
-        wrong = next(each for each in secrets if not isinstance(each, str | Secret))
-        raise wrong_type(f"each of {about}", "a text or a tk.Secret", wrong, f"For example {about}={example}.")
-    return tuple(Secret(each) for each in secrets)
+    for each in secrets:
+        if not isinstance(each, str | Secret):
+            raise wrong_type(f"each of {about}", "a text or a tk.Secret", each, f"For example {about}={example}.")
+    return tuple(map(Secret, secrets))
 
 
 def as_count(value: object, *, about: str, least: int = 0, most: int | None = None) -> int:
     """Return a whole number within limits."""
-    limits = f"a whole number from {least:,}{'' if most is None else f' to {most:,}'}"
+    limits, next_step = f"a whole number {_range(least, most)}", f"For example {about}={max(least, 1)}."
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise wrong_type(about, limits, value, f"For example {about}={max(least, 1)}.")
+        raise wrong_type(about, limits, value, next_step)
     count = operator.index(value)
     if count < least or (most is not None and count > most):
-        raise ConfigurationError(f"{about} must be {limits}.", f"For example {about}={max(least, 1)}.", about=about)
+        raise ConfigurationError(f"{about} must be {limits}.", next_step, about=about)
     return count
 
 
-def as_number(value: object, *, about: str, least: float, most: float = math.inf, example: object = 1) -> float:
+def as_number(value: object, *, about: str, least: float, most: float | None = None, example: object = 1) -> float:
     """Return a finite number within limits."""
-    limits = f"a number from {least:,}{'' if most == math.inf else f' to {most:,}'}"
+    limits, next_step = f"a number {_range(least, most)}", f"For example {about}={example}."
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise wrong_type(about, limits, value, f"For example {about}={example}.")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number) or not least <= number <= most:
-        raise ConfigurationError(f"{about} must be {limits}.", f"For example {about}={example}.", about=about)
-    return number
+        raise wrong_type(about, limits, value, next_step)
+    # A huge integer has no float, so it is compared as it is.
+    if not least <= value <= (sys.float_info.max if most is None else most):  # type: ignore[operator]
+        raise ConfigurationError(f"{about} must be {limits}.", next_step, about=about)
+    return float(value)
+
+
+def as_instance(value: object, kind: type[T], *, about: str, next_step: str, expected: str = "") -> T:
+    """Return a value of a class; `expected` names the class in the error, by default as it is called."""
+    if isinstance(value, kind):
+        return value
+    raise wrong_type(about, expected or f"a {kind.__name__}", value, next_step)
 
 
 def as_flag(value: object, *, about: str) -> bool:
     """Return True or False; a text such as "no" would count as True."""
-    if isinstance(value, bool):
-        return value
-    raise wrong_type(about, "True or False", value, f"For example {about}=True.")
-
-
-def as_instance(value: object, kind: type[T], *, about: str, next_step: str) -> T:
-    """Return a value of a class of the toolkit."""
-    if isinstance(value, kind):
-        return value
-    raise wrong_type(about, f"a {kind.__name__}", value, next_step)
+    return as_instance(value, bool, about=about, next_step=f"For example {about}=True.", expected="True or False")
 
 
 def as_mapping(value: object, *, about: str, example: str) -> Mapping[Any, Any]:
     """Return a mapping, such as a dict."""
-    if isinstance(value, Mapping):
-        return value
-    raise wrong_type(about, "a dict", value, f"For example {about}={example}.")
+    next_step = f"For example {about}={example}."
+    return as_instance(value, Mapping, about=about, next_step=next_step, expected="a dict")  # type: ignore[type-abstract]
 
 
 def as_function(value: object, *, about: str, example: str) -> Callable[..., Any]:
     """Return something that can be called."""
-    if callable(value):
-        return value
-    raise wrong_type(about, "a function", value, f"For example {about}={example}.")
+    next_step = f"For example {about}={example}."
+    return as_instance(value, Callable, about=about, next_step=next_step, expected="a function")  # type: ignore[arg-type]
 
 
 def as_clock(value: object) -> Clock | None:
@@ -145,6 +135,10 @@ def as_clock(value: object) -> Clock | None:
 def has_methods(value: object, *names: str) -> bool:
     """Check whether an object, not a class, has these methods."""
     return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in names)
+
+
+def _range(least: float, most: float | None) -> str:
+    return f"from {least:,}{'' if most is None else f' to {most:,}'}"
 
 
 def _each(value: object, kind: Any, about: str, noun: str, example: str) -> tuple[Any, ...]:

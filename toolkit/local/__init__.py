@@ -8,7 +8,7 @@
 - `files` writes files whole or not at all, and reads text that may hold secrets.
 - `private_files` opens files of this user only, never through a link, and closes folders to others.
 - `locks` gives one process at a time exclusive access to a file.
-- `progress` shows how far a loop is, `tk.progress(items)`; `progress_lines` has its words, and finds where to show it.
+- `progress` shows how far a loop is, `tk.progress(items)`, with rich's bar.
 
 Credentials are not read here: see `toolkit.auth.profiles`.
 """

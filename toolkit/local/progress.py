@@ -1,21 +1,31 @@
-"""`progress` goes through items and shows how far the loop is, in a notebook's output or at a terminal."""
+"""`progress` goes through items and shows how far the loop is, with rich's bar at a terminal or its text in a cell."""
 
 from __future__ import annotations
 
 import operator
+import sys
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Final, Generic, SupportsIndex, TypeVar
+from functools import cache
+from io import StringIO
+from typing import TYPE_CHECKING, Any, Final, Generic, SupportsIndex, TypeVar
 
+from toolkit.core.arguments import as_count
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.ledger import TRAFFIC, Traffic
-from toolkit.local.progress_lines import Line, LoopStatus, line_here
+from toolkit.core.text import printable
+from toolkit.core.tracebacks import shell
 from toolkit.local.variables import is_offline
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
 
 Item = TypeVar("Item")
 _QUIET: Final = 0.5  # seconds; a loop that takes less shows nothing
 _INTERVAL: Final = 0.2  # seconds between two updates
+_WIDTH: Final = 88  # characters of the line in a notebook
 
 
 def progress(
@@ -26,7 +36,7 @@ def progress(
     >>> for number in tk.progress(numbers, label="accounts"):
     ...     session.broker.get(f"/v1/accounts/{number}")
 
-    It appears after half a second and leaves one line of text behind, also when the loop is stopped or fails. It is
+    A bar of rich appears after half a second, and its last line stays, also when the loop is stopped or fails. It is
     silent while every call of the loop is replayed and with TOOLKIT_OFFLINE, so that a replayed notebook stays the
     same, and where nobody would see it, such as in a log.
 
@@ -45,27 +55,14 @@ def progress(
             "Pass a list or anything else that a for loop takes; to count to a number, pass range(number).",
             about="items",
         )
-    count = operator.length_hint(items, -1) if total is None else _count(total)
     if hasattr(items, "itertuples"):
         raise ConfigurationError(
             "A for loop goes through the columns of a table, not through its rows.",
             "For its rows, pass frame.itertuples() and total=len(frame).",
             about="items",
         )
+    count = operator.length_hint(items, -1) if total is None else as_count(total, about="total")
     return Loop(items, total=count if count >= 0 else None, label=str(label))
-
-
-def _count(total: SupportsIndex) -> int:
-    """Return the total as an int; integers of NumPy are accepted too."""
-    with suppress(TypeError):
-        count = operator.index(total)
-        if count >= 0 and not isinstance(total, bool):
-            return count
-    raise ConfigurationError(
-        "The total must be a count of items, such as total=len(frame).",
-        "Leave it out if you do not know it.",
-        about="total",
-    )
 
 
 class Loop(Generic[Item]):
@@ -76,9 +73,6 @@ class Loop(Generic[Item]):
         total: number of items, or None if unknown.
         label: what the items are.
         at_least: number of items that are done before progress appears.
-        line: returns where progress is shown, or None for nowhere.
-        seconds: a monotonic clock.
-        traffic: counts of calls that were sent and that were replayed.
     """
 
     def __init__(
@@ -88,61 +82,137 @@ class Loop(Generic[Item]):
         total: int | None = None,
         label: str = "",
         at_least: int = 1,
-        line: Callable[[], Line | None] = line_here,
-        seconds: Callable[[], float] = time.monotonic,
-        traffic: Traffic = TRAFFIC,
     ) -> None:
         self._items: Any = items
         self._total = total
         self._label = label
         self._at_least = at_least
-        self._line = line
-        self._seconds = seconds
-        self._traffic = traffic
 
     def __iter__(self) -> Iterator[Item]:
-        # A loop that ends early, by an error, an interrupt or `break`, drops this generator, which ends the line.
-        with self._steps() as step:
-            for item in self._items:
+        # A loop that ends early, by an error, an interrupt or `break`, drops this generator, which ends the bar.
+        with progress_bar(self._label, self._total) as show:
+            for done, item in enumerate(self._items, start=1):
                 yield item
-                step()
+                if done >= self._at_least:
+                    show(done)
 
     async def __aiter__(self) -> AsyncIterator[Item]:
-        with self._steps() as step:
+        done = 0
+        with progress_bar(self._label, self._total) as show:
             async for item in self._items:
                 yield item
-                step()
+                done += 1
+                if done >= self._at_least:
+                    show(done)
 
-    @contextmanager
-    def _steps(self) -> Iterator[Callable[[], None]]:
-        """Provide the function to call after each item."""
-        started = shown = self._seconds()
-        sent, played = self._traffic.sent, self._traffic.played
-        done = 0
-        line: Line | None = None
 
-        def status() -> LoopStatus:
-            return LoopStatus(done, self._total, self._seconds() - started, self._label)
+@contextmanager
+def progress_bar(
+    label: str, total: int | None, *, seconds: Callable[[], float] = time.monotonic, traffic: Traffic = TRAFFIC
+) -> Iterator[Callable[..., None]]:
+    """Provide the function `show(done, note="")`, which shows how far something is, a few times a second.
 
-        def step() -> None:
-            nonlocal done, shown, line
-            done += 1
-            now = self._seconds()
-            is_replay = self._traffic.sent == sent and self._traffic.played > played
-            is_early = now - started < _QUIET or now - shown < _INTERVAL or done < self._at_least
-            if is_early or is_replay or is_offline():
-                return
-            shown = now
-            line = line or self._line()
-            if line is not None:
-                with suppress(Exception):  # a closed terminal must not end the loop
-                    line.show(status())
+    It is silent in the first half second, as long as every call is replayed, offline, and where nobody would see it.
 
-        text = LoopStatus.stopped_text
-        try:
-            yield step
-            text = LoopStatus.finished_text
-        finally:
-            if line is not None:
-                with suppress(Exception):
-                    line.end(text(status()))
+    Args:
+        label: what is counted.
+        total: the number to reach, or None if unknown.
+        seconds: a monotonic clock.
+        traffic: counts of calls that were sent and that were replayed.
+    """
+    started = shown_at = seconds()
+    sent, played = traffic.sent, traffic.played
+    bar: Bar | None = None
+    latest: dict[str, Any] = {}
+
+    def show(done: int, note: str = "") -> None:
+        nonlocal shown_at, bar
+        latest.update(completed=done, note=printable(note))
+        now = seconds()
+        is_replay = traffic.sent == sent and traffic.played > played
+        if now - started < _QUIET or now - shown_at < _INTERVAL or is_replay or is_offline():
+            return
+        shown_at = now
+        bar = bar or Bar(printable(label), total, started, seconds)
+        bar.show(latest)
+
+    try:
+        yield show
+    finally:
+        if bar is not None:
+            bar.show(latest)
+            bar.end()
+
+
+class Bar:
+    """A bar of rich at the terminal, or its text as an output of the running cell, where it leaves no widget behind.
+
+    Args:
+        label: what is counted.
+        total: the number to reach, or None if unknown.
+        started: when it began, on the clock `seconds`.
+    """
+
+    def __init__(self, label: str, total: int | None, started: float, seconds: Callable[[], float]) -> None:
+        self._is_in_cell = getattr(shell(), "kernel", None) is not None
+        self._output: Any = None
+        self._progress: Progress | None = None
+        if self._is_in_cell or _console().is_terminal:
+            self._progress = _progress(seconds)
+            self._task = self._progress.add_task(label, total=total, note="")
+            self._progress.tasks[0].start_time = started
+            if not self._is_in_cell:
+                with suppress(Exception):  # another bar is at the terminal
+                    self._progress.start()
+
+    def show(self, status: dict[str, Any]) -> None:
+        """Show what `rich.progress.Progress.update` takes."""
+        if self._progress is None:
+            return
+        with suppress(Exception):  # a closed terminal must not end the loop
+            self._progress.update(self._task, refresh=not self._is_in_cell, **status)
+            if self._is_in_cell:
+                self._display()
+
+    def end(self) -> None:
+        """Leave the last line behind."""
+        if self._progress is not None and not self._is_in_cell:
+            with suppress(Exception):
+                self._progress.stop()
+
+    def _display(self) -> None:
+        from IPython.display import display
+        from rich.console import Console
+
+        console = Console(file=StringIO(), width=_WIDTH, force_jupyter=False)
+        with console.capture() as capture:
+            console.print(self._progress)
+        bundle = {"text/plain": capture.get().rstrip()}
+        if self._output is None:
+            self._output = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._output.update(bundle, raw=True)
+
+
+def _progress(seconds: Callable[[], float]) -> Progress:
+    from rich import progress
+
+    return progress.Progress(
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.fields[note]}", markup=False),
+        console=_console(),
+        auto_refresh=False,
+        redirect_stdout=sys.stdout is not None and sys.stdout.isatty(),  # in a file it is left alone
+        get_time=seconds,
+    )
+
+
+@cache
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True, force_jupyter=False)

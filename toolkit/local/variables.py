@@ -1,6 +1,6 @@
 """The TOOLKIT_* environment variables: their names, the addresses in them, and whether the toolkit is offline.
 
-Variables with credentials are not among them: see `toolkit.auth.profiles.variables`.
+Variables with credentials are not among them: see `toolkit.auth.profiles.fields`.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ class Form:
 
     def accept(self) -> None:
         """Trust the destinations, and show the fields."""
-        from toolkit.auth.destination_memory import note_destinations
+        from toolkit.auth.destinations import note_destinations
 
         self._trusted.add((self.environment, self.kind))  # the folder may be read-only
         note_destinations(self.environment, [change.destination for change in self.untrusted])
@@ -335,7 +335,7 @@ class Form:
 
     def _new_destinations(self) -> list[Change]:
         """Return where a file of the project would send typed credentials, if that is not allowed yet."""
-        from toolkit.auth.destination_memory import new_in_environment
+        from toolkit.auth.destinations import new_in_environment
 
         if self.kind is None or self._for_visitors or (self.environment, self.kind) in self._trusted:
             return []  # what the owner of the machine allowed is not shown to visitors

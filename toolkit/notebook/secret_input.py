@@ -19,9 +19,10 @@ from typing import Any, Final, cast
 import anywidget
 import traitlets
 
-from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair, Scheme
-from toolkit.auth.keys.signer import ALGORITHMS
-from toolkit.auth.profiles.prompt import field_in_words
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair, Scheme
+from toolkit.auth.signers import ALGORITHMS
+from toolkit.auth.typed_secrets import field_in_words
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret

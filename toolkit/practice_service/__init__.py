@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolkit.practice_service.faults import Fault, Faults, Stats
-from toolkit.practice_service.service import Options, PracticeService
+from toolkit.practice_service.service import PracticeService
 
 if TYPE_CHECKING:
     from toolkit.core.clock import Clock
@@ -43,11 +43,14 @@ def practice(
     - `GET /v1/accounts` (broker): a list of the partner's accounts, in one answer for up to 100 of them. If there are
       more, or with `page_size=` (1 to 100), the list comes in pages; a `Link` header with `rel="next"` leads from one
       to the next. `status=` filters, `limit=` cuts the list.
+    - `GET /v1/practice/accounts/{account_id}` (broker): one of these accounts.
     - `GET /v1/practice/accounts/{account_id}/positions` (broker): a list of what the account holds, possibly empty.
     - `GET /v1/practice/accounts/{account_id}/orders` (broker): `orders`, the newest first, with `next_page_token` for
       `page_token=` or null; `page_size=` is 50 by default.
-    - `GET /v2/practice/quotes?symbols=ALFA,BRVO` (market data), and `POST /v1/practice/orders` (broker) or
-      `/v2/practice/orders` (trading) with `symbol`, `side` and `quantity`.
+    - `GET /v2/practice/quotes?symbols=ALFA,BRVO` (market data).
+    - `GET /v2/practice/bars?symbols=ALFA,BRVO&days=30` (market data): under `bars`, for each symbol a list of `day`,
+      `open` and `close`, the oldest day first.
+    - `POST /v1/practice/orders` (broker) or `/v2/practice/orders` (trading) with `symbol`, `side` and `quantity`.
 
     Prices move with the clock of the service, and market values and equity with them, so two recordings differ.
     At the same instant every run of the service gives the same answers.
@@ -71,10 +74,15 @@ def practice(
     Raises:
         ConfigurationError: if a value is out of range; `about` is the argument.
     """
-    options = Options(
-        accounts=accounts, token_validity=token_validity, delay=delay, token_delay=token_delay, rate_limit=rate_limit
+    return PracticeService(
+        port=port,
+        clock=clock,
+        accounts=accounts,
+        token_validity=token_validity,
+        delay=delay,
+        token_delay=token_delay,
+        rate_limit=rate_limit,
     )
-    return PracticeService(options, port=port, clock=clock)
 
 
-__all__ = ["Fault", "Faults", "Options", "PracticeService", "Stats", "practice"]
+__all__ = ["Fault", "Faults", "PracticeService", "Stats", "practice"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Mapping
 from email.utils import format_datetime
 from typing import TYPE_CHECKING, Final
@@ -17,7 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from toolkit.core.document import TOKEN_PATH, Environment, Interface
-from toolkit.practice_service.authentication import Authenticator, Caller, RequestRefusedError
+from toolkit.practice_service.authentication import Authenticator, RequestRefusedError
 from toolkit.practice_service.endpoints import Endpoints, not_allowed, read_body
 
 if TYPE_CHECKING:
@@ -52,10 +53,10 @@ class PracticeApp:
 
     def __init__(self, world: World, addresses: Mapping[int, str]) -> None:
         self._world = world
-        self._addresses = dict(addresses)
+        self._addresses = addresses
         self._authenticator = Authenticator(world.holders, world.tokens, world.clock)
-        self._endpoints = Endpoints(world.options.accounts, world.clock)
-        self._rate_limit = RateLimit(world.options.rate_limit, world.clock)
+        self._endpoints = Endpoints(world.accounts, world.clock)
+        self._rate_limit = RateLimit(world.rate_limit, world.clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -71,40 +72,40 @@ class PracticeApp:
 
     async def _respond(self, request: Request) -> Response | None:
         """Return the response to a request, after its delay, or None if a fault closes the connection."""
-        world, path = self._world, request.scope["path"]
-        port = (request.scope.get("server") or ("", None))[1]
-        hosts = [host.lower() for host in request.headers.getlist("host")]
-        if port not in self._addresses or hosts not in ([f"127.0.0.1:{port}"], [f"localhost:{port}"]):
+        world, stats, path = self._world, self._world.stats, request.scope["path"]
+        port: int = (request.scope.get("server") or ("", 0))[1] or 0
+        host = request.headers.get("host", "").lower()
+        if port not in self._addresses or host not in {f"127.0.0.1:{port}", f"localhost:{port}"}:
             # A web page could make its own host name resolve to this machine (DNS rebinding).
             message = "This Host does not belong to the practice service."
             return self._refused(RequestRefusedError(421, "misdirected", message))
         name = self._addresses[port]
         interface, environment = _ADDRESSES[name]
-        is_auth = interface is Interface.AUTH
-        is_token = is_auth and path == TOKEN_PATH
-        route, takes_method = (None, request.method == "POST") if is_auth else self._endpoints.find(interface, request)
-        is_known = takes_method and (is_token or route is not None)
+        is_token = interface is Interface.AUTH and path == TOKEN_PATH
+        known_path = TOKEN_PATH if is_token else self._endpoints.path_of(interface, request)
         method = "GET" if request.method == "HEAD" else request.method
-        endpoint = f"{name} {method} {route.path if route else path}" if is_known else f"{name} other"
-        world.stats.count("token_requests" if is_token else "calls", endpoint=endpoint)
+        endpoint = f"{name} {method} {known_path}" if known_path else f"{name} other"
+        stats.token_requests += is_token
+        stats.calls += not is_token
+        stats.by_endpoint[endpoint] += 1
         fault = world.faults.take("token" if is_token else "interfaces")
         if fault is None:
             try:
-                if is_auth:
-                    response = await self._token(request, environment, f"http://{hosts[0]}")
+                if interface is Interface.AUTH:
+                    response = await self._token(request, environment, f"http://{host}")
                 else:
                     response = await self._call(request, name, interface)
             except RequestRefusedError as refusal:
                 response = self._refused(refusal, is_token=is_token)
         # The delay comes last: a token that arrives late is then older than it seems, as on a slow network.
-        await asyncio.sleep(world.options.delay + is_token * world.options.token_delay)
+        await asyncio.sleep(world.delay + is_token * world.token_delay)
         if fault is not None:
-            world.stats.count("faulted")
+            stats.faulted += 1
             if fault.dropped:
                 return None
             headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
             response = Response(fault.content, fault.status, headers, media_type=fault.content_type)
-        world.stats.count(endpoint=endpoint, status=response.status_code)
+        stats.by_status.setdefault(endpoint, Counter())[response.status_code] += 1
         return response
 
     async def _token(self, request: Request, environment: Environment, address: str) -> Response:
@@ -115,28 +116,25 @@ class PracticeApp:
         if request.scope["query_string"]:
             message = "The URL of the token endpoint must not have a query; put the fields into the body."
             raise RequestRefusedError(400, "invalid_request", message)
-        fields = _form_fields(request.headers.getlist("content-type"), await read_body(request, _LARGEST_FORM))
+        fields = _form_fields(request.headers.get("content-type", ""), await read_body(request, _LARGEST_FORM))
         caller = self._authenticator.client(fields, request.headers, environment, address)
-        self._count(caller)
+        self._world.stats.by_credentials[f"{caller.name} · {caller.sent}"] += 1
         return JSONResponse(self._world.tokens.issue(caller.name, caller.holder), headers=_NO_STORE)
 
     async def _call(self, request: Request, name: str, interface: Interface) -> Response:
         # Authentication comes first: strangers do not learn which paths exist.
         caller = self._authenticator.caller(request.headers, name)
-        self._count(caller)
+        self._world.stats.by_credentials[f"{caller.name} · {caller.sent}"] += 1
         seconds = self._rate_limit.seconds_to_wait(caller.holder.name)
         if seconds:
-            self._world.stats.count("rate_limited")
-            message = f"These credentials may call {self._world.options.rate_limit} times a second."
+            self._world.stats.rate_limited += 1
+            message = f"These credentials may call {self._world.rate_limit} times a second."
             raise RequestRefusedError(429, "rate_limited", message, ("Retry-After", str(seconds)))
         request.state.holder = caller.holder.name
         return await self._endpoints.answer(request, interface)
 
-    def _count(self, caller: Caller) -> None:
-        self._world.stats.count(caller=f"{caller.name} · {caller.sent}")
-
     def _refused(self, refusal: RequestRefusedError, *, is_token: bool = False) -> Response:
-        self._world.stats.count("refused")
+        self._world.stats.refused += 1
         content = {"error": refusal.error, "error_description" if is_token else "message": refusal.message}
         response = JSONResponse(content, refusal.status, _NO_STORE if is_token else None)
         for name, value in refusal.headers:
@@ -175,18 +173,16 @@ async def _drop(receive: Receive, send: Send) -> None:
         pass
 
 
-def _form_fields(content_types: list[str], body: bytes) -> dict[str, str]:
+def _form_fields(content_type: str, body: bytes) -> dict[str, str]:
     """Return a form without empty fields, which count as omitted (RFC 6749 section 3.2)."""
-    if [each.partition(";")[0].strip().lower() for each in content_types] != [_FORM_TYPE]:
+    if content_type.partition(";")[0].strip().lower() != _FORM_TYPE:
         message = f"The body must be a form, with Content-Type {_FORM_TYPE}."
         raise RequestRefusedError(400, "invalid_request", message)
     try:
         text = body.decode("utf-8")
-        pairs = parse_qsl(
-            text, keep_blank_values=True, strict_parsing=bool(text), errors="strict", max_num_fields=_MOST_FIELDS
-        )
+        pairs = parse_qsl(text, strict_parsing=bool(text), errors="strict", max_num_fields=_MOST_FIELDS)
     except ValueError:  # its message quotes the field
         raise RequestRefusedError(400, "invalid_request", "The body is not a well-formed form.") from None
     if len(dict(pairs)) != len(pairs):
         raise RequestRefusedError(400, "invalid_request", "A form field must not occur twice.")
-    return {name: value for name, value in pairs if value}
+    return dict(pairs)

@@ -10,15 +10,15 @@ from __future__ import annotations
 import base64
 import math
 import secrets
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolkit.auth.assertion import ASSERTION_TYPE
-from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
+from toolkit.auth.signers import ASSERTION_TYPE
 from toolkit.core.arguments import as_choice
 from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, TOKEN_TYPE, CredentialKind, Environment, header_names
 from toolkit.core.secret import Secret
@@ -28,11 +28,8 @@ if TYPE_CHECKING:
 
     from toolkit.core.clock import Clock
 
-_KEY_ID_PREFIXES: Final = MappingProxyType({Environment.LIVE: "AK", Environment.PAPER: "PK"})
-_METHOD_FIELDS: Final = ("client_secret", "client_assertion")
 _LONGEST_LIFETIME: Final = 3_600  # seconds of an assertion; Authlib's are as long
 _LEEWAY: Final = 5  # seconds by which the caller's clock may be ahead
-_LONGEST_JTI: Final = 256  # characters
 # PyJWT would compare times with the system's clock, so they are checked here with the clock of the service.
 _CHECKED: Final[Any] = {
     "require": ["exp", "iss", "sub", "aud", "jti"],
@@ -62,10 +59,6 @@ class Holder:
     name: str
     environment: Environment
 
-    def may_call(self, address_name: str) -> bool:
-        """Return True if section 1 of the service document allows this address."""
-        return address_name in self.environment.rules.addresses.values()
-
 
 class Caller(NamedTuple):
     """The caller who made a request.
@@ -89,62 +82,55 @@ class _ByName(dict[str, Credentials]):
 
 
 class Holders:
-    """All account holders, with the credentials of each."""
+    """All account holders, with the credentials of each.
+
+    Attributes:
+        credentials: the credentials of all holders by name.
+        of: the holder of the credentials of a name.
+        public_keys: the public key of each client key by name.
+    """
 
     def __init__(self) -> None:
-        self._holders: dict[str, Holder] = {}  # by the name of the credentials
-        self._public_keys: dict[str, Any] = {}
-        self.credentials: Mapping[str, Credentials] = MappingProxyType(
-            _ByName({credentials.name: credentials for credentials in self._registered()})
-        )
-
-    def holder_of(self, name: str) -> Holder:
-        """Return the holder of the credentials of this name."""
-        return self._holders[name]
-
-    def public_key(self, name: str) -> Any:
-        """Return the public key of the client key of this name."""
-        return self._public_keys[name]
+        self.of: dict[str, Holder] = {}
+        self.public_keys: dict[str, Any] = {}
+        credentials = _ByName()
+        for environment, name in zip(Environment, ("live", "paper", "broker", "sandbox"), strict=True):
+            for holder in (Holder(name, environment), Holder(f"{name}-2", environment)):
+                for own in self._new_credentials(holder):
+                    own.note_practice()
+                    self.of[own.name], credentials[own.name] = holder, own
+        self.credentials: Mapping[str, Credentials] = MappingProxyType(credentials)
 
     def with_key_pair(self, key_id: str, secret_key: str, sent: str) -> Caller | None:
         """Return the owner of a key pair, or None."""
         for name, pair in self.credentials.items():
             if isinstance(pair, KeyPair) and (key_id, secret_key) == (pair.key_id.reveal(), pair.secret_key.reveal()):
-                return Caller(name, sent, self._holders[name])
+                return Caller(name, sent, self.of[name])
         return None
 
-    def client(self, environment: Environment, client_id: str) -> ClientSecret | ClientKey | None:
+    def client(self, environment: Environment, client_id: object) -> ClientSecret | ClientKey | None:
         """Return the client with this ID in this environment, or None."""
         for client in self.credentials.values():
             if isinstance(client, ClientSecret | ClientKey) and client.client_id == client_id:
                 return client if client.environment is environment else None
         return None
 
-    def _registered(self) -> Iterator[Credentials]:
-        """Yield new credentials. Client IDs are the same in every run, so that notebooks can show them."""
-        for environment, holder_name in (
-            (environment, f"{prefix}{number}")
-            for environment, prefix in zip(Environment, ("live", "paper", "broker", "sandbox"), strict=True)
-            for number in ("", "-2")
-        ):
-            holder = Holder(holder_name, environment)
-            for credentials in self._new(environment, holder_name):
-                credentials.note_practice()
-                self._holders[credentials.name] = holder
-                yield credentials
+    def _new_credentials(self, holder: Holder) -> Iterator[Credentials]:
+        """Yield credentials: the first correspondent has a secret and a key (section 5.1), all others have one.
 
-    def _new(self, environment: Environment, holder: str) -> list[Credentials]:
-        """Return the credentials of a holder: the first correspondent has a secret and a key (section 5.1)."""
-        if environment in _KEY_ID_PREFIXES:
-            key_id = f"{_KEY_ID_PREFIXES[environment]}{secrets.token_hex(9).upper()}"
-            return [KeyPair(key_id, secrets.token_hex(20), environment=environment, name=holder)]
-        name = holder if holder.endswith("-2") else f"{holder}-secret"
-        secret = ClientSecret(f"practice-{name}", secrets.token_hex(20), environment=environment, name=name)
-        if name == holder:
-            return [secret]
-        name, key = f"{holder}-key", _new_private_key(environment)
-        self._public_keys[name] = key.public_key()
-        return [secret, ClientKey(f"practice-{name}", key, environment=environment, name=name, key_id=f"{name}-1")]
+        Client IDs are the same in every run, so that notebooks can show them.
+        """
+        environment, name = holder.environment, holder.name
+        if CredentialKind.KEY_PAIR in environment.rules.credentials:
+            key_id = f"{environment[0].upper()}K{secrets.token_hex(9).upper()}"
+            yield KeyPair(key_id, secrets.token_hex(20), environment=environment, name=name)
+            return
+        with_secret = name if name.endswith("-2") else f"{name}-secret"
+        yield ClientSecret(f"practice-{with_secret}", secrets.token_hex(20), environment=environment, name=with_secret)
+        if with_secret != name:
+            name, key = f"{name}-key", _new_private_key(environment)
+            self.public_keys[name] = key.public_key()
+            yield ClientKey(f"practice-{name}", key, environment=environment, name=name, key_id=f"{name}-1")
 
 
 class Tokens:
@@ -158,11 +144,7 @@ class Tokens:
     def __init__(self, validity: float, clock: Clock) -> None:
         self._validity = validity
         self._clock = clock
-        self._lock = threading.Lock()
         self._issued: dict[Secret, tuple[Caller, datetime]] = {}  # with their expiry
-
-    def __repr__(self) -> str:
-        return f"<Tokens: {len(self._issued)}>"
 
     def issue(self, name: str, holder: Holder) -> dict[str, Any]:
         """Issue a token to the credentials of this name, and return the token response of section 2.
@@ -170,21 +152,18 @@ class Tokens:
         `expires_in` is a whole number of seconds and, as in the document, slightly under the validity.
         """
         token, now = secrets.token_urlsafe(32), self._clock.now()
-        with self._lock:
-            self._issued = {text: issued for text, issued in self._issued.items() if issued[1] > now}
-            self._issued[Secret(token)] = Caller(name, "token", holder), now + timedelta(seconds=self._validity)
+        valid = {text: issued for text, issued in self._issued.items() if issued[1] > now}
+        self._issued = {**valid, Secret(token): (Caller(name, "token", holder), now + timedelta(0, self._validity))}
         return {"access_token": token, "expires_in": math.ceil(self._validity) - 1, "token_type": TOKEN_TYPE}
 
     def caller_with(self, token: str) -> Caller | None:
         """Return who calls with a token, or None if it was never issued, was revoked or has expired."""
-        with self._lock:
-            caller, expires_at = self._issued.get(Secret(token), (None, None))
+        caller, expires_at = self._issued.get(Secret(token), (None, None))
         return caller if expires_at is not None and self._clock.now() < expires_at else None
 
     def revoke_all(self) -> None:
-        """Revoke all tokens."""
-        with self._lock:
-            self._issued.clear()
+        """Revoke all tokens; may be called from any thread."""
+        self._issued = {}
 
 
 class Authenticator:
@@ -207,19 +186,18 @@ class Authenticator:
         key_ids, secret_keys = (headers.getlist(name) for name in header_names())
         if not (authorization or key_ids or secret_keys):
             raise _unauthorized(address_name, "This call does not carry credentials.")
-        if authorization and (key_ids or secret_keys):
-            raise _unauthorized(address_name, "This call carries credentials in two ways; send them in only one way.")
-        scheme, _, credentials = authorization[0].partition(" ") if len(authorization) == 1 else ("", "", "")
+        scheme, _, credentials = authorization[0].partition(" ") if authorization else ("", "", "")
         scheme, credentials = scheme.lower(), credentials.strip(" ")
-        if scheme == "bearer" and credentials:
+        caller = None
+        if len(authorization) + len(key_ids) > 1:
+            raise _unauthorized(address_name, "This call carries credentials in two ways; send them in only one way.")
+        if scheme == "bearer":
             caller = self._tokens.caller_with(credentials)
         elif scheme == "basic":
             caller = self._by_basic(credentials)
         elif len(key_ids) == len(secret_keys) == 1:
             caller = self._holders.with_key_pair(key_ids[0], secret_keys[0], "headers")
-        else:
-            raise _unauthorized(address_name, "This is neither one key pair, nor one Authorization header.")
-        if caller is None or not caller.holder.may_call(address_name):
+        if caller is None or address_name not in caller.holder.environment.rules.addresses.values():
             message = f"These credentials are not accepted at {address_name}."
             raise _unauthorized(address_name, message, is_bearer=scheme == "bearer")
         return caller
@@ -245,28 +223,35 @@ class Authenticator:
         Raises:
             RequestRefusedError: if the request is malformed, or does not identify a client of this environment.
         """
-        _check_method(fields, headers)
-        sent = "assertion" if "client_assertion" in fields else "secret"
-        client_id = fields.get("client_id")
-        if sent == "assertion":
-            client_id = self._checked_assertion(fields, environment, address)
-        if client_id is None:
-            raise _invalid_request("client_id is missing.")
-        client = self._holders.client(environment, client_id)
-        if client is None or (
-            sent == "secret"
-            and (not isinstance(client, ClientSecret) or client.client_secret.reveal() != fields["client_secret"])
-        ):
-            raise _invalid_client("No client of this environment has this client ID and client secret.")
-        grant_type = fields.get("grant_type")
-        if grant_type is None:
+        in_headers = [name for name in ("authorization", *header_names()) if name in headers]
+        sent = [name for name in ("client_secret", "client_assertion") if name in fields]
+        if len(sent) + bool(in_headers) > 1:
+            raise _invalid_request("Use one authentication method: client_secret or client_assertion, in the form.")
+        if not sent:
+            # RFC 6749 section 5.2 asks for the scheme that the caller used.
+            challenge = (
+                "WWW-Authenticate",
+                f"{headers.get('authorization', 'Basic').partition(' ')[0]} realm=practice",
+            )
+            is_http = in_headers and challenge[1].lower().startswith(("basic", "bearer"))
+            message = "Put client_secret or client_assertion into the form; headers are not accepted."
+            raise _invalid_client(message, *([challenge] if is_http else []))
+        if fields.get("grant_type") is None:
             raise _invalid_request("grant_type is missing.")
-        if grant_type != GRANT_TYPE:
+        if fields["grant_type"] != GRANT_TYPE:
             raise RequestRefusedError(400, "unsupported_grant_type", f"The grant type must be {GRANT_TYPE}.")
-        return Caller(client.name, sent, self._holders.holder_of(client.name))
+        if sent == ["client_assertion"]:
+            client = self._by_assertion(fields, environment, address)
+            return Caller(client.name, "assertion", self._holders.of[client.name])
+        if "client_id" not in fields:
+            raise _invalid_request("client_id is missing.")
+        known = self._holders.client(environment, fields["client_id"])
+        if not isinstance(known, ClientSecret) or known.client_secret.reveal() != fields["client_secret"]:
+            raise _invalid_client("No client of this environment has this client ID and client secret.")
+        return Caller(known.name, "secret", self._holders.of[known.name])
 
-    def _checked_assertion(self, fields: Mapping[str, str], environment: Environment, address: str) -> str:
-        """Return the client ID in an assertion of this form, and accept each assertion once."""
+    def _by_assertion(self, fields: Mapping[str, str], environment: Environment, address: str) -> ClientKey:
+        """Return the client that signed the assertion of this form, and accept each assertion once."""
         import jwt
 
         if fields.get("client_assertion_type") != ASSERTION_TYPE:
@@ -274,12 +259,12 @@ class Authenticator:
         assertion = fields["client_assertion"]
         try:
             claimed = jwt.decode(assertion, options={"verify_signature": False}).get("iss")
-            client = self._holders.client(environment, claimed) if isinstance(claimed, str) else None
+            client = self._holders.client(environment, claimed)
             if not isinstance(client, ClientKey) or fields.get("client_id", claimed) != claimed:
                 raise _invalid_client("iss must be the client ID of a client of this environment with a key.")
             claims = jwt.decode(
                 assertion,
-                self._holders.public_key(client.name),
+                self._holders.public_keys[client.name],
                 [client.algorithm],
                 audience=[f"{address}{TOKEN_PATH}", address],
                 issuer=client.client_id,
@@ -292,7 +277,7 @@ class Authenticator:
             # The text of such an error may quote the assertion, the name of its class does not.
             raise _invalid_client(f"The client assertion is refused: {type(error).__name__}.") from None
         self._use(client.client_id, claims)
-        return client.client_id
+        return client
 
     def _use(self, client_id: str, claims: Mapping[str, Any]) -> None:
         """Check the times of an assertion, and that its `jti` was not used before."""
@@ -304,26 +289,10 @@ class Authenticator:
             raise _invalid_client(
                 f"exp must be in the future, up to {_LONGEST_LIFETIME} seconds ahead, and iat and nbf in the past."
             )
-        if not 0 < len(jti) <= _LONGEST_JTI or self._used.get((client_id, jti), 0) > now:
-            raise _invalid_client("jti is missing, too long, or was used already: an assertion is for one request.")
+        if not jti or self._used.get((client_id, jti), 0) > now:
+            raise _invalid_client("jti is missing or was used already: an assertion is for one request.")
         self._used = {used: end for used, end in self._used.items() if end > now}
         self._used[client_id, jti] = times[0]
-
-
-def _check_method(fields: Mapping[str, str], headers: Headers) -> None:
-    """Check that there is exactly one way to authenticate, in the form (section 4.1; RFC 6749 section 2.3)."""
-    authorization = headers.getlist("authorization")
-    in_headers = bool(authorization) or any(headers.getlist(name) for name in header_names())
-    in_form = [name for name in _METHOD_FIELDS if name in fields]
-    if len(in_form) + in_headers > 1:
-        raise _invalid_request("Use one authentication method: client_secret or client_assertion, in the form.")
-    if in_headers:
-        # RFC 6749 section 5.2: 401, with the scheme that the caller used.
-        scheme = "Bearer" if authorization and authorization[0].lower().startswith("bearer") else "Basic"
-        challenge = ("WWW-Authenticate", f'{scheme} realm="practice"')
-        raise _invalid_client("Put the credentials into the form; headers are not accepted.", challenge)
-    if not in_form:
-        raise _invalid_client("The form has neither client_secret nor client_assertion.")
 
 
 def _invalid_request(message: str) -> RequestRefusedError:
@@ -338,12 +307,12 @@ def _unauthorized(address_name: str, message: str, *, is_bearer: bool = False) -
     """Return a 401 with the schemes of the address, and `invalid_token` for a token (RFC 6750 section 3.1)."""
     rules = [environment.rules for environment in Environment]
     kinds = {kind for rule in rules if address_name in rule.addresses.values() for kind in rule.credentials}
-    challenges = []
+    headers = []
     if CredentialKind.KEY_PAIR in kinds:
-        challenges.append(f'Basic realm="{address_name}", charset="UTF-8"')
+        headers.append(("WWW-Authenticate", f'Basic realm="{address_name}", charset="UTF-8"'))
     if CredentialKind.CLIENT_SECRET in kinds:
-        challenges.append(f'Bearer realm="{address_name}"' + (', error="invalid_token"' if is_bearer else ""))
-    headers = [("WWW-Authenticate", challenge) for challenge in challenges]
+        error = ', error="invalid_token"' if is_bearer else ""
+        headers.append(("WWW-Authenticate", f'Bearer realm="{address_name}"{error}'))
     return RequestRefusedError(401, "unauthorized", message, *headers)
 
 

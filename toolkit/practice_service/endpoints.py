@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -28,6 +28,7 @@ _LARGEST_BODY: Final = 1024 * 1024  # bytes
 _LARGEST_PAGE: Final = 100
 _ORDERS_OF_A_PAGE: Final = 50
 _MOST_SYMBOLS: Final = 50
+_MOST_DAYS: Final = 366
 
 
 class Endpoints:
@@ -48,23 +49,24 @@ class Endpoints:
                 Route(TRADING_ACCOUNT_PATH, self._account),
                 Route("/v2/practice/orders", self._order, methods=["POST"]),
             ],
-            Interface.MARKET_DATA: [Route("/v2/practice/quotes", self._quotes)],
+            Interface.MARKET_DATA: [
+                Route("/v2/practice/quotes", self._quotes),
+                Route("/v2/practice/bars", self._bars),
+            ],
             Interface.BROKER: [
                 Route(BROKER_ACCOUNTS_PATH, self._account_list),
+                Route(of_account, self._one_account),
                 Route(f"{of_account}/positions", self._positions),
                 Route(f"{of_account}/orders", self._past_orders),
                 Route("/v1/practice/orders", self._order, methods=["POST"]),
             ],
+            Interface.AUTH: [],
         }
 
-    def find(self, interface: Interface, request: Request) -> tuple[Route | None, bool]:
-        """Return the route of a request's path or None, and whether it takes the request's method."""
-        for route in self._routes[interface]:
-            match, found = route.matches(request.scope)
-            if match is not Match.NONE:
-                request.scope.update(found)
-                return route, match is Match.FULL
-        return None, False
+    def path_of(self, interface: Interface, request: Request) -> str | None:
+        """Return the path of a request as its route writes it, or None if nothing takes the request."""
+        route, match = self._find(interface, request)
+        return route.path if route is not None and match is Match.FULL else None
 
     async def answer(self, request: Request, interface: Interface) -> Response:
         """Return the response to a holder's request.
@@ -72,14 +74,22 @@ class Endpoints:
         Raises:
             RequestRefusedError: if the path, method or account does not exist, or the request is malformed.
         """
-        route, takes_method = self.find(interface, request)
+        route, match = self._find(interface, request)
         if route is None:
             known = ", ".join(route.path for route in self._routes[interface])
             raise RequestRefusedError(404, "not_found", f"This path does not exist. This address has {known}.")
-        if not takes_method:
+        if match is Match.PARTIAL:
             raise not_allowed(route.methods or ())
         response: Response = await route.endpoint(request)
         return response
+
+    def _find(self, interface: Interface, request: Request) -> tuple[Route | None, Match]:
+        for route in self._routes[interface]:
+            match, found = route.matches(request.scope)
+            if match is not Match.NONE:
+                request.scope.update(found)
+                return route, match
+        return None, Match.NONE
 
     async def _account(self, request: Request) -> Response:
         return JSONResponse(payloads.account(request.state.holder, 0, self._clock.now()))
@@ -101,6 +111,9 @@ class Endpoints:
             headers["Link"] = f'<{url}>; rel="next"'
         return JSONResponse([payloads.account(holder, number, now) for number in page], headers=headers)
 
+    async def _one_account(self, request: Request) -> Response:
+        return JSONResponse(payloads.account(request.state.holder, self._number_of(request), self._clock.now()))
+
     async def _positions(self, request: Request) -> Response:
         holder, number = request.state.holder, self._number_of(request)
         return JSONResponse(payloads.positions(holder, number, self._clock.now()))
@@ -113,11 +126,12 @@ class Endpoints:
         return JSONResponse({"orders": orders, "next_page_token": next_token, "made_up": True})
 
     async def _quotes(self, request: Request) -> Response:
-        text = _query(request).get("symbols")
-        symbols = payloads.SYMBOLS if text is None else tuple(text.split(","))
-        if len(symbols) > _MOST_SYMBOLS or not all(map(payloads.SYMBOL.match, symbols)):
-            raise _bad_query(f"symbols must be up to {_MOST_SYMBOLS} of one to six capital letters, with commas.")
-        return JSONResponse(payloads.quotes(symbols, self._clock.now()))
+        return JSONResponse(payloads.quotes(_symbols(_query(request)), self._clock.now()))
+
+    async def _bars(self, request: Request) -> Response:
+        query = _query(request)
+        days = _number(query, "days", default=30, most=_MOST_DAYS)
+        return JSONResponse(payloads.bars(_symbols(query), days, self._clock.now()))
 
     async def _order(self, request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
@@ -157,7 +171,7 @@ async def read_body(request: Request, limit: int) -> bytes:
     return bytes(body)
 
 
-def not_allowed(methods: Sequence[str] | set[str]) -> RequestRefusedError:
+def not_allowed(methods: Collection[str]) -> RequestRefusedError:
     """Return the refusal of a method, which names those that the path takes."""
     allow = ", ".join(sorted(methods))
     return RequestRefusedError(405, "method_not_allowed", f"This path takes {allow}.", ("Allow", allow))
@@ -170,12 +184,20 @@ def _query(request: Request) -> dict[str, str]:
     return dict(pairs)
 
 
-def _number(query: Mapping[str, str], name: str, *, default: int, most: int | None = None) -> int:
+def _symbols(query: Mapping[str, str]) -> Sequence[str]:
+    text = query.get("symbols")
+    symbols = payloads.SYMBOLS if text is None else tuple(text.split(","))
+    if len(symbols) > _MOST_SYMBOLS or not all(map(payloads.SYMBOL.match, symbols)):
+        raise _bad_query(f"symbols must be up to {_MOST_SYMBOLS} of one to six capital letters, with commas.")
+    return symbols
+
+
+def _number(query: Mapping[str, str], name: str, *, default: int, most: int = 10**9) -> int:
     """Return a positive number of a query."""
     text = query.get(name, str(default))
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else 0
-    if not 0 < number <= (most or number):
-        raise _bad_query(f"{name} must be a whole number from 1{f' to {most}' if most else ''}.")
+    if not 0 < number <= most:
+        raise _bad_query(f"{name} must be a whole number from 1 to {most}.")
     return number
 
 
@@ -188,15 +210,14 @@ def _page(query: Mapping[str, str], name: str, items: Sequence[int], *, size: in
         items: the list.
         size: number of items of a page without `page_size`.
     """
-    size, start = _number(query, "page_size", default=size, most=_LARGEST_PAGE), 0
-    token = query.get("page_token")
-    if token is not None:
-        place = token.partition("-")[0]
-        start = int(place) if place.isascii() and place.isdecimal() and len(place) <= 9 else 0
-        if token != _token(start, name):
+    size = _number(query, "page_size", default=size, most=_LARGEST_PAGE)
+    tokens = {_token(start, name): start for start in range(size, len(items), size)}
+    start = 0
+    if "page_token" in query:
+        start = tokens.get(query["page_token"], 0)
+        if not start:
             raise _bad_query("page_token is not a page token of this list.")
-    end = start + size
-    return items[start:end], _token(end, name) if end < len(items) else None
+    return items[start : start + size], next((token for token, at in tokens.items() if at == start + size), None)
 
 
 def _token(place: int, name: str) -> str:

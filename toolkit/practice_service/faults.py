@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
 from toolkit.core.arguments import as_choice, as_count
@@ -35,15 +35,10 @@ class Fault:
     error: str = "fault"
 
     def __post_init__(self) -> None:
+        as_choice(self.body, get_args(Body), about="body")
         if as_count(self.status, about="status", least=200, most=599) in _NO_BODY:
             raise ConfigurationError(
                 "The status of a fault must be that of a response with a body.", "Use another.", about="status"
-            )
-        as_choice(self.body, get_args(Body), about="body")
-        header = "1" if self.retry_after is None else str(self.retry_after)
-        if not (header == header.strip() and header.isascii() and header.isprintable()):
-            raise ConfigurationError(
-                "retry_after is not valid in a header.", "Use a number of seconds, such as 2.", about="retry_after"
             )
 
     @property
@@ -71,10 +66,6 @@ class Faults:
         self._lock = threading.Lock()
         # Each fault with its remaining number of requests; None means until cleared.
         self._queues: dict[str, deque[tuple[Fault, int | None]]] = {place: deque() for place in get_args(FaultPlace)}
-
-    def __repr__(self) -> str:
-        with self._lock:
-            return f"<Faults {', '.join(f'{len(queue)} for {place}' for place, queue in self._queues.items())}>"
 
     def inject(
         self,
@@ -120,8 +111,9 @@ class Faults:
             return fault
 
 
+@dataclass(slots=True)
 class Stats:
-    """Counts of requests. They can be read and reset from any thread while the service runs.
+    """Counts of requests, which the thread of the service adds to and any thread may read.
 
     A request counts as a token request or a call when it arrives, whatever the response. A request with a foreign
     Host header is refused and counts as neither.
@@ -141,57 +133,17 @@ class Stats:
             A connection that a fault closed has no response.
     """
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.reset()
-
-    def __repr__(self) -> str:
-        return (
-            f"<Stats {self.token_requests} token requests, {self.calls} calls, "
-            f"{self.refused} refused, {self.faulted} faulted>"
-        )
-
-    @property
-    def by_endpoint(self) -> dict[str, int]:
-        with self._lock:
-            return dict(sorted(self._requests.items()))
-
-    @property
-    def by_credentials(self) -> dict[str, int]:
-        with self._lock:
-            return dict(sorted(self._callers.items()))
-
-    @property
-    def by_status(self) -> dict[str, dict[int, int]]:
-        counts: dict[str, dict[int, int]] = {}
-        with self._lock:
-            for (endpoint, status), count in sorted(self._responses.items()):
-                counts.setdefault(endpoint, {})[status] = count
-        return counts
+    token_requests: int = 0
+    calls: int = 0
+    refused: int = 0
+    faulted: int = 0
+    rate_limited: int = 0
+    by_endpoint: Counter[str] = field(default_factory=Counter)
+    by_credentials: Counter[str] = field(default_factory=Counter)
+    by_status: dict[str, Counter[int]] = field(default_factory=dict)
 
     def reset(self) -> None:
         """Set every count to zero."""
-        with self._lock:
-            self.token_requests = self.calls = self.refused = self.faulted = self.rate_limited = 0
-            self._requests: Counter[str] = Counter()
-            self._callers: Counter[str] = Counter()
-            self._responses: Counter[tuple[str, int]] = Counter()
-
-    def count(
-        self,
-        name: Literal["token_requests", "calls", "refused", "faulted", "rate_limited"] | None = None,
-        *,
-        endpoint: str = "",
-        status: int = 0,
-        caller: str = "",
-    ) -> None:
-        """Add one to the count of this name, and to those of an endpoint, of its responses and of a caller."""
-        with self._lock:
-            if name is not None:
-                setattr(self, name, getattr(self, name) + 1)
-            if status:
-                self._responses[endpoint, status] += 1
-            elif endpoint:
-                self._requests[endpoint] += 1
-            if caller:
-                self._callers[caller] += 1
+        new = Stats()
+        for name in self.__slots__:
+            setattr(self, name, getattr(new, name))

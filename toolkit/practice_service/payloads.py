@@ -118,6 +118,14 @@ def quotes(symbols: Sequence[str], at: datetime) -> dict[str, Any]:
     return {"quotes": [_quote(symbol, at) for symbol in symbols], "made_up": True}
 
 
+def bars(symbols: Sequence[str], days: int, at: datetime) -> dict[str, Any]:
+    """Return the first and last price of each of the last days for each symbol; the last day ends at the instant."""
+    midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    mornings = [midnight - timedelta(days=number) for number in reversed(range(days))]
+    by_symbol = {symbol: [_bar(symbol, morning, at) for morning in mornings] for symbol in symbols}
+    return {"bars": by_symbol, "made_up": True}
+
+
 def order(holder: str, fields: Any, at: datetime) -> dict[str, Any]:
     """Return the order that is accepted at an instant, for the JSON body of a holder.
 
@@ -195,6 +203,12 @@ def _position(holder: str, number: int, symbol: str, at: datetime) -> dict[str, 
 def _quote(symbol: str, at: datetime) -> dict[str, Any]:
     middle, spread = price(symbol, at), (1 + _draw(f"{symbol}/spread", 9)) * _CENT
     return {"symbol": symbol, "bid": _money(middle - spread), "ask": _money(middle + spread), "at": _now(at)}
+
+
+def _bar(symbol: str, morning: datetime, at: datetime) -> dict[str, Any]:
+    evening = min(morning + timedelta(days=1, seconds=-1), at)
+    opening, close = price(symbol, morning), price(symbol, evening)
+    return {"day": morning.date().isoformat(), "open": _money(opening), "close": _money(close)}
 
 
 def _account_number(holder: str, number: int) -> str:

@@ -33,36 +33,26 @@ if TYPE_CHECKING:
 _HOST: Final = "127.0.0.1"
 _LOWEST_PORT: Final = 1024  # lower ports need privileges
 _HIGHEST_PORT: Final = 65536 - len(ADDRESS_NAMES)
-_OPTIONS_OF_UVICORN: Final[dict[str, Any]] = {
-    "http": "h11",
-    "ws": "none",
-    "loop": "asyncio",
-    "lifespan": "off",
-    "interface": "asgi3",
-    "log_config": None,
-    "log_level": "critical",
-    "access_log": False,
-    "proxy_headers": False,
-    "server_header": False,
-    "date_header": False,
-    "timeout_keep_alive": 30,  # seconds; longer than httpx keeps an idle connection, so that httpx closes it
-    "timeout_graceful_shutdown": 0,
-}
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """The options of a practice service; `practice()` explains them.
+class World:
+    """Everything the application works with, shared with the code that runs and inspects it.
 
     Raises:
-        ConfigurationError: if a value is out of range; `about` is its name.
+        ConfigurationError: if an option is out of range; `practice()` explains them.
     """
 
+    clock: Clock = field(default_factory=SystemClock)
     accounts: int = 25
     token_validity: float = 900
     delay: float = 0.0
     token_delay: float = 0.0
     rate_limit: float | None = None
+    holders: Holders = field(init=False, default_factory=Holders)
+    stats: Stats = field(init=False, default_factory=Stats)
+    faults: Faults = field(init=False, default_factory=Faults)
+    tokens: Tokens = field(init=False)
 
     def __post_init__(self) -> None:
         as_count(self.accounts, about="accounts", most=100_000)
@@ -71,21 +61,7 @@ class Options:
         as_number(self.token_delay, about="token_delay", least=0, most=3_600)
         if self.rate_limit is not None:
             as_number(self.rate_limit, about="rate_limit", least=0.01, most=1_000_000)
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """Everything the application works with, shared with the code that runs and inspects it."""
-
-    clock: Clock
-    options: Options = field(default_factory=Options)
-    holders: Holders = field(default_factory=Holders)
-    stats: Stats = field(default_factory=Stats)
-    faults: Faults = field(default_factory=Faults)
-    tokens: Tokens = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "tokens", Tokens(self.options.token_validity, self.clock))
+        object.__setattr__(self, "tokens", Tokens(self.token_validity, self.clock))
 
 
 class PracticeService:
@@ -96,24 +72,29 @@ class PracticeService:
     symbolic addresses of recordings, and its counts stay zero.
 
     Args:
-        options: accounts, token validity and delays.
         port: first of eight consecutive ports, in the order of the document's address table, or 0 for any free ports.
         clock: the time of the service; by default the system's clock.
+        options: accounts, token validity, delays and rate limit, as for `practice()`.
+
+    Attributes:
+        stats: counts of the requests so far.
+        faults: the injected failures, which can be changed at any time.
 
     Raises:
-        ConfigurationError: if the port is out of range.
+        ConfigurationError: if a value is out of range.
     """
 
-    def __init__(self, options: Options, *, port: int = 0, clock: Clock | None = None) -> None:
+    def __init__(self, *, port: int = 0, clock: Clock | None = None, **options: Any) -> None:
         self._port = port and as_count(port, about="port", least=_LOWEST_PORT, most=_HIGHEST_PORT)
-        self._world = World(as_clock(clock) or SystemClock(), options)
+        self._world = World(as_clock(clock) or SystemClock(), **options)
+        self.stats, self.faults = self._world.stats, self._world.faults
         self._settings: Settings | None = None
         self._server: ServerThread | None = None
         self._forget_names: Callable[[], object] | None = None
-        self._state = "not started"
 
     def __repr__(self) -> str:
-        return f"<PracticeService, {self._state}, {self._world.options.accounts} accounts>"
+        state = "not running" if self._server is None else "running"
+        return f"<PracticeService, {state}, {self._world.accounts} accounts>"
 
     def __enter__(self) -> Self:
         return self.start()
@@ -131,14 +112,12 @@ class PracticeService:
             return self
         if is_offline():
             self._settings = _settings({name: symbolic_address(name) for name in ADDRESS_NAMES})
-            self._state = "offline"
             return self
         self._server, addresses = _serve(self._world, self._port)
         # Notebooks do not call close(): the server ends with this object, or with the process.
         weakref.finalize(self, self._server.close)
         self._settings = _settings(addresses)
         self._forget_names = weakref.finalize(self, register_service(addresses, self.credentials))
-        self._state = "running"
         return self
 
     def close(self) -> None:
@@ -148,7 +127,6 @@ class PracticeService:
             if self._forget_names is not None:
                 self._forget_names()
             server.close()
-            self._state = "closed"
 
     @property
     def settings(self) -> Settings:
@@ -187,16 +165,6 @@ class PracticeService:
         """Return a `tk.AsyncSession` with this service; see `session`."""
         return AsyncSession(credentials=self.credentials[name], settings=self.settings, **options)
 
-    @property
-    def stats(self) -> Stats:
-        """Counts of the requests so far."""
-        return self._world.stats
-
-    @property
-    def faults(self) -> Faults:
-        """The injected failures, which can be changed at any time."""
-        return self._world.faults
-
     def url(self, address_name: str) -> str:
         """Return the URL of an address, such as "broker_sandbox", without a trailing slash.
 
@@ -208,55 +176,6 @@ class PracticeService:
     def revoke_tokens(self) -> None:
         """Revoke all tokens issued so far: calls with them are answered with 401."""
         self._world.tokens.revoke_all()
-
-
-def _settings(addresses: Mapping[str, str]) -> Settings:
-    """Return settings with these addresses and the cassettes folder of the project."""
-    own = Settings.load()
-    return Settings(addresses, cassettes=own.cassettes, project=own.project)
-
-
-def _serve(world: World, port: int) -> tuple[ServerThread, dict[str, str]]:
-    """Start a server; return it and its URLs by name of the address."""
-    try:
-        from uvicorn import Config, Server
-
-        from toolkit.practice_service.app import PracticeApp
-    except ModuleNotFoundError as error:
-        packages = {"starlette", "uvicorn"}
-        raise not_installed(error, packages, "The practice service", "practice", about="practice") from None
-    sockets = _listen(port)
-    names = dict(zip((listening.getsockname()[1] for listening in sockets), ADDRESS_NAMES, strict=True))
-    server = ServerThread(Server(Config(PracticeApp(world, names), **_OPTIONS_OF_UVICORN)), sockets)
-    return server, {name: f"http://{_HOST}:{number}" for number, name in names.items()}
-
-
-def _listen(first_port: int) -> list[socket.socket]:
-    """Return eight listening sockets on consecutive ports from `first_port`, or on free ports if it is 0.
-
-    Raises:
-        ConfigurationError: if a port is taken.
-    """
-    sockets: list[socket.socket] = []
-    try:
-        for number in range(len(ADDRESS_NAMES)):
-            port = first_port and first_port + number
-            # asyncio turns Nagle's algorithm off only for sockets that name their protocol.
-            sockets.append(socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP))
-            if os.name == "posix":
-                # Lets a port be used again at once. On Windows the option would let other processes take it over.
-                sockets[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            sockets[-1].bind((_HOST, port))
-            sockets[-1].listen()
-    except OSError as error:
-        for opened in sockets:
-            opened.close()
-        raise ConfigurationError(
-            f"The practice service cannot listen on port {port}: {error.strerror}.",
-            f"Choose a first port with {len(ADDRESS_NAMES)} free ports, or port=0 for any free ports.",
-            about="port",
-        ) from None
-    return sockets
 
 
 class ServerThread:
@@ -287,3 +206,67 @@ class ServerThread:
         for connection in list(self._server.server_state.connections):
             connection.transport.abort()
         await asyncio.sleep(0)  # lets the transports close their sockets
+
+
+def _settings(addresses: Mapping[str, str]) -> Settings:
+    """Return settings with these addresses and the cassettes folder of the project."""
+    own = Settings.load()
+    return Settings(addresses, cassettes=own.cassettes, project=own.project)
+
+
+def _serve(world: World, port: int) -> tuple[ServerThread, dict[str, str]]:
+    """Start a server; return it and its URLs by name of the address."""
+    try:
+        from uvicorn import Config, Server
+
+        from toolkit.practice_service.app import PracticeApp
+    except ModuleNotFoundError as error:
+        packages = {"starlette", "uvicorn"}
+        raise not_installed(error, packages, "The practice service", "practice", about="practice") from None
+    sockets = _listen(port)
+    names = dict(zip((listening.getsockname()[1] for listening in sockets), ADDRESS_NAMES, strict=True))
+    config = Config(
+        PracticeApp(world, names),
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=30,  # seconds; longer than httpx keeps an idle connection, so that httpx closes it
+        timeout_graceful_shutdown=0,
+    )
+    return ServerThread(Server(config), sockets), {name: f"http://{_HOST}:{number}" for number, name in names.items()}
+
+
+def _listen(first_port: int) -> list[socket.socket]:
+    """Return eight listening sockets on consecutive ports from `first_port`, or on free ports if it is 0.
+
+    Raises:
+        ConfigurationError: if a port is taken.
+    """
+    sockets: list[socket.socket] = []
+    try:
+        for number in range(len(ADDRESS_NAMES)):
+            port = first_port and first_port + number
+            # asyncio turns Nagle's algorithm off only for sockets that name their protocol.
+            sockets.append(socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP))
+            if os.name == "posix":
+                # Lets a port be used again at once. On Windows the option would let other processes take it over.
+                sockets[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sockets[-1].bind((_HOST, port))
+            sockets[-1].listen()
+    except OSError as error:
+        for opened in sockets:
+            opened.close()
+        raise ConfigurationError(
+            f"The practice service cannot listen on port {port}: {error.strerror}.",
+            f"Choose a first port with {len(ADDRESS_NAMES)} free ports, or port=0 for any free ports.",
+            about="port",
+        ) from None
+    return sockets

@@ -6,17 +6,17 @@
    name as credentials belongs to their recording.
 2. More secrets are found. `finding` walks over the places of a message, such as headers, forms, JSON and settings (a
    new format of messages goes there). `vocabulary` says which names mean a credential: by their words or as a
-   whole, in the tables of `names` (a new vendor's name and a new exception go there).
-   `strength` grades a value: what a machine made, or what people write; `provider_formats` searches for the formats
-   of providers' keys, which `formats` lists (a new format goes there). `grading` asks both, and decides what a value
-   under a name is: a credential to replace everywhere, in its place only, or none.
+   whole, in the tables of `names` (a new vendor's name and a new exception go there). `strength` grades a value: what a
+   machine made, also in the formats of providers' keys, which `formats` lists (a new format goes there), or what people
+   write. By both, `vocabulary` decides what a value under a name is: a credential to replace everywhere, in its place
+   only, or none.
 3. Secrets are replaced. `scrubber` replaces what is known in a request and its response, makes addresses symbolic
    (`symbolic_addresses`), and applies the user's `rules`. The search in `known` writes each secret in every code once
    (`needles`, a new code goes there), and finds all of them in one pass over the `normal_form` of a text (`searcher`).
    A text has `views`: behind `escapes` (a new escape goes there), in a code, and compressed (`compression`, a new
    format goes there).
-4. The result is checked. `gate` is the same search over the bytes that are about to be written: it refuses what could
-   not be replaced. `scanning` opens existing files and what they hold (`tk.scan`).
+4. The result is checked. `known` runs the same search over the bytes that are about to be written, and refuses what
+   could not be replaced. `scanning` opens existing files and what they hold (`tk.scan`).
 
 `messages` has the types of requests and responses that are passed around.
 """

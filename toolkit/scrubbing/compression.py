@@ -6,9 +6,11 @@ bounds how much is decompressed to search it.
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from toolkit.core.errors import SecretLeak
@@ -22,10 +24,6 @@ _STEP: Final = 1 << 20
 AFTER_THE_CALL: Final = "The call was made; its answer, if any, is this error's `response`. For the next call:"
 _ADVICE: Final = f"{AFTER_THE_CALL} send the header Accept-Encoding: identity, so that it comes as plain bytes."
 _GZIP: Final = zlib.MAX_WBITS | 16
-
-
-class NotInstalled(Exception):
-    """The package that decompresses this content encoding is not installed."""
 
 
 class Broken(Exception):
@@ -51,21 +49,16 @@ def decompress_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
 
 
 def _decompressed(coding: str, body: bytes) -> bytes:
-    decompress = DECOMPRESSORS.get(coding)
-    if decompress is None and is_text(body):
-        return body
-    if decompress is not None:
-        try:
-            return capped(decompress(body), len(body))
-        except NotInstalled:
-            pass
-        except (Broken, zlib.error):
-            raise SecretLeak(
-                "A body cannot be decompressed to check it for secrets; nothing was written.", _ADVICE
-            ) from None
-    raise SecretLeak(
-        "A body in an unknown content encoding cannot be checked for secrets; nothing was written.", _ADVICE
-    )
+    if coding not in DECOMPRESSORS:
+        if is_text(body):
+            return body
+        what = "A body in an unknown content encoding cannot be checked for secrets; nothing was written."
+        raise SecretLeak(what, _ADVICE)
+    try:
+        return capped(DECOMPRESSORS[coding](body), len(body))
+    except (Broken, zlib.error):
+        what = "A body cannot be decompressed to check it for secrets; nothing was written."
+        raise SecretLeak(what, _ADVICE) from None
 
 
 def capped(chunks: Iterable[bytes], packed: int) -> bytes:
@@ -92,16 +85,11 @@ def capped(chunks: Iterable[bytes], packed: int) -> bytes:
     return b"".join(parts)
 
 
-def inflated(body: bytes | memoryview, window_bits: int, *, is_whole: bool = True) -> Iterator[bytes]:
-    """Decompress a body with zlib, in steps.
-
-    Args:
-        body: the compressed data.
-        window_bits: as `zlib.decompressobj` takes it.
-        is_whole: True if data after the end is an error; clients ignore it, but it would be written to disk.
+def inflated(body: bytes | memoryview, window_bits: int) -> Iterator[bytes]:
+    """Decompress a body with zlib, in steps; `window_bits` is as `zlib.decompressobj` takes it.
 
     Raises:
-        zlib.error: if the body is malformed or cut short.
+        zlib.error: if the body is malformed or cut short, or goes on after its end, which clients ignore.
     """
     inflater = zlib.decompressobj(window_bits)
     data: bytes | memoryview = body
@@ -111,7 +99,7 @@ def inflated(body: bytes | memoryview, window_bits: int, *, is_whole: bool = Tru
         if not chunk and not inflater.eof:
             raise zlib.error
         yield chunk
-    if is_whole and inflater.unused_data:
+    if inflater.unused_data:
         raise zlib.error
 
 
@@ -124,13 +112,8 @@ def _deflated(body: bytes) -> Iterator[bytes]:
 
 
 def _brotli(body: bytes) -> Iterator[bytes]:
-    try:
-        import brotli  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    except ImportError:
-        try:
-            import brotlicffi as brotli  # type: ignore[import-not-found,import-untyped,unused-ignore]
-        except ImportError:
-            raise NotInstalled from None
+    import brotli  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
     decoder = brotli.Decompressor()
     try:
         yield from _brotli_steps(decoder, body)
@@ -155,10 +138,8 @@ def _brotli_steps(decoder: Any, body: bytes) -> Iterator[bytes]:
 
 def zstd_decompressed(body: bytes | memoryview) -> Iterator[bytes]:
     """Decompress a body of one or more Zstandard frames, in steps."""
-    try:
-        import zstandard  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        raise NotInstalled from None
+    import zstandard  # type: ignore[import-not-found,unused-ignore]
+
     while body:
         decoder = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj(write_size=_STEP)
         try:
@@ -229,13 +210,7 @@ class DecodingBudget:
 
 
 class Unpacked(NamedTuple):
-    """Something that was compressed.
-
-    Attributes:
-        name: its format.
-        start, end: where it stands.
-        data: the bytes that come out.
-    """
+    """Something that was compressed: the name of its format, where it stands, and the bytes that come out."""
 
     name: str
     start: int
@@ -256,35 +231,25 @@ def members_of(data: bytes, budget: DecodingBudget) -> Iterator[Unpacked]:
     """
     done = 0
     before: Unpacked | None = None
-    for at in sorted(place for magic in _OPENERS for place in _places_of(magic, data)):
+    for at in sorted(match.start() for magic in MAGICS for match in re.finditer(re.escape(magic), data)):
         if at < done:
             continue
         if not budget.spend_on_files(_ATTEMPT):
             break
         name, open_at = next(opener for magic, opener in _OPENERS.items() if data.startswith(magic, at))
-        try:
-            output, end = open_at(data, at)
-        except NotInstalled:
-            budget.is_exceeded = True
-            continue
+        output, end = open_at(data, at)
         budget.spend_on_files(len(output))
-        if len(output) >= _SHORTEST:
-            done = max(done, end)
-            if before is not None and before.name == name == "gzip" and before.end == at:
-                before = before._replace(end=end, data=before.data + output)  # members of one file
-                continue
-            if before is not None:
-                yield before
-            before = Unpacked(name, at, max(end, at + 1), output)
+        if len(output) < _SHORTEST:
+            continue
+        done = max(done, end)
+        if before is not None and before.name == name == "gzip" and before.end == at:
+            before = before._replace(end=end, data=before.data + output)  # members of one file
+            continue
+        if before is not None:
+            yield before
+        before = Unpacked(name, at, max(end, at + 1), output)
     if before is not None:
         yield before
-
-
-def _places_of(magic: bytes, data: bytes) -> Iterator[int]:
-    at = data.find(magic)
-    while at >= 0:
-        yield at
-        at = data.find(magic, at + 1)
 
 
 def _inflated(data: bytes, at: int, window_bits: int) -> tuple[bytes, int]:
@@ -312,11 +277,6 @@ def _inflated(data: bytes, at: int, window_bits: int) -> tuple[bytes, int]:
             end = min(at, len(data)) - len(inflater.unused_data)
 
     return capped(pieces(), len(data) - start), end
-
-
-def _gzip(data: bytes, at: int) -> tuple[bytes, int]:
-    """Open a gzip member (RFC 1952)."""
-    return _inflated(data, at, zlib.MAX_WBITS | 16)
 
 
 def _zlib(data: bytes, at: int) -> tuple[bytes, int]:
@@ -355,7 +315,7 @@ def _zstd(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 _OPENERS: Final[dict[bytes, tuple[str, Callable[[bytes, int], tuple[bytes, int]]]]] = {
-    b"\x1f\x8b\x08": ("gzip", _gzip),
+    b"\x1f\x8b\x08": ("gzip", partial(_inflated, window_bits=_GZIP)),
     b"PK\x03\x04": ("zip", _zip),
     b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
     **dict.fromkeys((b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"), ("zlib", _zlib)),

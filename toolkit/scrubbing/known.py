@@ -1,6 +1,8 @@
 """The secrets known so far, each with the placeholder that stands for it in a recording.
 
-They are searched for and replaced here, so that JSON stays JSON and UTF-16 stays UTF-16.
+They are searched for and replaced here, so that JSON stays JSON and UTF-16 stays UTF-16. The same search runs again
+over the bytes that are about to be written, and refuses what could not be replaced, such as a secret in a member of an
+archive, or what putting the parts of a file together brought about.
 """
 
 from __future__ import annotations
@@ -12,15 +14,17 @@ from typing import Final, NamedTuple, Self
 from urllib.parse import quote
 
 from toolkit.core.arguments import as_secrets
+from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET, Secret
 from toolkit.core.text import compiled
 from toolkit.core.tracebacks import warn
-from toolkit.scrubbing.compression import DecodingBudget
+from toolkit.scrubbing.compression import AFTER_THE_CALL, DecodingBudget
 from toolkit.scrubbing.searcher import Hit, Searcher
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.views import DEEPEST, View, views_of
 from toolkit.scrubbing.vocabulary import is_placeholder
 
+_PIECE: Final = 1 << 22  # bytes of a file that are searched at once, which bounds the memory
 _ROUNDS: Final = 4  # replacing a secret may bring another one together
 _MOST_NAMED: Final = 48  # values that messages named; the latest are looked for
 # What follows a key of JSON, and what follows a segment of a path.
@@ -155,6 +159,43 @@ class KnownSecrets:
         """Check whether `data` holds a secret, or something that messages named."""
         return any(True for _ in self._hits(data))
 
+    def check(self, data: bytes, *, where: str) -> None:
+        """Refuse bytes that hold a known secret; warn if they hold more than can be decoded to look for one.
+
+        Args:
+            data: the bytes about to be written.
+            where: what the bytes are, for the message.
+
+        Raises:
+            SecretLeak: if they hold a secret, or something that grows out of all proportion when it is decompressed.
+                Names the secret's kind and form, not its text.
+        """
+        is_exceeded = False
+        for piece in _pieces(data):
+            budget = DecodingBudget(len(piece))
+            found = self.find(piece, budget)
+            is_exceeded |= budget.is_exceeded
+            if found is not None:
+                stand_in, form = found
+                is_secret = stand_in.startswith("<")
+                value = f"a secret ({stand_in})" if is_secret else f"a value that is replaced by {stand_in!r}"
+                raise SecretLeak(
+                    f"{where} would hold {value}, {form}; nothing was written.",
+                    f"{AFTER_THE_CALL} ask for it in a plain form, or make it without a cassette.",
+                )
+        if is_exceeded:
+            warn(
+                f"{where} holds compressed or encoded data, too much to search all of it for secrets. Its text was "
+                "searched, also where it is decompressed; look at it before you pass it on."
+            )
+
+    def is_in(self, data: bytes) -> bool:
+        """Return True if bytes hold a known secret, or something that cannot be decompressed to look for one."""
+        try:
+            return any(self.find(piece) is not None for piece in _pieces(data))
+        except SecretLeak:
+            return True
+
     def find(self, data: bytes, budget: DecodingBudget | None = None) -> tuple[str, str] | None:
         """Return the placeholder and the form of a known secret in `data`, or None.
 
@@ -191,10 +232,10 @@ class KnownSecrets:
         self, data: bytes, budget: DecodingBudget | None = None, *, with_named: bool = True, is_exact: bool = False
     ) -> Iterator[tuple[View, Hit]]:
         searchers = [each for each in (_REGISTERED.up_to_date(), self._stand_ins) if each]
+        is_exact = is_exact or any(searcher.needs_exact_views for searcher in searchers)
         named = self._named if with_named and self._named else None
         if not searchers and named is None:
             return
-        is_exact = is_exact or any(searcher.needs_exact_views for searcher in searchers)
         deepest = DEEPEST if searchers else 0
         for view in views_of(data, budget or DecodingBudget(len(data)), is_exact=is_exact, deepest=deepest):
             for searcher in searchers:
@@ -219,20 +260,22 @@ class KnownSecrets:
 
 
 class _Span(NamedTuple):
-    """A part of a text that a placeholder replaces.
-
-    Attributes:
-        start, end: the part.
-        secret: what it holds.
-        codec: encoding of the placeholder.
-        is_number: True if it is a number of JSON, in whose place a text is written.
-    """
+    """A part of a text that a placeholder replaces, in the encoding of the text; quoted for a number of JSON."""
 
     start: int
     end: int
     secret: Secret
     codec: str = "utf-8"
     is_number: bool = False
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """Yield a file in pieces, cut between the interactions of a cassette."""
+    start = 0
+    while len(data) - start > _PIECE and (end := data.find(b"\n- ", start + _PIECE)) >= 0:
+        yield data[start:end]
+        start = end
+    yield data[start:] if start else data
 
 
 def _spans_of(data: bytes, hits: Iterable[Hit]) -> list[_Span]:

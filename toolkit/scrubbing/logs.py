@@ -38,37 +38,29 @@ def clean(record: logging.LogRecord) -> None:
     except Exception:  # noqa: BLE001 - a placeholder or a repr may raise anything
         # Otherwise logging would print format and arguments to stderr, secrets included.
         message = f"{record.msg} {record.args!r}"
-        _replace(record, message)
+        record.msg, record.args = message, None
     shown = PROCESS_SECRETS.scrub_text(_masked(record.name, message))
     # The arguments too: a handler may use them separately, and a format may have cut one short.
-    if shown != message or (record.args and _holds_secret(repr(record.args))):
-        _replace(record, shown)
-    _clean_error(record)
-    if record.stack_info:
-        record.stack_info = PROCESS_SECRETS.scrub_text(record.stack_info)
-    for name, value in vars(record).items():
-        if name not in _OWN_ATTRIBUTES:
-            text = value if isinstance(value, str) else repr(value)
-            scrubbed = PROCESS_SECRETS.scrub_text(text)
-            if scrubbed != text:
-                setattr(record, name, scrubbed)
-
-
-def _clean_error(record: logging.LogRecord) -> None:
+    if shown != message or (record.args and _scrubbed(repr(record.args)) is not None):
+        record.msg, record.args = shown, None
     text = record.exc_text
     if record.exc_info and not text:
         text = logging.Formatter().formatException(record.exc_info)
-    if text and _holds_secret(text):
-        record.exc_text = PROCESS_SECRETS.scrub_text(text)
+    scrubbed = _scrubbed(text)
+    if scrubbed is not None:
+        record.exc_text = scrubbed
         record.exc_info = None  # a formatter of another style would format the error again
+    for name, value in vars(record).items():
+        if name == "stack_info" or name not in _OWN_ATTRIBUTES:
+            scrubbed = _scrubbed(value if isinstance(value, str) or value is None else repr(value))
+            if scrubbed is not None:
+                setattr(record, name, scrubbed)
 
 
-def _holds_secret(text: str) -> bool:
-    return PROCESS_SECRETS.scrub_text(text) != text
-
-
-def _replace(record: logging.LogRecord, message: str) -> None:
-    record.msg, record.args = message, None
+def _scrubbed(text: str | None) -> str | None:
+    """Return a text without secrets, or None if it has none."""
+    scrubbed = PROCESS_SECRETS.scrub_text(text or "")
+    return None if scrubbed == (text or "") else scrubbed
 
 
 def _masked(logger: str, message: str) -> str:

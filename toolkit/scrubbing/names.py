@@ -2,8 +2,8 @@
 
 `vocabulary` reads a name word by word. A word in any language that always means a credential goes into `WORDS`. All
 whole names are from public API documentation and standards, written as documented; casing and separators do not matter.
-A new vendor name goes into `HEADERS`, `URL_FIELDS` or `FIELDS`, a new exception into `ORDINARY`. Ordinary headers with
-random-looking values go into `ORDINARY_HEADERS`.
+A new vendor name that its words do not tell goes into `HEADERS`, `URL_FIELDS` or `FIELDS`, a new exception into
+`ORDINARY`. Ordinary headers with random-looking values go into `ORDINARY_HEADERS`.
 """
 
 from __future__ import annotations
@@ -12,43 +12,20 @@ from typing import Final
 
 # Words that mean a credential by themselves, with the kind of a name whose other words do not say more.
 WORDS: Final = {
-    "token": "TOKEN",
-    "secret": "SECRET",
-    "password": "PASSWORD",
-    "passwd": "PASSWORD",
-    "passphrase": "PASSWORD",
-    "passcode": "PASSWORD",
-    "passwort": "PASSWORD",
-    "kennwort": "PASSWORD",
-    **dict.fromkeys(("contrasena", "senha", "motdepasse", "mdp", "wachtwoord", "salasana", "heslo"), "PASSWORD"),
-    "pass": "PASSWORD",
-    "pwd": "PASSWORD",
-    "pw": "PASSWORD",
-    "pin": "PIN",
-    "otp": "OTP",
-    "totp": "OTP",
-    "jwt": "TOKEN",
-    "bearer": "TOKEN",
-    "auth": "TOKEN",
-    "oauth": "TOKEN",
-    "authorization": "AUTHORIZATION",
-    "authentication": "AUTHORIZATION",
-    "sid": "SESSION_TOKEN",
-    "sessid": "SESSION_TOKEN",
-    "session": "SESSION_TOKEN",
-    "cookie": "COOKIE",
-    "credential": "CREDENTIAL",
-    "assertion": "ASSERTION",
-    "csrf": "CSRF_TOKEN",
-    "xsrf": "CSRF_TOKEN",
-    "crumb": "CSRF_TOKEN",
-    "sig": "SIGNATURE",
-    "sign": "SIGNATURE",
-    "signature": "SIGNATURE",
-    "hmac": "SIGNATURE",
-    "key": "API_KEY",
-    "apikey": "API_KEY",
-    "sas": "SIGNATURE",
+    "TOKEN": "token jwt bearer auth oauth",
+    "SECRET": "secret",
+    "PASSWORD": "password passwd passphrase passcode passwort kennwort contrasena senha motdepasse mdp wachtwoord"
+    " salasana heslo pass pwd pw",
+    "PIN": "pin",
+    "OTP": "otp totp",
+    "AUTHORIZATION": "authorization authentication",
+    "SESSION_TOKEN": "sid sessid session",
+    "COOKIE": "cookie",
+    "CREDENTIAL": "credential",
+    "ASSERTION": "assertion",
+    "CSRF_TOKEN": "csrf xsrf crumb",
+    "SIGNATURE": "sig sign signature hmac sas",
+    "API_KEY": "key apikey",
 }
 # Words that also mean something else: a name in which they are the only hint counts with a strong value only.
 DOUBTFUL: Final = frozenset(
@@ -65,48 +42,25 @@ EXACT_ENDINGS: Final = tuple(
 )
 # The kinds of names that end like this.
 ENDINGS: Final = {
-    "accesstoken": "ACCESS_TOKEN",
-    "authtoken": "ACCESS_TOKEN",
-    "bearertoken": "ACCESS_TOKEN",
-    "refreshtoken": "REFRESH_TOKEN",
-    "idtoken": "ID_TOKEN",
-    "sessiontoken": "SESSION_TOKEN",
-    "sessionid": "SESSION_TOKEN",
-    "sessionkey": "SESSION_TOKEN",
-    "securitytoken": "SECURITY_TOKEN",
-    "csrftoken": "CSRF_TOKEN",
-    "xsrftoken": "CSRF_TOKEN",
-    "verificationtoken": "CSRF_TOKEN",
-    "secretkey": "API_SECRET_KEY",
-    "secretaccesskey": "API_SECRET_KEY",
-    "apisecret": "API_SECRET_KEY",
-    "clientsecret": "CLIENT_SECRET",
-    "consumersecret": "CLIENT_SECRET",
-    "privatekey": "PRIVATE_KEY",
-    "apikeyid": "API_KEY_ID",
-    "accesskeyid": "API_KEY_ID",
-    "apikey": "API_KEY",
-    "clientassertion": "CLIENT_ASSERTION",
+    "ACCESS_TOKEN": "accesstoken authtoken bearertoken",
+    "REFRESH_TOKEN": "refreshtoken",
+    "ID_TOKEN": "idtoken",
+    "SESSION_TOKEN": "sessiontoken sessionid sessionkey",
+    "SECURITY_TOKEN": "securitytoken",
+    "CSRF_TOKEN": "csrftoken xsrftoken verificationtoken",
+    "API_SECRET_KEY": "secretkey secretaccesskey apisecret",
+    "CLIENT_SECRET": "clientsecret consumersecret",
+    "PRIVATE_KEY": "privatekey",
+    "API_KEY_ID": "apikeyid accesskeyid",
+    "API_KEY": "apikey",
+    "CLIENT_ASSERTION": "clientassertion",
 }
-# One-word compounds: a word that ends like this is several words.
-COMPOUNDS: Final = {
-    "sessionid": ("session", "id"),
-    "sessionkey": ("session", "key"),
-    "secretkey": ("secret", "key"),
-    "privatekey": ("private", "key"),
-    "accesskey": ("access", "key"),
-    "authkey": ("auth", "key"),
-    "appkey": ("app", "key"),
-    "licensekey": ("license", "key"),
-    "masterkey": ("master", "key"),
-    "publickey": ("public", "key"),
-    "passkey": ("pass", "key"),
-    "privkey": ("private", "key"),
-    "apikey": ("apikey",),
-    "apisecret": ("api", "secret"),
-    **{word: (word,) for word in "token secret password passwd passphrase passcode signature sessid pwd".split()},
-    **{word: (word,) for word in "credential assertion jwt csrf".split()},
-}
+# A word that ends like one of these is several words, or has this word at its end.
+COMPOUNDS: Final = (
+    "session-id session-key secret-key private-key access-key auth-key app-key license-key master-key public-key"
+    " pass-key api-secret apikey token secret password passwd passphrase passcode signature sessid pwd credential"
+    " assertion jwt csrf"
+)
 # The last word of names of things around a credential: its type, its lifetime, where to get it.
 AROUND: Final = frozenset(
     "type types strategy count counts total totals limit limits max min url uri urls uris href link links endpoint"
@@ -163,45 +117,43 @@ PLURALS: Final = {
 
 # Headers by kind. Under these exact names UUIDs and digests count as well.
 HEADERS: Final = {
-    "AUTHORIZATION": "Authorization X-Authorization X-Forwarded-Authorization X-Original-Authorization"
-    " Authentication X-WSSE",
+    "AUTHORIZATION": "Authorization X-Authorization X-Forwarded-Authorization X-Original-Authorization Authentication"
+    " X-WSSE",
     "PROXY_AUTHORIZATION": "Proxy-Authorization",
     "DPOP_PROOF": "DPoP",
-    "API_KEY_ID": "X-Api-Key-Id Api-Key-Id",
-    "API_SECRET_KEY": "X-Api-Secret X-Api-Secret-Key Api-Secret Api-Secret-Key X-Secret-Key X-Signing-Secret"
-    " X-Hook-Secret X-Hasura-Admin-Secret X-Hasura-Access-Key APCA-API-SECRET-KEY X-EBAY-API-CERT-NAME",
-    "CLIENT_SECRET": "X-Client-Secret Client-Secret CF-Access-Client-Secret X-IBM-Client-Secret PLAID-SECRET"
-    " X-Naver-Client-Secret",
-    "API_KEY": "X-Api-Key Api-Key ApiKey X-ApiKey X-Goog-Api-Key Ocp-Apim-Subscription-Key DD-API-KEY"
-    " DD-APPLICATION-KEY X-RapidAPI-Key X-Mashape-Key X-CMC_PRO_API_KEY X-MBX-APIKEY X-Algolia-API-Key X-CoinAPI-Key"
-    " X-Auth-Key X-Auth-User-Service-Key X-BAPI-API-KEY CB-ACCESS-KEY OK-ACCESS-KEY KC-API-KEY X-GEMINI-APIKEY"
-    " bfx-apikey X-ELS-APIKey X-Honeycomb-Team X-Insert-Key X-Query-Key X-License-Key X-Redmine-API-Key X-Master-Key"
-    " X-Access-Key X-JFrog-Art-Api X-Parse-REST-API-Key X-Parse-Master-Key Fastly-Key AccessKey X-Typesense-API-Key"
-    " xi-api-key X-CG-Pro-API-Key X-CG-Demo-API-Key aeg-sas-key X-Functions-Key X-ZUMO-MASTER X-Yandex-API-Key"
-    " TRN-Api-Key X-TBA-Auth-Key X-NCP-APIGW-API-KEY X-Cisco-Meraki-API-Key X-IG-API-KEY X-Ovh-Application"
-    " X-Ovh-Consumer X-Application X-AIO-Key X-LC-Key X-CKAN-API-Key X-Figma-API-Key X-Knack-REST-API-Key"
-    " X-Adyen-Api-Key MerchantKey X-Merchant-Key Zotero-API-Key X-Cloudmersive-Key Apikey X-VTEX-API-AppKey"
-    " X-PW-Application ApiIntegrationCode X-Appwrite-Key X-Meili-API-Key",
+    "API_KEY_ID": "X-Api-Key-Id",
+    "API_SECRET_KEY": "X-Api-Secret X-Api-Secret-Key X-Secret-Key X-Signing-Secret X-Hook-Secret"
+    " X-Hasura-Admin-Secret X-Hasura-Access-Key APCA-API-SECRET-KEY X-EBAY-API-CERT-NAME",
+    "CLIENT_SECRET": "X-Client-Secret CF-Access-Client-Secret X-IBM-Client-Secret PLAID-SECRET X-Naver-Client-Secret",
+    "API_KEY": "X-ApiKey X-Goog-Api-Key Ocp-Apim-Subscription-Key DD-API-KEY DD-APPLICATION-KEY X-RapidAPI-Key"
+    " X-Mashape-Key X-CMC_PRO_API_KEY X-MBX-APIKEY X-Algolia-API-Key X-CoinAPI-Key X-Auth-Key X-Auth-User-Service-Key"
+    " X-BAPI-API-KEY CB-ACCESS-KEY OK-ACCESS-KEY KC-API-KEY X-GEMINI-APIKEY bfx-apikey X-ELS-APIKey X-Honeycomb-Team"
+    " X-Insert-Key X-Query-Key X-License-Key X-Redmine-API-Key X-Master-Key X-Access-Key X-JFrog-Art-Api"
+    " X-Parse-REST-API-Key X-Parse-Master-Key Fastly-Key AccessKey X-Typesense-API-Key xi-api-key X-CG-Pro-API-Key"
+    " X-CG-Demo-API-Key aeg-sas-key X-Functions-Key X-ZUMO-MASTER X-Yandex-API-Key TRN-Api-Key X-TBA-Auth-Key"
+    " X-NCP-APIGW-API-KEY X-Cisco-Meraki-API-Key X-IG-API-KEY X-Ovh-Application X-Ovh-Consumer X-Application"
+    " X-AIO-Key X-LC-Key X-CKAN-API-Key X-Figma-API-Key X-Knack-REST-API-Key X-Adyen-Api-Key MerchantKey"
+    " X-Merchant-Key Zotero-API-Key X-Cloudmersive-Key X-VTEX-API-AppKey X-PW-Application ApiIntegrationCode"
+    " X-Appwrite-Key X-Meili-API-Key",
     "ACCESS_TOKEN": "X-Auth-Token X-Subject-Token X-Access-Token Private-Token X-Vault-Token Job-Token Deploy-Token"
     " X-Shopify-Access-Token X-Shopify-Storefront-Access-Token X-Finnhub-Token X-Cybozu-API-Token X-Plex-Token"
-    " X-Figma-Token X-TrackerToken X-Gitlab-Token X-StorageApi-Token X-Postmark-Server-Token"
-    " X-Postmark-Account-Token X-Consul-Token X-Nomad-Token X-Rollbar-Access-Token Circle-Token Access-Token"
-    " Auth-Token X-Token Token X-API-Token API-Token X-User-Token X-App-Token X-Secret-Token"
-    " X-Telegram-Bot-Api-Secret-Token X-Amzn-Oidc-Data X-Amzn-Oidc-Accesstoken X-aws-ec2-metadata-token"
-    " X-Goog-Iam-Authorization-Token X-Serverless-Authorization X-MS-TOKEN-AAD-ACCESS-TOKEN X-ZUMO-AUTH"
-    " X-Goog-Iap-Jwt-Assertion Cf-Access-Jwt-Assertion Cf-Access-Token X-Authentication-Token X-MSTR-AuthToken"
-    " X-Tableau-Auth X-Rundeck-Auth-Token X-Okta-Token X-JWT-Assertion X-VTEX-API-AppToken X-Emby-Token"
-    " X-MediaBrowser-Token X-Riot-Token X-Cassandra-Token X-Subscription-Token X-Appwrite-JWT X-PW-AccessToken"
-    " X-EBAY-API-IAF-TOKEN developer-token X-ELS-Insttoken X-Goog-Channel-Token verif-hash",
-    "REFRESH_TOKEN": "X-Refresh-Token Refresh-Token X-MS-TOKEN-AAD-REFRESH-TOKEN",
-    "ID_TOKEN": "X-Id-Token Id-Token X-MS-TOKEN-AAD-ID-TOKEN",
-    "SESSION_TOKEN": "X-Session-Token X-Session-Id Session-Token X-SessionID Session-Id X-Parse-Session-Token"
-    " vmware-api-session-id X-Transmission-Session-Id X-Metabase-Session X-ArchivesSpace-Session"
-    " X-Openerp-Session-Id X-TM1-SessionId X-Chkp-Sid X-Appwrite-Session X-Authentication CST",
-    "SECURITY_TOKEN": "X-Amz-Security-Token X-Obs-Security-Token X-Acs-Security-Token X-SECURITY-TOKEN",
-    "CSRF_TOKEN": "X-CSRF-Token X-CSRFToken X-XSRF-Token CSRF-Token Jenkins-Crumb X-WP-Nonce RequestVerificationToken",
-    "PASSWORD": "Password X-Password X-Auth-Password X-Passphrase X-Sonar-Passcode KC-API-PASSPHRASE"
-    " CB-ACCESS-PASSPHRASE OK-ACCESS-PASSPHRASE X-ClickHouse-Key X-PAYPAL-SECURITY-PASSWORD",
+    " X-Figma-Token X-TrackerToken X-Gitlab-Token X-StorageApi-Token X-Postmark-Server-Token X-Postmark-Account-Token"
+    " X-Consul-Token X-Nomad-Token X-Rollbar-Access-Token Circle-Token X-Token X-API-Token X-User-Token X-App-Token"
+    " X-Secret-Token X-Telegram-Bot-Api-Secret-Token X-Amzn-Oidc-Data X-Amzn-Oidc-Accesstoken"
+    " X-aws-ec2-metadata-token X-Goog-Iam-Authorization-Token X-Serverless-Authorization X-MS-TOKEN-AAD-ACCESS-TOKEN"
+    " X-ZUMO-AUTH X-Goog-Iap-Jwt-Assertion Cf-Access-Jwt-Assertion Cf-Access-Token X-Authentication-Token"
+    " X-MSTR-AuthToken X-Tableau-Auth X-Rundeck-Auth-Token X-Okta-Token X-JWT-Assertion X-VTEX-API-AppToken"
+    " X-Emby-Token X-MediaBrowser-Token X-Riot-Token X-Cassandra-Token X-Subscription-Token X-Appwrite-JWT"
+    " X-PW-AccessToken X-EBAY-API-IAF-TOKEN developer-token X-ELS-Insttoken X-Goog-Channel-Token verif-hash",
+    "REFRESH_TOKEN": "X-Refresh-Token X-MS-TOKEN-AAD-REFRESH-TOKEN",
+    "ID_TOKEN": "X-Id-Token X-MS-TOKEN-AAD-ID-TOKEN",
+    "SESSION_TOKEN": "X-Session-Token X-SessionID Session-Id X-Parse-Session-Token vmware-api-session-id"
+    " X-Transmission-Session-Id X-Metabase-Session X-ArchivesSpace-Session X-Openerp-Session-Id X-TM1-SessionId"
+    " X-Chkp-Sid X-Appwrite-Session X-Authentication CST",
+    "SECURITY_TOKEN": "X-Obs-Security-Token X-Acs-Security-Token X-SECURITY-TOKEN",
+    "CSRF_TOKEN": "X-CSRFToken X-XSRF-Token Jenkins-Crumb X-WP-Nonce",
+    "PASSWORD": "X-Password X-Auth-Password X-Passphrase X-Sonar-Passcode KC-API-PASSPHRASE CB-ACCESS-PASSPHRASE"
+    " OK-ACCESS-PASSPHRASE X-ClickHouse-Key X-PAYPAL-SECURITY-PASSWORD",
     "SIGNATURE": "Signature X-Signature X-Hub-Signature X-Hub-Signature-256 Stripe-Signature X-Slack-Signature"
     " X-Twilio-Signature CB-ACCESS-SIGN OK-ACCESS-SIGN KC-API-SIGN X-BAPI-SIGN X-Shopify-Hmac-Sha256"
     " X-GEMINI-SIGNATURE X-Line-Signature Svix-Signature Webhook-Signature X-Square-HmacSha256-Signature"
@@ -214,32 +166,22 @@ HEADERS: Final = {
 HEADERS_ONLY: Final = "Session-Id Signature Sign CST Authentication X-Application AccessKey DPoP".split()
 # Names in the query of a URL; forms use them too.
 URL_FIELDS: Final = {
-    "API_KEY": "zws-id skey crtfc_key serviceKey key apikey appid hapikey subscription-key auth_key authkey app_key"
-    " appkey api-key wskey devkey userkey user_key license_key access_key accesskey access_key_id AWSAccessKeyId"
-    " api_token apitoken x-api-key apiKey sk X-Amz-Credential X-Goog-Credential GoogleAccessId OSSAccessKeyId"
-    " registration_key ak",
-    "ACCESS_TOKEN": "token access_token auth auth_token oauth_token private_token job_token tk jwt ticket"
-    " input_token x-oauth-token bearer_token api_auth_token sas sastoken login_token verify_token accessToken"
-    " tempauth",
+    "API_KEY": "zws-id skey crtfc_key serviceKey key appid authkey wskey devkey user_key access_key_id AWSAccessKeyId"
+    " apitoken sk X-Amz-Credential X-Goog-Credential GoogleAccessId OSSAccessKeyId registration_key ak",
+    "ACCESS_TOKEN": "auth tk jwt ticket input_token sas sastoken login_token verify_token tempauth",
     "CODE": "code oobCode",
-    "SIGNATURE": "sig sign signature X-Amz-Signature X-Goog-Signature hmac api_sig"
-    " st q-signature oauth_signature X-Tos-Signature X-Oss-Signature",
-    "SECURITY_TOKEN": "X-Amz-Security-Token security-token X-Oss-Security-Token",
-    "SESSION_TOKEN": "sid pass_ticket wxsid zak sesskey sessionid session_id session_token session PHPSESSID"
-    " JSESSIONID jsessionid _sid sess",
-    "SECRET": "secret",
-    "API_SECRET_KEY": "api_secret app_secret",
-    "PASSWORD": "password passwd pwd pass pw",
-    "CLIENT_SECRET": "client_secret",
-    "OTP": "otp totp mfa_code one_time_code verification_code otp_code",
+    "SIGNATURE": "sig sign hmac api_sig st q-signature oauth_signature X-Tos-Signature X-Oss-Signature",
+    "SESSION_TOKEN": "pass_ticket wxsid zak sesskey session jsessionid _sid sess",
+    "PASSWORD": "pw",
+    "OTP": "mfa_code one_time_code verification_code otp_code",
 }
 # Fields of JSON, XML, settings and forms.
 FIELDS: Final = {
     "ACCESS_TOKEN": "access_token auth_token bearer_token subject_token actor_token registration_access_token token"
     " oauth_token user_token app_token api_token bot_token personal_access_token page_access_token"
-    " authentication_token access_jwt accessJwt gitlab_token github_token slack_token service_token"
-    " installation_token client_token tokenValue storefrontAccessToken device_token pushToken webhook_token"
-    " jeton jeton_acces токен 令牌 访问令牌 トークン 토큰",
+    " authentication_token accessJwt gitlab_token github_token slack_token service_token installation_token"
+    " client_token tokenValue storefrontAccessToken device_token pushToken webhook_token jeton jeton_acces токен 令牌"
+    " 访问令牌 トークン 토큰",
     "TOKEN": "registration_token invite_token reset_token confirmation_token upload_token share_token wrapping_token"
     " root_token sas_token verification_token unsubscribe_token recovery_token activation_token password_reset_token"
     " email_token signup_token magic_token deploy_token project_token workspace_token admin_token",
@@ -253,27 +195,24 @@ FIELDS: Final = {
     "DEVICE_CODE": "device_code",
     "CODE_VERIFIER": "code_verifier",
     "AUTH_REQ_ID": "auth_req_id",
-    "CLIENT_SECRET": "client_secret consumer_secret oauth_client_secret",
+    "CLIENT_SECRET": "client_secret oauth_client_secret",
     "CLIENT_ASSERTION": "client_assertion",
     "ASSERTION": "assertion SAMLResponse SAMLRequest SAMLart wresult g-recaptcha-response h-captcha-response"
     " cf-turnstile-response",
-    "PASSWORD": "password passwd passphrase secretText new_password old_password current_password password_confirmation"
-    " user_password db_password login_password root_password admin_password secretPassword master_password passcode"
-    " plaintext_password passwordConfirm pwd userPassword smtp_password proxy_password dbpass userpass ftppass"
-    " mailpass smtppass j_password requirepass masterauth bindpw rootpw"
-    " mot_de_passe contrasena clave_secreta palavra_passe parola haslo losenord sifre adgangskode"
-    " пароль 密码 密碼 口令 パスワード 비밀번호 암호",
-    "API_KEY": "api_key apikey subscription_key application_key app_key license_key"
-    " service_role_key admin_api_key rest_api_key server_key write_key read_key writeKey"
-    " serverKey primaryMasterKey primaryReadonlyMasterKey secondaryMasterKey secondaryReadonlyMasterKey",
+    "PASSWORD": "password passwd passphrase secretText new_password old_password current_password"
+    " password_confirmation db_password login_password root_password admin_password secretPassword master_password"
+    " passcode plaintext_password passwordConfirm pwd userPassword smtp_password proxy_password dbpass userpass"
+    " ftppass mailpass smtppass j_password requirepass masterauth bindpw rootpw mot_de_passe contrasena clave_secreta"
+    " palavra_passe parola haslo losenord sifre adgangskode пароль 密码 密碼 口令 パスワード 비밀번호 암호",
+    "API_KEY": "apikey subscription_key application_key app_key license_key service_role_key admin_api_key"
+    " rest_api_key read_key writeKey serverKey primaryMasterKey primaryReadonlyMasterKey secondaryMasterKey"
+    " secondaryReadonlyMasterKey",
     "API_KEY_ID": "api_key_id",
-    "API_SECRET_KEY": "api_secret secret_key api_secret_key secret_access_key aws_secret_access_key app_secret"
-    " shared_secret signing_secret webhook_secret SecretAccessKey consumerSecret secretKey encryption_key"
-    " signing_key secret_key_base",
-    "PRIVATE_KEY": "private_key privateKeyPem private_key_pem ssh_private_key rsa_private_key",
-    "SECRET": "secret secret_value SecretString secretString SecretBinary totp_secret otp_secret"
-    " account_key storage_account_key hmac_secret token_secret oauth_token_secret unseal_key stream_key rtmp_key"
-    " секрет 密钥 密鑰 シークレット",
+    "API_SECRET_KEY": "api_secret api_secret_key aws_secret_access_key app_secret shared_secret signing_secret"
+    " webhook_secret SecretAccessKey consumerSecret secretKey encryption_key signing_key secret_key_base",
+    "PRIVATE_KEY": "private_key private_key_pem ssh_private_key rsa_private_key",
+    "SECRET": "secret secret_value secretString SecretBinary totp_secret otp_secret account_key storage_account_key"
+    " hmac_secret token_secret oauth_token_secret unseal_key stream_key rtmp_key секрет 密钥 密鑰 シークレット",
 }
 # Fields of JSON that mean a credential with a strong value only.
 DOUBTFUL_FIELDS: Final = {

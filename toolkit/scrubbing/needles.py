@@ -1,4 +1,4 @@
-"""What one secret looks like in each code: as it is, in hex, base64 and base32, and as the bytes behind it.
+"""What one secret looks like in each code: as it is, in hex, base64 and base32.
 
 Each needle is in normal form (`normal_form`). The part of a base64 text that depends on the secret alone differs with
 the offset at which the secret begins, so there are three; in base32 there are five. The alphabets of base64 have the
@@ -22,12 +22,10 @@ from toolkit.scrubbing.strength import Strength, grade
 
 _LONG_ENOUGH: Final = 12  # characters in normal form; what is shorter may be in a text by chance, in another case
 _CERTAINLY_RANDOM: Final = 120  # characters without white space
-_SHORTEST_BYTES: Final = 8  # behind a secret that is hex or base64 itself
-_HEX: Final = re.compile(r"(?:[0-9A-Fa-f]{2}[:. -]?)+")
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{11,}={0,2}")
-_TO_STANDARD: Final = str.maketrans("-_", "+/")
-_PEM: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{1,60}-----((?:[^-]|-(?!----))++)-----END [A-Z0-9 ]{1,60}-----")
-_SHORTEST_LINE: Final = 32  # characters of base64; the last line of a key may be short and give nothing away
+_PRIVATE_KEY: Final = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,60}PRIVATE KEY-----((?:[^-]|-(?!----))++)-----END [A-Z0-9 ]{0,60}PRIVATE KEY-----"
+)
+_SHORTEST_LINE: Final = 32  # characters of base64
 
 
 class Needle(NamedTuple):
@@ -57,7 +55,7 @@ class Needle(NamedTuple):
 
 
 def needles_of(secret: Secret, *, in_codes: bool = True) -> list[Needle]:
-    """Return the needles of a secret; of a private key also those of its parts.
+    """Return the needles of a secret; of a private key also those of its base64 alone, and of each line of that.
 
     Args:
         secret: the secret.
@@ -65,15 +63,21 @@ def needles_of(secret: Secret, *, in_codes: bool = True) -> list[Needle]:
     """
     text = secret.reveal()
     needles = _needles(secret, text, in_codes=in_codes)
-    for part, is_line in _parts_of_keys(text):
-        needles += _needles(secret, part, in_codes=in_codes and not is_line)
+    for pem in _PRIVATE_KEY.finditer(text):
+        lines = pem[1].split()
+        if len("".join(lines)) >= SHORTEST_SECRET:
+            needles += _needles(secret, "".join(lines), in_codes=in_codes)
+        # Some layouts repeat the public key; and the last line may be short and give nothing away.
+        public = _public_part(pem[0])
+        for line in lines:
+            if len(line) >= _SHORTEST_LINE and line not in public:
+                needles += _needles(secret, line, in_codes=False)
     return needles
 
 
 def _needles(secret: Secret, text: str, *, in_codes: bool) -> list[Needle]:
-    literal = text.encode("utf-8", "surrogatepass")
-    plain = Needle(secret, len(text), b"", literal)
-    needles = [*_plain(plain, text), *(_coded(plain, text) if in_codes else ())]
+    plain = Needle(secret, len(text), b"", text.encode("utf-8", "surrogatepass"))
+    needles = [*_plain(plain, text, is_exact=not in_codes), *(_coded(plain, text) if in_codes else ())]
     return list({(needle.normal, needle.exact): needle for needle in reversed(needles)}.values())[::-1]
 
 
@@ -86,19 +90,19 @@ def _is_unmistakable(text: str) -> bool:
     )
 
 
-def _plain(plain: Needle, text: str) -> Iterator[Needle]:
+def _plain(plain: Needle, text: str, *, is_exact: bool) -> Iterator[Needle]:
     """Yield the secret itself, what is left of it when the escapes around it are undone, and other charsets."""
     written = [plain.literal, *without_escapes(plain.literal)]
     if not text.isascii():
         # In Latin-1, also where an escape such as xe9 is a character rather than a byte; in UTF-16.
         narrow = (each.encode("latin-1" if each < "\u0100" else "utf-8", "surrogatepass") for each in text)
         written += [b"".join(narrow), *(text.encode(wide, "surrogatepass") for wide in ("utf-16-le", "utf-16-be"))]
-    is_unmistakable = _is_unmistakable(text)
+    is_exact = is_exact or not _is_unmistakable(text)
     for each in dict.fromkeys(written):
         before, after = margins(each)
         normal = normal_form(each)
-        is_exact = not is_unmistakable or len(normal) < _LONG_ENOUGH
-        exact = exact_form(each[len(before) : len(each) - len(after)]) if is_exact else None
+        compares = is_exact or len(normal) < _LONG_ENOUGH
+        exact = exact_form(each[len(before) : len(each) - len(after)]) if compares else None
         yield plain._replace(normal=normal, literal=each, exact=exact, margins=(before, after))
 
 
@@ -106,14 +110,13 @@ def _coded(plain: Needle, text: str) -> Iterator[Needle]:
     # The text within base64 or hex may be escaped itself, as in JSON or a URL.
     for inner in dict.fromkeys((text, json.dumps(text)[1:-1], html.escape(text), *_quoted(text))):
         data = inner.encode("utf-8", "surrogatepass")
-        yield from _in_hex(plain, data, "in hex")
-        yield from _in_base64(plain, data, "in base64")
+        # In hex also as a list, whose commas do not count.
+        for written in (data.hex().encode(), b"0x" + data.hex("_").replace("_", "0x").encode()):
+            yield _whole(plain, written, "in hex")
+        for core, before, after in _cores(data, base64.b64encode, 6):
+            yield _part(plain, core, before, after, "in base64")
     for core, before, after in _cores(plain.literal, base64.b32encode, 5):
         yield _part(plain, core, before, after, "in base32")
-    for behind in _bytes_behind(text) if _is_unmistakable(text) else ():  # words look like base64
-        yield _whole(plain, behind, "as the bytes behind it")
-        yield from _in_hex(plain, behind, "in hex of its bytes")
-        yield from _in_base64(plain, behind, "in base64 of its bytes")
 
 
 def _quoted(text: str) -> tuple[str, ...]:
@@ -121,28 +124,6 @@ def _quoted(text: str) -> tuple[str, ...]:
         return quote(text, safe=""), quote_plus(text)
     except UnicodeEncodeError:  # URLs cannot hold a lone surrogate
         return ()
-
-
-def _bytes_behind(text: str) -> Iterator[bytes]:
-    """Yield the bytes that a secret in hex (a UUID too) or base64 stands for."""
-    behind = b""
-    if _HEX.fullmatch(text):
-        behind = bytes.fromhex(re.sub("[^0-9A-Fa-f]", "", text))
-    elif _BASE64.fullmatch(text):
-        digits = text.rstrip("=").translate(_TO_STANDARD)
-        behind = base64.b64decode(digits[: len(digits) - (len(digits) % 4 == 1)] + "=" * (-len(digits) % 4))
-    if len(behind) >= _SHORTEST_BYTES:
-        yield behind
-
-
-def _in_hex(plain: Needle, data: bytes, form: str) -> Iterator[Needle]:
-    yield _whole(plain, data.hex().encode(), form)
-    yield _whole(plain, b"0x" + data.hex("_").replace("_", "0x").encode(), form)  # a list, whose commas do not count
-
-
-def _in_base64(plain: Needle, data: bytes, form: str) -> Iterator[Needle]:
-    for core, before, after in _cores(data, base64.b64encode, 6):
-        yield _part(plain, core, before, after, form)
 
 
 def _cores(data: bytes, encode: Callable[[bytes], bytes], bits: int) -> Iterator[tuple[bytes, int, int]]:
@@ -167,26 +148,8 @@ def _part(plain: Needle, core: bytes, before: int, after: int, form: str) -> Nee
     return needle._replace(cased=cased, more=(len(head) + before, len(tail) + after))
 
 
-def _parts_of_keys(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the base64 of each private key as one line, as other formats write it, and each of its lines.
-
-    Each comes with a flag, which is True for a line; lines are looked for as they are only.
-    """
-    for pem in _PEM.finditer(text):
-        lines = pem[1].split()
-        body = "".join(lines)
-        if "PRIVATE KEY-----" not in pem[0] or len(body) < SHORTEST_SECRET:  # a certificate beside it
-            continue
-        yield body, False
-        # In a list or in quotes, the lines are separated by more than white space.
-        public = _public_part(pem[0])
-        for line in lines:
-            if len(line) >= _SHORTEST_LINE and line != body and line not in public:
-                yield line, True
-
-
 def _public_part(pem: str) -> str:
-    """Return the base64 of the public key, which repeats some lines of older private key formats."""
+    """Return the base64 of the public key of a private one."""
     from cryptography.hazmat.primitives import serialization
 
     try:

@@ -1,30 +1,20 @@
-"""The normal form of a text, and an index that finds in one pass where it may hold one of many patterns.
+"""The normal form of a text, in which secrets are looked for.
 
 The normal form has the letters and digits of a text in lower case, and its bytes beyond ASCII. A secret keeps it when
 it is broken into lines, written in another case, with separators or in the other alphabet of base64. Positions in the
 normal form lead back to the text.
-
-The index holds windows of four bytes, each of which is one unsigned integer. A text is read at every fourth position
-only, so a pattern is entered with its windows at four positions in a row: one of them is read wherever the pattern
-stands. A match is a candidate that the caller compares exactly.
-
-Measured: 2 MB take 7 ms with 300 patterns, and 20 ms with 20,000; `bytes.find` for each of 300 takes 120 ms.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from itertools import compress
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Final, cast
 
 from toolkit.core.text import compiled
 
-T = TypeVar("T")
-
 SLICE: Final = 1 << 18  # bytes for one call of a function in C, during which no other thread runs
-WIDTH: Final = 4  # bytes of a window, and from one position that is read to the next
-_LARGE: Final = 1 << 15  # bytes above which numpy pays
+LARGE: Final = 1 << 15  # bytes above which numpy pays
 _LETTERS_AND_DIGITS: Final = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DROPPED: Final = bytes(sorted(set(range(0x80)) - set(_LETTERS_AND_DIGITS)))
 _LOWER: Final = bytes(range(256)).lower()
@@ -33,8 +23,6 @@ LOOSE: Final = b"\\'\"+\0 \t\n\r\x0b\x0c"
 CONTROLS: Final = bytes(byte for byte in (*range(1, 32), 127) if byte not in b"\t\n\v\f\r\x1b")
 _MARKS: Final = (b"\xff\xfe", b"\xfe\xff")  # with which UTF-16 begins
 _LEAST_ZEROS: Final = 4  # one byte in so many is zero in UTF-16
-_SMALLEST_TABLE: Final = 1 << 16
-_SPREAD: Final = 2_654_435_761  # 2**32 divided by the golden ratio, which hashes neighbouring numbers far apart
 
 
 def normal_form(data: bytes) -> bytes:
@@ -94,7 +82,7 @@ _IN_NORMAL_FORM: Final = bytes(1 - flag for flag in flags_of(_DROPPED))
 
 def normal_positions(data: bytes) -> Sequence[int]:
     """Return where in `data` each byte of its normal form stands."""
-    if len(data) < _LARGE:
+    if len(data) < LARGE:
         return list(compress(range(len(data)), data.translate(_IN_NORMAL_FORM)))
     import numpy as np
 
@@ -107,64 +95,3 @@ def margins(data: bytes) -> tuple[bytes, bytes]:
     length = len(first[0]) if first else 0
     after = len(data) - len(data.rstrip(_DROPPED))
     return data[:length], data[max(length, len(data) - after) :]
-
-
-def window_at(data: bytes, at: int) -> int:
-    """Return the window that begins at a position."""
-    return int.from_bytes(data[at : at + WIDTH], sys.byteorder)
-
-
-class WindowIndex(Generic[T]):
-    """Windows to look for, each with an owner.
-
-    In a large text, a table of flags rules out nearly all windows first; it never rules out one that is in the index.
-    Adding is safe while another thread searches.
-    """
-
-    __slots__ = ("_owners", "_table")
-
-    def __init__(self) -> None:
-        self._owners: dict[int, T] = {}
-        self._table: tuple[int, Any] = (0, None)  # the number of windows in it, and the table
-
-    def get(self, window: int) -> T | None:
-        """Return the owner of a window, or None."""
-        return self._owners.get(window)
-
-    def put(self, window: int, owner: T) -> None:
-        """Add a window to look for."""
-        self._owners[window] = owner
-
-    def matches_in(self, data: bytes) -> list[tuple[int, T]]:
-        """Return the position of each match in `data`, in order, with the owner of its window."""
-        owners = self._owners
-        if not owners:
-            return []
-        windows = memoryview(data)[: len(data) // WIDTH * WIDTH].cast("I")
-        if len(data) < _LARGE:
-            numbers = windows.tolist()
-            if owners.keys().isdisjoint(numbers):
-                return []
-            return [(at * WIDTH, owners[window]) for at, window in enumerate(numbers) if window in owners]
-        import numpy as np
-
-        table = self._fitting_table()
-        places = np.flatnonzero(table[_slots(np.frombuffer(windows, np.uint32), len(table))])
-        return [(at * WIDTH, owners[window]) for at in places.tolist() if (window := windows[at]) in owners]
-
-    def _fitting_table(self) -> Any:
-        """Return a table with the slots of all windows set, at most one slot in eight."""
-        count, table = self._table
-        if count != len(self._owners):
-            import numpy as np
-
-            windows = np.array(list(self._owners), np.uint32)
-            table = np.zeros(max(_SMALLEST_TABLE, 1 << (16 * len(windows) - 1).bit_length()), bool)
-            table[_slots(windows, len(table))] = True
-            self._table = len(windows), table
-        return table
-
-
-def _slots(windows: Any, size: int) -> Any:
-    """Return the slots of an array of windows in a table whose size is a power of two."""
-    return windows * windows.dtype.type(_SPREAD) >> windows.dtype.type(33 - size.bit_length())

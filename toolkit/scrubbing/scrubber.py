@@ -13,13 +13,14 @@ from urllib.parse import urlsplit
 
 from toolkit.core.document import DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import SecretLeak
-from toolkit.core.secret import REGISTER, Secret
+from toolkit.core.secret import Secret
 from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.finding.find import Found, find
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.symbolic_addresses import SymbolicAddresses
+from toolkit.scrubbing.vocabulary import COOKIE_HEADERS, Place, credential_kind
 
 if TYPE_CHECKING:
     from toolkit.scrubbing.rules.applying import AppliedRules
@@ -65,8 +66,7 @@ class Scrubber:
         self._rules: AppliedRules | None = None
         self.recorded = b""
         self._used: tuple[Mapping[str, str], str] | None = None
-        # The last request that was looked up, and what it named: most requests are recorded next.
-        self._last_found: tuple[RecordedRequest | None, Found | None] = (None, None)
+        self._noted: HeaderList = ()  # headers with credentials of the last request that was looked up as it is written
         self.use_addresses(addresses or {}, header_prefix)
         self.add_rules(rules)
 
@@ -74,11 +74,6 @@ class Scrubber:
     def pseudonyms(self) -> tuple[str, ...]:
         """The rules of pseudonyms, as the user wrote them."""
         return self._rules.rules.pseudonyms if self._rules else ()
-
-    @property
-    def state(self) -> tuple[object, ...] | None:
-        """What a scrubbed request depends on besides the request; None with rules, which depend on more."""
-        return None if self._rules else (len(REGISTER), len(self.known), self._addresses)
 
     @property
     def has_rules(self) -> bool:
@@ -123,7 +118,7 @@ class Scrubber:
         """Replace the addresses and the header prefix of a session from now on."""
         if self._used != (addresses, header_prefix):
             self._used = dict(addresses), header_prefix
-            self._addresses = SymbolicAddresses(addresses)
+            self._addresses = SymbolicAddresses(addresses) if addresses else None
         self._prefix = "" if header_prefix.upper() == DEFAULT_HEADER_PREFIX else f"{header_prefix}-".lower()
 
     def exchange(
@@ -150,6 +145,14 @@ class Scrubber:
             self._request(request, request_body, asked), self._response(response, response_body, answered)
         )
 
+    def with_symbols(self, request: RecordedRequest) -> RecordedRequest:
+        """Return a request with a symbolic address, and note the credentials in its headers; nothing else changes."""
+        headers = tuple([header for header in request.headers if _is_credential(header[0])])
+        if headers and headers != self._noted:
+            self._found(RecordedRequest("", "", headers), b"")
+            self._noted = headers
+        return request._replace(uri=self._uri(request.uri, self._symbolize)) if self._addresses is not None else request
+
     def lookup_request(self, request: RecordedRequest) -> RecordedRequest:
         """Return the request to look up in a recording: the request as it would be recorded."""
         try:
@@ -157,10 +160,6 @@ class Scrubber:
         except SecretLeak:  # recording it will say so
             return self.lookup_request(request._replace(body=b""))._replace(body=request.body)
         return self._request(request, body, self._found(*_by_rules(self._rules, request, body, records=False)))
-
-    def uri(self, uri: str) -> str:
-        """Return a URI with a symbolic address and without secrets or userinfo."""
-        return self._uri(uri, self._scrub)
 
     def _has_rule(self, name: str) -> bool:
         return self._rules is not None and self._rules.has_name(name)
@@ -172,23 +171,19 @@ class Scrubber:
         self, message: RecordedRequest | RecordedResponse, body: bytes, *, request: RecordedRequest | None = None
     ) -> Found:
         """Return a message without what it names as a credential, which is noted."""
-        last, found = self._last_found  # read at once, because another thread may replace it
-        if found is None or message != last or self.has_rules:
-            found = find(
-                message,
-                body,
-                placeholder=self._placeholder,
-                has_rule=self._has_rule,
-                whole=self.known.used,
-                request=request,
-            )
-            self.known.note(found.everywhere, found.used)
-            if isinstance(message, RecordedRequest) and len(body) <= _LARGE:
-                self._last_found = message, found
+        found = find(
+            message,
+            body,
+            placeholder=self._placeholder,
+            has_rule=self._has_rule,
+            whole=self.known.used,
+            request=request,
+        )
+        self.known.note(found.everywhere, found.used)
         return found
 
     def _request(self, request: RecordedRequest, body: bytes, found: Found) -> RecordedRequest:
-        change = self._change_for(_without_userinfo(found.uri), found)
+        change = self._change_for(found.uri, found)
         uri = self._uri(found.uri, change)
         headers, body = self._message(request, body, found, change, host=urlsplit(uri).netloc)
         return RecordedRequest(request.method, uri, headers, body)
@@ -196,16 +191,13 @@ class Scrubber:
     def _response(self, response: RecordedResponse, body: bytes, found: Found) -> RecordedResponse:
         change = self._change_for(response.reason, found)
         headers, body = self._message(response, body, found, change, host="")
-        reason = response.reason if change is _unchanged else self.known.scrub_text(response.reason)
-        return response._replace(reason=reason, headers=headers, body=body)
+        return response._replace(reason=self.known.scrub_text(response.reason), headers=headers, body=body)
 
     def _change_for(self, first: str, found: Found) -> _Change:
         """Return the replacement function for a message without a large body; most hold nothing to replace."""
         texts = (first.encode("utf-8", "surrogatepass"), *(header_bytes(value) for _, value in found.headers))
         whole = b"\n".join((*texts, found.body if len(found.body) <= _LARGE else b""))
-        if self.known.may_hold(whole):
-            return self._scrub
-        return self._symbolize if self._addresses.are_in(whole) else _unchanged
+        return self._scrub if self.known.may_hold(whole) else self._symbolize
 
     def _message(
         self,
@@ -234,13 +226,12 @@ class Scrubber:
         lower = name.lower()
         if self._prefix and lower.startswith(self._prefix):
             name = f"{DEFAULT_HEADER_PREFIX}-{name[len(self._prefix) :]}"
-        if lower == "host" and (symbol := self._addresses.host(value, host)) is not None:
+        symbol = self._addresses.host(value, host) if lower == "host" and self._addresses is not None else None
+        if symbol is not None:
             return name, symbol
-        if change is not _unchanged:
-            raw = header_bytes(value)
-            scrubbed = change(raw, lower in _LINK_HEADERS)
-            value = value if scrubbed == raw else header_text(scrubbed)
-        return name, value
+        raw = header_bytes(value)
+        scrubbed = change(raw, lower in _LINK_HEADERS)
+        return name, value if scrubbed == raw else header_text(scrubbed)
 
     def _uri(self, uri: str, change: _Change) -> str:
         uri = _without_userinfo(uri)
@@ -250,10 +241,10 @@ class Scrubber:
 
     def _scrub(self, data: bytes, in_url: bool = False) -> bytes:
         # A secret may have an address in it, such as a webhook, and is not found any more when its host is symbolic.
-        return self._addresses.replace_in(self.known.scrub(data, in_url=in_url))
+        return self._symbolize(self.known.scrub(data, in_url=in_url))
 
     def _symbolize(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - as _Change takes it
-        return self._addresses.replace_in(data)
+        return data if self._addresses is None else self._addresses.replace_in(data)
 
 
 def _by_rules(
@@ -269,8 +260,8 @@ def _by_rules(
     return message._replace(uri=uri, headers=headers), body
 
 
-def _unchanged(data: bytes, in_url: bool) -> bytes:  # noqa: ARG001 - as _Change takes it
-    return data
+def _is_credential(name: str) -> bool:
+    return credential_kind(name, Place.HEADER) is not None or name.lower() in COOKIE_HEADERS
 
 
 def _without_userinfo(uri: str) -> str:

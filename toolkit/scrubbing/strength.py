@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from enum import Enum
 from functools import cache
 from itertools import pairwise
 from typing import Final
 
 from toolkit.core.secret import SHORTEST_SECRET
-from toolkit.scrubbing.formats import SAMPLES
-from toolkit.scrubbing.provider_formats import has_provider_format
+from toolkit.core.text import SLICE, compiled
+from toolkit.scrubbing.formats import FORMATS, SAMPLES, Format
 
 
 class Strength(Enum):
@@ -226,3 +227,96 @@ def _prices() -> tuple[bytes, list[list[float]]]:
                 price += 1.5
             prices[number][other] = price
     return bytes(numbers), prices
+
+
+# Starts that are not the beginning of a word, so that a search by words misses them.
+_STARTS_WITH_SIGNS: Final = sorted(
+    start
+    for form in FORMATS
+    for start in form.starts.split()
+    if form.is_certain and (start == "dt0" or not re.fullmatch(r"[A-Za-z0-9_+/-]{3,}", start))
+)
+# Formats without a literal start: Mailchimp, Telegram, Discord, Twitter. They count as whole values only.
+_WHOLE: Final = (
+    r"[0-9a-f]{32}-us[0-9]{1,2}|[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"
+    r"|[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}|A[A-Z]AAA[A-Za-z0-9_-]{20,60}%[A-Za-z0-9%]{20,200}"
+)
+_BEFORE: Final = "A-Za-z0-9_+/-"  # characters before which a key does not start
+_HEAD: Final = 3  # characters of a word that tell whether it may be a key
+_SHORTEST_KEY: Final = 14  # characters of a word
+_WORD_BYTES: Final = bytes(byte if re.match(f"[{_BEFORE}]", chr(byte)) else 32 for byte in range(256))
+_NOT_BEFORE: Final = re.compile(f"[{_BEFORE}]")
+_LONGEST_KEY: Final = 2_048  # characters of a credential that begins at the end of a slice
+# Texts that hold a credential beside other things: the password of a URL, the key of a connection string.
+_URL_WITH_PASSWORD: Final = re.compile(
+    r"[a-z][a-z0-9+.-]{1,30}+://[^\s/?#@:\"'<>\\]{0,200}+:([^\s/?#@\"'<>\\]{6,400}+)@"
+)
+_CONNECTION_STRING: Final = re.compile(
+    r"(?:\A|[;\s\"'])(?:AccountKey|SharedAccessKey|SharedAccessSignature|AccessKey|Password|Pwd)[ ]?=[ ]?"
+    r"(?![<$*{%]|xxx|your)[^;\s\"'<>]{8,400}+(?:;|\Z)",
+    re.IGNORECASE,
+)
+# The addresses of incoming webhooks, which are credentials: Slack, Discord, Microsoft Teams, Zapier.
+_WEBHOOK: Final = re.compile(
+    r"https://(?:hooks\.slack\.com/(?:services|workflows|triggers)/T[A-Za-z0-9]+/[A-Za-z0-9/]{10,80}+"
+    r"|(?:canary\.|ptb\.)?discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]+/[A-Za-z0-9_-]{20,100}+"
+    r"|[a-z0-9-]+\.webhook\.office\.com/webhookb2/|hooks\.zapier\.com/hooks/catch/[0-9]+/[a-z0-9]{5,20}+)"
+)
+_SAMPLE_KEY: Final = re.compile(r"example|x{6}|0123456|123456789|abcdefgh|(.)\1{7}", re.IGNORECASE)
+
+
+@cache
+def _starts() -> dict[str, list[tuple[Format, str, re.Pattern[str]]]]:
+    """Return formats with one of their starts and its pattern, by the first two characters."""
+    starts: dict[str, list[tuple[Format, str, re.Pattern[str]]]] = {}
+    for form in FORMATS:
+        for start in form.starts.split():
+            starts.setdefault(start[:2], []).append((form, start, re.compile(re.escape(start) + form.rest)))
+    return starts
+
+
+def has_provider_format(value: str) -> bool:
+    """Check whether a value begins with a key or token in a provider's format, or is text around a credential."""
+    if any(pattern.match(value) for _, _, pattern in _starts().get(value[:2], ())):
+        return True
+    if "://" in value[:40]:
+        return bool(_URL_WITH_PASSWORD.match(value) or _WEBHOOK.match(value))
+    if "=" in value and ";" in value and _CONNECTION_STRING.search(value[:_LONGEST_KEY]):
+        return True
+    return len(value) <= 300 and compiled(_WHOLE).fullmatch(value) is not None
+
+
+def provider_credentials(text: str) -> Iterator[tuple[int, int, Format]]:
+    """Yield start, end and format of the keys and tokens in providers' formats in a text, except samples.
+
+    Only formats that cannot be mistaken for anything else are looked for.
+    """
+    for start in _possible_starts(text):
+        for form, whole, pattern in _starts()[start[:2]]:
+            if form.is_certain and whole.startswith(start):
+                yield from _credentials_of(form, whole, pattern, text)
+
+
+def _credentials_of(form: Format, start: str, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int, Format]]:
+    at = text.find(start)
+    while at >= 0:
+        match = pattern.match(text, at)
+        if match is not None and not (at and _NOT_BEFORE.match(text, at - 1)) and not _SAMPLE_KEY.search(match[0]):
+            yield *match.span(), form
+        at = text.find(start, at + 1 if match is None else match.end())
+
+
+def _possible_starts(text: str) -> list[str]:
+    """Return the first characters of formats with which words of a text begin, if the words are long enough."""
+    starts: set[bytes] = set()
+    certain, shadow = _certain_starts(), text.encode("ascii", "replace")
+    for first in range(0, len(shadow), SLICE):  # each step blocks other threads
+        part = shadow[max(0, first - _LONGEST_KEY) : first + SLICE]
+        starts.update([word[:_HEAD] for word in part.translate(_WORD_BYTES).split() if len(word) >= _SHORTEST_KEY])
+    of_words = {start.decode() for start in starts & certain}
+    return sorted(of_words | {start for start in _STARTS_WITH_SIGNS if start in text})
+
+
+@cache
+def _certain_starts() -> frozenset[bytes]:
+    return frozenset(start[:_HEAD].encode() for form in FORMATS if form.is_certain for start in form.starts.split())

@@ -66,14 +66,8 @@ class SymbolicAddresses:
             self._at.setdefault(host, []).append(_Address(scheme, parts.port or _DEFAULT_PORTS[scheme], path, symbol))
         names = [host for host in self._at if _is_telling(host) and not host[-1:].isdigit()]
         domains = {host.split(b".", at)[at] for host in names for at in range(host.count(b"."))}
-        self._marks = {*self._at, *domains}
         domain = b"|".join(map(re.escape, domains)) or b"(?!)"
         self._cookie_domain = re.compile(rb"(?i)(;\s{0,9}domain\s{0,9}=\s{0,9}\.?)(?:%s)(?![^\s;,])" % domain)
-
-    def are_in(self, data: bytes) -> bool:
-        """Check quickly whether one of the addresses may be in `data`."""
-        lowered = data.lower()
-        return any(mark in lowered for mark in self._marks)
 
     def replace_in(self, data: bytes) -> bytes:
         """Return `data` with the symbol of each address in its place, and of the host alone where that stands alone.

@@ -1,8 +1,9 @@
-"""The names of credentials, and the kind that a placeholder names for each.
+"""The names of credentials, the kind that a placeholder names for each, and what a value under a name is.
 
 A name is split into words, whatever its casing and separators (`X-Api-Key`, `apiKey`, `user[api_key]`, `apikey`). It
-means a credential if `names` lists it, or one of its words, and no exception applies. The
-recorder, the log filter and `tk.scan` share these tables.
+means a credential if `names` lists it, or one of its words, and no exception applies. A value under such a name is a
+credential or not by its strength and the message in which it stands. The recorder, the log filter and `tk.scan` all ask
+here, so that a scan finds what the recorder replaces.
 
 Deliberately absent: `client_id`, `state`, `nonce`, `user_code` and `request_uri`, which do not give access by
 themselves.
@@ -10,15 +11,18 @@ themselves.
 
 from __future__ import annotations
 
+import base64
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
-from enum import StrEnum
-from functools import lru_cache, wraps
-from typing import Final, TypeVar
+from collections.abc import Mapping
+from enum import Enum, StrEnum
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from toolkit.core.document import Placeholder
+from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.scrubbing import names
+from toolkit.scrubbing.strength import Strength, grade, is_dummy
 
 
 class Place(StrEnum):
@@ -31,15 +35,15 @@ class Place(StrEnum):
     COOKIE = "cookie"
 
 
-_Answer = TypeVar("_Answer")
 COOKIE_HEADERS: Final = frozenset({"cookie", "set-cookie", "cookie2", "set-cookie2"})
 COOKIE: Final = "COOKIE"
-_LONGEST_NAME: Final = 200  # characters; the end of a longer name is looked at
 _KEY_HEADERS: Final = (("apikeyid", "API_KEY_ID"), ("apisecretkey", "API_SECRET_KEY"))  # of the document, any prefix
 
-_CERTAIN: Final = names.WORDS.keys() - names.DOUBTFUL
-_COMPOUND: Final = re.compile(f"(?:{'|'.join(names.COMPOUNDS)})\\Z")
-_ENDINGS: Final = tuple(names.ENDINGS)
+_WORDS: Final = {word: kind for kind, words in names.WORDS.items() for word in words.split()}
+_ENDINGS: Final = {ending: kind for kind, endings in names.ENDINGS.items() for ending in endings.split()}
+_CERTAIN: Final = _WORDS.keys() - names.DOUBTFUL
+_COMPOUNDS: Final = {name.replace("-", ""): name.split("-") for name in names.COMPOUNDS.split()}
+_COMPOUND: Final = re.compile(f"(?:{'|'.join(_COMPOUNDS)})\\Z")
 _CONSTANT_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NOT_JOINED: Final = re.compile(r"[\W_]+")
 _NUMBERED: Final = re.compile(r"[-_ .]?[0-9]{1,3}\]?\Z")  # session_id_2, X-Session-Id-1
@@ -81,8 +85,8 @@ _EXACT: Final[Mapping[Place, Mapping[str, str]]] = {
 }
 # Placeholders have one of these names; other text in angle brackets may be a secret.
 _KINDS: Final = {
-    *(kind for table in (_HEADERS, _URL_FIELDS, _FIELDS, _DOUBTFUL_FIELDS, names.WORDS) for kind in table.values()),
-    *(kind for _, kind in (*names.ENDINGS.items(), *_KEY_HEADERS)),
+    *(kind for table in (_HEADERS, _URL_FIELDS, _FIELDS, _DOUBTFUL_FIELDS, _WORDS) for kind in table.values()),
+    *(kind for _, kind in (*_ENDINGS.items(), *_KEY_HEADERS)),
     COOKIE,
     "CLIENT_ID",
     "HEADER",  # of an unknown name, whose value looks random
@@ -101,28 +105,17 @@ def words_of(name: str) -> tuple[str, ...]:
     for word in _CONSTANT_PARTS.findall(name):
         lower = word.lower()
         lower = names.PLURALS.get(lower, lower)
-        ending = None if lower in names.WORDS else _COMPOUND.search(lower)
+        ending = None if lower in _WORDS else _COMPOUND.search(lower)
         if ending is None and lower.endswith("key") and len(lower) > len("key") and lower not in names.KEYS_IN_WORDS:
             words += [lower[: -len("key")], "key"]
         elif ending is None:
             words.append(lower)
         else:
-            words += [lower[: ending.start()], *names.COMPOUNDS[ending[0]]]
+            words += [lower[: ending.start()], *_COMPOUNDS[ending[0]]]
     return tuple(filter(None, words))
 
 
-def _cached(function: Callable[[str, Place], _Answer]) -> Callable[[str, Place], _Answer]:
-    """Remember the answers for names; of a long name only the end is looked at and remembered."""
-    remembered = lru_cache(maxsize=8192)(function)
-
-    @wraps(function)
-    def answer(name: str, place: Place) -> _Answer:
-        return remembered(name if len(name) <= _LONGEST_NAME else name[-_LONGEST_NAME:], place)
-
-    return answer
-
-
-@_cached
+@lru_cache(maxsize=8192)
 def credential_kind(name: str, place: Place) -> str | None:
     """Return the kind of credential that a value of this name holds, such as "API_KEY", or None.
 
@@ -157,7 +150,7 @@ def _kind_of(name: str, place: Place) -> str | None:
 
 
 def _kind_by_words(words: tuple[str, ...], joined: str) -> str | None:
-    hints = [at for at, word in enumerate(words) if word in names.WORDS]
+    hints = [at for at, word in enumerate(words) if word in _WORDS]
     if not hints:
         return None
     at, head = hints[-1], _head_of(words)
@@ -171,7 +164,7 @@ def _kind_by_words(words: tuple[str, ...], joined: str) -> str | None:
         return None
     if word == "key" and before in names.NOT_KEYS:
         return None
-    return _kind_of_ending("".join(words[: at + 1])) or names.WORDS[word]
+    return _kind_of_ending("".join(words[: at + 1])) or _WORDS[word]
 
 
 def _head_of(words: tuple[str, ...]) -> str:
@@ -180,9 +173,9 @@ def _head_of(words: tuple[str, ...]) -> str:
 
 
 def _kind_of_ending(joined: str) -> str | None:
-    if not joined.endswith(_ENDINGS):
+    if not joined.endswith(tuple(_ENDINGS)):
         return None
-    return next(kind for ending, kind in names.ENDINGS.items() if joined.endswith(ending))
+    return next(kind for ending, kind in _ENDINGS.items() if joined.endswith(ending))
 
 
 @lru_cache(maxsize=1024)
@@ -192,7 +185,7 @@ def is_ordinary_header(name: str) -> bool:
     return lower in names.ORDINARY_HEADERS or bool(_ORDINARY_HEADER.fullmatch(lower))
 
 
-@_cached
+@lru_cache(maxsize=8192)
 def is_core_name(name: str, place: Place) -> bool:
     """Check whether UUIDs and digests count as well under a name.
 
@@ -204,14 +197,14 @@ def is_core_name(name: str, place: Place) -> bool:
         return False
     if place is Place.COOKIE:
         return credential_kind(name, Place.JSON) is not None
-    if place is Place.HEADER and _head_of(words_of(name)) in names.WORDS:
+    if place is Place.HEADER and _head_of(words_of(name)) in _WORDS:
         return True
     if place is not Place.JSON and _head_of(words_of(name)) in _CERTAIN:
         return True
     return _is_exact(name, place)
 
 
-@_cached
+@lru_cache(maxsize=8192)
 def needs_strong_value(name: str, place: Place) -> bool:
     """Check whether a weak value under the name of a credential stays as it is, also in a request.
 
@@ -242,3 +235,117 @@ def is_placeholder(value: str) -> bool:
     value = _SCHEME.sub("", value)
     match = _PLACEHOLDER.match(value)
     return match[1] in _KINDS if match else value == Placeholder.BASIC
+
+
+_TO_STANDARD: Final = str.maketrans("-_", "+/")  # from the alphabet of base64 for URLs
+_LONG_ENOUGH: Final = 16  # characters
+_PRIVATE_EXPONENT: Final = re.compile(r"[A-Za-z0-9_-]{40,}={0,2}")  # of a JWK (RFC 7518); one letter names much else
+_PATH: Final = re.compile(r"/?(?:[\w.-]+/)*[a-z][a-z_-]{3,}/.*|/.*")  # of a file or an object of storage
+_NUMBER: Final = re.compile(r"[-+]?[0-9]{1,20}+(?:\.[0-9]{1,20}+)?")
+_DIGITS_COUNT: Final = frozenset({"PASSWORD", "PIN", "OTP"})  # kinds of what people type in digits
+_NO_VALUES: Final = frozenset(
+    "required optional invalid missing string null none nil true false bearer basic mac undefined unknown empty n/a yes"
+    " no boolean integer number object array text password hidden jwt".split()
+)
+_SENTENCE: Final = re.compile(r"\S+(?:\s+\S+){2}")
+_LABEL: Final = re.compile(r"\D+\s\D+|[*x•.]+|(?i:redacted|masked|filtered|removed|scrubbed)")
+# Words, also with numbers as in examples, and texts in other scripts.
+_TEXTS: Final = re.compile(r"[^0-9]*|.*[^\x00-\x7f].*|(?:password|passwd|secret|token|key|test)[0-9]{1,4}", re.DOTALL)
+_STATE_OF_COOKIE: Final = re.compile(r"(?:[A-Za-z]{1,12}[_-]?){0,3}|[0-9]{1,4}|[a-z]{2}[-_][A-Z]{2}")
+
+
+class MessageKind(Enum):
+    """What a message is: a request, an answer, or an answer with a status of 400 or more, which talks about errors."""
+
+    REQUEST = "request"
+    ANSWER = "answer"
+    ERROR = "error"
+
+
+class Decision(NamedTuple):
+    """What a value is.
+
+    Attributes:
+        kind: its kind of credential, as placeholders name it.
+        is_everywhere: True if it is replaced in the rest of the recording too, since no other text is like it.
+        is_weak: True if it counts for its place only, however weak it is.
+    """
+
+    kind: str
+    is_everywhere: bool
+    is_weak: bool
+
+
+def secret_kind(name: str, value: str, place: Place) -> str | None:
+    """Return the kind of secret that a strong value is under this name, or None."""
+    if credential_kind(name, place) is None or is_placeholder(value):
+        return None
+    return _kind_of_strength(name, value, place, grade(value))
+
+
+def _kind_of_strength(name: str, value: str, place: Place, strength: Strength) -> str | None:
+    kind = credential_kind(name, place) or ""
+    if normal_name(name) == "d" and _PRIVATE_EXPONENT.fullmatch(value) is None:
+        return None
+    if kind == "AUTHORIZATION" and is_weak_pair(value.rpartition(" ")[2]):
+        return None
+    if strength is Strength.STRONG:
+        # A short text under a doubtful name is more often the identifier of something.
+        if needs_strong_value(name, place) and (len(value) < _LONG_ENOUGH or _PATH.fullmatch(value)):
+            return None
+        return kind
+    if strength is Strength.LOOKALIKE:
+        # A token in a document may be that of a blockchain, which has an address.
+        is_address = value.startswith("0x") and place is Place.JSON and normal_name(name).endswith("token")
+        return kind if is_core_name(name, place) and not is_address else None
+    return None
+
+
+def decision_on(name: str, value: str, place: Place, message: MessageKind) -> Decision | None:
+    """Return what a value beside a name is in a message, or None if it is not a credential."""
+    kind = credential_kind(name, place)
+    if kind is None or not value.strip() or is_placeholder(value):
+        return None
+    strength = grade(value)
+    if _kind_of_strength(name, value, place, strength) is not None:
+        is_certain = place is Place.COOKIE or is_core_name(name, place)
+        is_everywhere = is_certain and strength is Strength.STRONG
+        return Decision(kind, is_everywhere, is_weak=False)
+    if place is Place.COOKIE:
+        is_state = credential_kind(name, Place.JSON) is None and _STATE_OF_COOKIE.fullmatch(value)
+        return None if is_state else Decision(COOKIE, is_everywhere=False, is_weak=False)
+    return Decision(kind, is_everywhere=False, is_weak=True) if _counts(name, kind, value, place, message) else None
+
+
+def _counts(name: str, kind: str, value: str, place: Place, message: MessageKind) -> bool:
+    """Check whether a weak value counts, because its name can only be that of a credential."""
+    is_core = is_core_name(name, place)
+    if needs_strong_value(name, place) or not (is_core or message is MessageKind.REQUEST):
+        return False
+    if value.strip().lower() in _NO_VALUES:
+        return False
+    if _NUMBER.fullmatch(value) and not is_core and kind not in _DIGITS_COUNT:
+        return False
+    if message is MessageKind.REQUEST:
+        # A token may also be a currency or a word.
+        return not (name.lower() == "tokens" or (name.lower() == "token" and len(value) < SHORTEST_SECRET))
+    if _SENTENCE.match(value.strip()) or _LABEL.fullmatch(value.strip()):
+        return False
+    is_word = len(value) < SHORTEST_SECRET or is_dummy(value) or _TEXTS.fullmatch(value) is not None
+    return not (message is MessageKind.ERROR and is_word)
+
+
+def is_weak_pair(value: str) -> bool:
+    """Check whether a value is a user name and a weak password in base64, which only looks random."""
+    password = password_of_pair(value)
+    return bool(password) and grade(password) is Strength.WEAK
+
+
+def password_of_pair(written: str) -> str:
+    """Return the password of a pair in base64 (RFC 7617), or "" if the text is not a pair."""
+    core = written.rstrip("=").translate(_TO_STANDARD)
+    try:
+        pair = base64.b64decode(core + "=" * (-len(core) % 4)).decode("utf-8")
+    except ValueError:
+        return ""
+    return pair.partition(":")[2] if pair.isprintable() else ""

@@ -11,8 +11,8 @@ A request passes these modules on its way from the httpx client to the network:
    limits the rate, once more with a renewed token after a 401, and a few times after 429, 503 or a broken connection,
    as `transport.retry` says.
 5. `auth.tokens.single_flight`: one token request for all callers who need the token.
-   `session.token_requests` sends and records it, and `auth.tokens.retrying` says how often it is repeated. Key pairs
-   skip this.
+   `session.token_requests` sends and records it, and `auth.tokens.single_flight` says how often it is repeated. Key
+   pairs skip this.
 6. `transport.network`: sends, directly or through a proxy.
 
 These steps are generators, written once; `transport.flow` drives them for sync and async.

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 import httpx
 
-from toolkit.auth.correcting import where_to_correct
 from toolkit.core.arguments import as_mapping, as_text, wrong_type
 from toolkit.core.document import Interface
 from toolkit.core.errors import CassetteMiss, ConfigurationError, ServiceError, TabulationError, ToolkitError
@@ -192,7 +191,7 @@ class Pages:
             raise self._about_page(error) from None
         if self._counter is None:
             return True
-        from toolkit.tables.rows import rows_of
+        from toolkit.tables.building import rows_of
 
         rows = rows_of(response)
         same = hash(repr(rows))
@@ -298,18 +297,14 @@ class AccountPages(Pages):
         self.responses: list[httpx.Response] = []
         self._known = transport_of(client).sender.known
         self._credentials = session.credentials
-        self._failure: ServiceError | None = None
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Keep a ServiceError for `table` to raise: there it has one short traceback and leads to no other error.
-
-        If a recording ends after a page that names a next one, a warning says so.
-        """
+        """Add the service's message to a ServiceError, and warn if a recording ends after a page that names a next."""
         try:
             yield
         except ServiceError as error:
-            self._failure = self._with_message(error)
+            raise self._with_message(error) from None
         except CassetteMiss:
             if not self.responses:
                 raise
@@ -320,14 +315,12 @@ class AccountPages(Pages):
 
     def table(self) -> pd.DataFrame:
         """Return the table of the pages, readable when shown; errors as in `Session.accounts`."""
-        if self._failure is not None:
-            error, self._failure = self._failure, None  # in both places, it would be in a cycle with its traceback
-            raise error.with_traceback(None)
+        from toolkit.tables.building import TableBuilder, table_of
         from toolkit.tables.display import readable
-        from toolkit.tables.joining import account_table
 
         try:
-            table = account_table(self.responses, is_one_account=self._is_one_account)
+            builder = TableBuilder(is_one_row=self._is_one_account)
+            table = table_of(builder, self.responses, are_pages=len(self.responses) > 1)
         except TabulationError as error:  # it quotes a body, and may cut a secret in two
             holds_secret = any(self._known.scrub(answer.content) != answer.content for answer in self.responses)
             what = "The answer cannot be read as a table." if holds_secret else self._known.scrub_text(error.what)
@@ -344,6 +337,6 @@ class AccountPages(Pages):
         response = error.response
         message = message_of(response, self._known.scrub_text) if error.status and response is not None else ""
         is_refusal = error.status == httpx.codes.UNAUTHORIZED and not source_of(response).replayed_from
-        profile = where_to_correct(self._credentials) if is_refusal else ""
+        profile = self._credentials.where_to_correct() if is_refusal and self._credentials else ""
         what = f"{error.what} It says: {message}" if message else error.what
         return error.reworded(what, f"{error.next_step} {profile}".rstrip())

@@ -9,7 +9,6 @@ from urllib.parse import unquote_to_bytes
 
 import httpx
 
-from toolkit.auth.grants import RawHeaders
 from toolkit.core.addresses import Address
 from toolkit.core.document import KEY_ID_HEADER, SECRET_KEY_HEADER, Environment, Interface, symbolic_address
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, InterfaceNotAllowed, UnsafeAddress
@@ -83,13 +82,15 @@ class Scope:
         self._shares_origin = bool(self._foreign_prefixes) or (own is not None and own.prefix != "")
         self._address_text = str(own or symbolic)
         self.symbolic_text = symbolic
-        self._last_headers: RawHeaders = []  # most requests of a client have the same, which are not checked again
+        self._last_headers: list[
+            tuple[bytes, bytes]
+        ] = []  # most requests of a client have the same, which are not checked again
         names = (*_CREDENTIAL_HEADERS, f"{header_prefix}-{KEY_ID_HEADER}", f"{header_prefix}-{SECRET_KEY_HEADER}")
         self._hosts = frozenset(host for place in self._places for host in place.hosts())
         self._credential_headers = frozenset(name.lower().encode("ascii") for name in names)
 
-    def check(self, request: httpx.Request) -> tuple[str, RawHeaders]:
-        """Return the request's path below the interface's address, without its query; and its raw headers.
+    def check(self, request: httpx.Request) -> str:
+        """Return the request's path below the interface's address, without its query.
 
         Raises:
             UnsafeAddress: if the request goes elsewhere, names another host in its Host header or to TLS, or has
@@ -116,13 +117,11 @@ class Scope:
                 "Nothing was sent. Use a path such as /v1/accounts, or a plain httpx.Client for other hosts.",
             )
         raw = request.headers.raw
-        if raw == self._last_headers:
-            raw = self._last_headers  # the same object, which auth recognizes quickly
-        else:
+        if raw != self._last_headers:
             self._refuse_credentials(raw)
             self._refuse_other_host(raw)
             self._last_headers = raw
-        return below.partition(b"?")[0].decode("ascii") or "/", raw
+        return below.partition(b"?")[0].decode("ascii") or "/"
 
     def to_send(self, request: httpx.Request) -> httpx.Request:
         """Return the request at the configured address; a symbolic URL, from a replayed link, is translated.
@@ -158,7 +157,7 @@ class Scope:
         path = (self._below(url) or b"").partition(b"?")[0].decode("ascii")
         return (self.symbolic_text if is_symbolic else self._address_text) + path
 
-    def _refuse_credentials(self, raw: RawHeaders) -> None:
+    def _refuse_credentials(self, raw: list[tuple[bytes, bytes]]) -> None:
         for name, _ in raw:
             if name.lower() in self._credential_headers:
                 raise CredentialsMismatch(
@@ -166,7 +165,7 @@ class Scope:
                     "Nothing was sent. Leave out auth= and such headers: the session adds its credentials.",
                 )
 
-    def _refuse_other_host(self, raw: RawHeaders) -> None:
+    def _refuse_other_host(self, raw: list[tuple[bytes, bytes]]) -> None:
         for name, value in raw:
             if name.lower() == b"host" and value.strip().lower() not in self._hosts:
                 raise UnsafeAddress(

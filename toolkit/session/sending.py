@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from toolkit.auth.authorizers import Authorizer
+from toolkit.auth.authorizers import Authorizer, Grant, authorized
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.grants import AuthorizedRequest, Grant
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
@@ -183,10 +182,10 @@ def _sends(cassette: Cassette | None) -> bool:
 class SessionRequest(Outgoing):
     """A request of a session's client: credentials are added below the cassette, and a ledger remembers it."""
 
-    __slots__ = ("_raw", "_scope", "_sender", "identity", "ledger")
+    __slots__ = ("_scope", "_sender", "identity", "ledger")
 
     def __init__(self, sender: Sender, scope: Scope, request: httpx.Request) -> None:
-        self.path, self._raw = scope.check(request)
+        self.path = scope.check(request)
         self.request = request
         self.clock = sender.clock
         self.places = sender.places
@@ -218,7 +217,6 @@ class SessionRequest(Outgoing):
         """
         authorizer, clock, pace = self._sender.authorizer(), self.clock, self._sender.pace
         request = self._scope.to_send(self.request)
-        raw = self._raw if request is self.request else request.headers.raw
         first_sent, is_renewed = 0.0, False
         pause: float | None
         call.tries = 0
@@ -230,7 +228,7 @@ class SessionRequest(Outgoing):
                 first_sent = call.since
             call.tries += 1
             call.authorized_by = grant.authorization
-            outcome = yield from _outcome(AuthorizedRequest(request, grant, raw))
+            outcome = yield from _outcome(authorized(request, grant))
             answer = outcome if isinstance(outcome, httpx.Response) else None
             if answer is not None and authorizer.note_answer(request, answer.status_code, grant) and not is_renewed:
                 is_renewed, pause = True, 0.0
@@ -252,7 +250,7 @@ class SessionRequest(Outgoing):
             call.start(clock)
 
 
-def _outcome(request: AuthorizedRequest) -> Flow[Any]:
+def _outcome(request: httpx.Request) -> Flow[Any]:
     """Send a request; return the answer, or the error that there was instead."""
     try:
         return (yield request)

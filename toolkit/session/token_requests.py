@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import httpx
 
-from toolkit.auth.authorizers import Authorizer, KeyPairAuthorizer, TokenAuthorizer, TokenRequest
-from toolkit.auth.borrowed import BorrowedAuthorizer, BorrowedCredentials
-from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.auth.destination_memory import check_destinations
-from toolkit.auth.grants import authorization
-from toolkit.auth.tokens.response import read_token_response
-from toolkit.auth.tokens.token import Token
+from toolkit.auth.authorizers import Authorizer, KeyPairAuthorizer, TokenAuthorizer, TokenRequest, authorization
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.destinations import check_destinations
+from toolkit.auth.kinds import Client, KeyPair
+from toolkit.auth.tokens.token import Token, read_token_response
 from toolkit.cassettes.bodies import as_recorded_response, header_list
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.core.document import TOKEN_PATH, Interface, symbolic_address
@@ -48,7 +46,7 @@ def make_authorizer(sender: Sender) -> Authorizer:
         check_destinations(credentials, settings)  # nothing was sent yet, token requests included
     if isinstance(credentials, KeyPair):
         return KeyPairAuthorizer(credentials, header_prefix=settings.header_prefix)
-    if not isinstance(credentials, ClientSecret | ClientKey | BorrowedCredentials):
+    if credentials is None:
         raise ConfigurationError(
             "This session replays without credentials, so it cannot send anything.",
             "Give the session credentials, or replay only recorded calls.",
@@ -56,10 +54,10 @@ def make_authorizer(sender: Sender) -> Authorizer:
         )
     address_name = credentials.environment.rules.addresses[Interface.AUTH]
     exchange = TokenExchange(sender, credentials, address_name)
-    if isinstance(credentials, BorrowedCredentials):
-        return BorrowedAuthorizer(credentials, clock=sender.clock, number=exchange.number)
+    if (borrowed := credentials.borrowing_authorizer(sender.clock, exchange.number)) is not None:
+        return borrowed
     return TokenAuthorizer(
-        credentials,
+        cast("Client", credentials),
         auth_address=settings.address(address_name),
         clock=sender.clock,
         store=sender.store,
@@ -79,7 +77,7 @@ class TokenExchange:
         self._uri = symbolic_address(address_name) + TOKEN_PATH
         cassette = sender.cassette
         self._recorded_tokens = cassette.last_token_number if cassette and cassette.replays else 0
-        self._numbers: dict[Token, int] = {}
+        self._numbers: dict[Secret, int] = {}
         self._lock = threading.Lock()
 
     def number(self, token: Token) -> int:
@@ -89,7 +87,7 @@ class TokenExchange:
         """
         self._sender.known.add("ACCESS_TOKEN", token.access_token)
         with self._lock:
-            return self._numbers.setdefault(token, self._recorded_tokens + len(self._numbers) + 1)
+            return self._numbers.setdefault(token.access_token, self._recorded_tokens + len(self._numbers) + 1)
 
     def __call__(self, token_request: TokenRequest, /) -> Flow[Token]:
         """Send a token request, record it, and read the token in its reply.
@@ -168,7 +166,7 @@ def _decoded(response: httpx.Response, body: bytes) -> bytes:
 
 def _strong_fields(credentials: Credentials) -> list[tuple[str, Secret]]:
     """Return the values of form fields that look like secrets, to be replaced wherever they occur."""
-    fields = credentials.form_fields.secrets() if isinstance(credentials, ClientSecret | ClientKey) else []
+    fields = credentials.form_fields.secrets() if isinstance(credentials, Client) else []
     if not fields:
         return []
     from toolkit.scrubbing.strength import Strength, grade

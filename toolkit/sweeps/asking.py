@@ -1,86 +1,80 @@
-"""Ask for one key: its request, the pages that follow, and the outcome, in one flow for sync and async."""
+"""Ask for one key, its request and the pages that follow, in one flow for threads and tasks; make rows of answers."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import httpx
+import numpy as np
+import pyarrow as pa
 
-from toolkit.core.errors import ConfigurationError, ServiceError, UnsafeAddress
+from toolkit.core.errors import ConfigurationError, ServiceError, TabulationError, UnsafeAddress
 from toolkit.core.ledger import TRIES, message_of
 from toolkit.core.text import excerpt
+from toolkit.scrubbing.finding.find import without_credentials
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.session.pages import Pages, checked_cursor
-from toolkit.sweeps.alike import Answered
-from toolkit.sweeps.parts import LONGEST_REASON, Key, KeyFailure
+from toolkit.session.pages import Pages
+from toolkit.session.sending import transport_of
+from toolkit.sweeps.parts import (
+    LONGEST_REASON,
+    Definition,
+    Key,
+    KeyedRows,
+    KeyFailure,
+    KeyKind,
+    key_array,
+    key_column_beside,
+)
+from toolkit.tables.building import TableBuilder
+from toolkit.transport.flow import Flow
+from toolkit.transport.network import LANE
 from toolkit.transport.next_page import Cursor
 
-Outcome: TypeAlias = Answered | KeyFailure
-Asking: TypeAlias = Generator[httpx.Request, httpx.Response, Outcome]
-_METHODS: Final = ("GET", "HEAD")
 # Besides 5xx, statuses after which asking again may help: a timeout (RFC 9110 section 15.5.9) and too many requests
 # (RFC 6585 section 4).
 _PASSING: Final = (408, 429)
 
 
+class Answered(NamedTuple):
+    """A key that has its answers: responses, none if the service answered without a body, and their size in bytes."""
+
+    key: Key
+    answers: Sequence[Any]
+    size: int = 0
+
+
+Outcome: TypeAlias = Answered | KeyFailure
+
+
+@dataclass(slots=True)
 class Plan:
-    """Asks for keys: makes their requests and reads what comes back.
+    """What a sweep asks for, of whom, and what its rows have in common. It travels to a cluster without the client."""
 
-    Args:
-        client: the client that will send them.
-        call: the user's function: a key to a path, `(path, params)` or an httpx.Request.
-        pages: whether the pages of a key are followed.
-        cursor: as in `toolkit.session.pages.pages`.
-        known: secrets that no reason may repeat.
+    client: Any
+    call: Callable[[Any], Any]
+    cursor: Cursor | None
+    definition: Definition
+    schema: pa.Schema | None
+    more: str = ""  # a warning: more pages exist than were read
 
-    Attributes:
-        call, pages, cursor: see there.
-        more: the warning if more pages exist than were read; or "".
+    @property
+    def known(self) -> KnownSecrets:
+        """Secrets that no row and no reason may repeat."""
+        return transport_of(self.client).sender.known
 
-    Raises:
-        ConfigurationError: if `call` is not a function, or `cursor` is malformed.
-    """
-
-    def __init__(
-        self,
-        client: httpx.Client | httpx.AsyncClient,
-        call: Callable[[Any], Any],
-        *,
-        pages: bool,
-        cursor: Cursor | None,
-        known: KnownSecrets,
-    ) -> None:
-        if not callable(call):
-            raise ConfigurationError(
-                f"call is a function of the key, not {type(call).__name__}.",
-                'For example lambda key: f"/v1/accounts/{key}/positions".',
-                about="call",
-            )
-        self.call = call
-        self.pages = pages
-        self.cursor = checked_cursor(cursor)
-        self.more = ""
-        self._client = client
-        self._known = known
-        self._base = str(client.base_url).rstrip("/")
-
-    def asking(self, key: Key) -> Asking:
-        """Ask for a key: a generator that yields requests, gets their responses and returns the outcome.
-
-        Errors that every other key would meet as well, such as refused credentials, pass through.
-
-        Raises:
-            ToolkitError: if the session refuses or cannot send the request.
-            ConfigurationError: if the user's function does not return a request.
-        """
+    def asking(self, key: Key, lane: int) -> Flow[Outcome]:
+        """Ask for a key and return the outcome. Errors that every other key would meet as well pass through."""
         answers: list[httpx.Response] = []
         sent: list[httpx.Request] = []
         try:
-            walk = Pages(self._client, self._request_of(key), cursor=self.cursor).begin()
+            walk = Pages(self.client, self._request_of(key), cursor=self.cursor).begin()
             while walk.request is not None:
+                walk.request.extensions[LANE] = lane
                 sent.append(walk.request)
                 response = yield walk.request
                 status = response.status_code
@@ -94,30 +88,25 @@ class Plan:
                 except (ServiceError, UnsafeAddress) as error:
                     reason = excerpt(error.what, LONGEST_REASON)
                     return KeyFailure(key, status, reason, _tries(sent), is_final=True)
-                if not self.pages:
+                if not self.definition["pages"]:
                     break
         except httpx.TransportError as error:
             return KeyFailure(key, None, f"no answer: {type(error).__name__}", _tries(sent))
         except (httpx.RequestError, httpx.InvalidURL) as error:  # undecodable, too many redirects, malformed
             reason = f"{type(error).__name__}: {excerpt(str(error), 80)}"
             return KeyFailure(key, None, reason, _tries(sent), is_final=True)
-        self._note_more(walk)
-        return Answered(key, answers, sum(len(answer.content) for answer in answers))
-
-    def _note_more(self, walk: Pages) -> None:
-        """Note whether the answers of a key have further pages, which were not read."""
         if walk.more is not None:
             self.more = f"More pages exist than were read: {walk.more.words}. {walk.more.advice}"
         elif walk.request is not None and not self.more:
             self.more = "More pages follow the first. Leave out pages=False to read all of them."
+        return Answered(key, answers, sum(len(answer.content) for answer in answers))
 
     def _reason(self, walk: Pages, response: httpx.Response) -> str:
-        """Return the words for a status, with the service's own message if it has one."""
         try:
             words = HTTPStatus(response.status_code).phrase
         except ValueError:
             words = f"status {response.status_code}"
-        message = message_of(response, self._known.scrub_text)
+        message = message_of(response, self.known.scrub_text)
         page = f"page {walk.number}: " if walk.number > 1 else ""
         return page + excerpt(f"{words}: {message}" if message else words, LONGEST_REASON)
 
@@ -126,23 +115,21 @@ class Plan:
         if isinstance(value, httpx.Request):
             return self._checked(value)
         path, params = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
-        has_params = params is None or isinstance(params, Mapping | list | str)
-        is_request = has_params and isinstance(path, str | httpx.URL)
-        if not is_request:
+        if not isinstance(path, str | httpx.URL) or not isinstance(params, Mapping | list | str | None):
             if inspect.iscoroutine(value):
                 value.close()
-            kind = f"a tuple of {len(value)}" if isinstance(value, tuple) else type(value).__name__
             raise ConfigurationError(
-                f"For the key {excerpt(repr(key), 60)}, call returned {kind} instead of a request.",
+                f"For the key {excerpt(repr(key), 60)}, call returned a {type(value).__name__} that is no request.",
                 "It returns a path, a tuple (path, params), or an httpx.Request, and is not async.",
                 about="call",
             )
         if isinstance(path, str) and path.startswith("/") and not path.startswith("//"):
-            path = self._base + path  # as the client would put it together, but parsed once instead of twice
-        return self._client.build_request("GET", str(path), params=params)
+            path = str(self.client.base_url).rstrip("/") + path  # as httpx would join it, but parsed only once
+        request: httpx.Request = self.client.build_request("GET", str(path), params=params)
+        return request
 
     def _checked(self, request: httpx.Request) -> httpx.Request:
-        if request.method not in _METHODS:
+        if request.method not in ("GET", "HEAD"):
             raise ConfigurationError(
                 f"A sweep sends GET and HEAD only, not {excerpt(request.method, 20)}: a sweep that is resumed may "
                 "repeat a request.",
@@ -150,7 +137,7 @@ class Plan:
                 about="call",
             )
         if request.url.is_relative_url:
-            return self._client.build_request(request.method, request.url, headers=request.headers)
+            request = self.client.build_request(request.method, request.url, headers=request.headers)
         return request
 
 
@@ -158,31 +145,52 @@ def _tries(sent: Iterable[httpx.Request]) -> int:
     return sum(request.extensions.get(TRIES, 1) for request in sent)
 
 
-def ask(flow: Asking, send: Callable[[httpx.Request], httpx.Response]) -> Outcome:
-    """Go through an asking with a function that sends."""
-    try:
-        request = next(flow)
-        while True:
-            try:
-                response = send(request)
-            except Exception as error:  # noqa: BLE001 - the flow knows which failures are outcomes
-                request = flow.throw(error)
-            else:
-                request = flow.send(response)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+class RowMaker:
+    """Makes rows of answers, without secrets that are `known`."""
+
+    def __init__(self, definition: Definition, schema: pa.Schema | None, known: KnownSecrets) -> None:
+        self.hint = ""  # about the rows of an answer, such as that it has two lists of records
+        options = {name: definition[name] for name in ("numbers", "records", "key")}
+        self._make_builder: Callable[[], TableBuilder] = partial(TableBuilder, **options, schema=schema)
+        self._schema = schema
+        self._known = known
+
+    def rows_of(self, answered: Sequence[Answered], kind: KeyKind | None) -> tuple[list[KeyedRows], list[KeyFailure]]:
+        """Return the rows of answers, and the keys whose answers are not rows, or do not fit their columns.
+
+        All answers are one table. If one does not fit, they are halved until it stands alone.
+        """
+        if not answered:
+            return [], []
+        try:
+            return [self._table(answered, kind)], []
+        except (TabulationError, ServiceError) as error:
+            if len(answered) == 1:
+                reason = excerpt(error.what, LONGEST_REASON)
+                return [], [KeyFailure(answered[0].key, 200, reason, is_final=True)]
+        middle = len(answered) // 2
+        first, last = (self.rows_of(half, kind) for half in (answered[:middle], answered[middle:]))
+        return [*first[0], *last[0]], [*first[1], *last[1]]
+
+    def _table(self, answered: Sequence[Answered], kind: KeyKind | None) -> KeyedRows:
+        builder = self._make_builder()
+        keys = [one.key for one in answered]
+        counts = [sum(builder.add(self._clean(answer)) for answer in one.answers) for one in answered]
+        self.hint = self.hint or builder.hint
+        table = builder.finish_arrow()
+        if self._schema is not None:
+            table = _without_key(table)
+        repeated = key_array(keys, kind).take(np.repeat(np.arange(len(keys)), counts))
+        return KeyedRows(table.add_column(0, key_column_beside(table.column_names), repeated), keys)
+
+    def _clean(self, answer: Any) -> Any:
+        """Return an answer with placeholders for secrets; a response says more than its body, so most stay."""
+        body = without_credentials(self._known.scrub(answer.content))
+        return answer if body == answer.content else body
 
 
-async def ask_async(flow: Asking, send: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> Outcome:
-    """Go through an asking with a function that sends and is awaited."""
-    try:
-        request = next(flow)
-        while True:
-            try:
-                response = await send(request)
-            except Exception as error:  # noqa: BLE001 - the flow knows which failures are outcomes
-                request = flow.throw(error)
-            else:
-                request = flow.send(response)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+def _without_key(table: pa.Table) -> pa.Table:
+    """Return the table without the column of keys, if its schema is that of an earlier sweep and begins with it."""
+    others = table.column_names[1:]
+    has_key = table.column_names[:1] == [key_column_beside(others)] and table[0].null_count == table.num_rows
+    return table.select(others) if has_key else table

@@ -12,108 +12,70 @@ import json
 import operator
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, NamedTuple, TypeAlias
+from functools import lru_cache, reduce
+from typing import Any, BinaryIO, Final, Literal, NamedTuple, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.text import excerpt
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from toolkit.tables.columns import frame_of
+from toolkit.tables.conversion import MISFIT, converted
+from toolkit.tables.schema import schema, widened
 
 Key: TypeAlias = str | int | date
 KeyKind: TypeAlias = Literal["text", "integer", "date", "instant", "local time"]
 Definition: TypeAlias = Mapping[str, Any]  # what all rows of a folder have in common, as JSON values
 KEY: Final = "key"
 LONGEST_REASON: Final = 200  # characters
-_NOTE: Final = "toolkit.sweep"
-_KEYS: Final = "toolkit.sweep.keys"
+_NOTE: Final = b"toolkit.sweep"
+_KEYS: Final = b"toolkit.sweep.keys"
 _VERSION: Final = 2
 _LARGEST: Final = 2**63
 
 
-class ForeignFile(Exception):
-    """A file that is not a whole part of a sweep; its text is the reason."""
-
-
-class EarlierPart(ForeignFile):
-    """A part that was written by an earlier version."""
-
-
 @dataclass(frozen=True, slots=True)
 class KeyFailure:
-    """A key without rows.
-
-    Attributes:
-        key: the key.
-        status: HTTP status code, or None if no answer came.
-        reason: why it has no rows, safe to print.
-        tries: number of requests for it, over all runs.
-        is_final: True if the service answered, so that only `.retry()` asks again.
-    """
+    """A key without rows, and why."""
 
     key: Key
-    status: int | None
-    reason: str
-    tries: int = 1
-    is_final: bool = False
+    status: int | None  # None if no answer came
+    reason: str  # safe to print
+    tries: int = 1  # requests for it, over all runs
+    is_final: bool = False  # True if the service answered, so that only `.retry()` asks again
 
 
-@dataclass(frozen=True, slots=True)
-class KeyedRows:
-    """Rows of some keys.
-
-    Attributes:
-        table: the rows, with the column of keys first.
-        key_column: name of this column.
-        keys: the finished keys, in the order of their rows; those without rows too.
-        failures: the keys that failed.
-    """
+class KeyedRows(NamedTuple):
+    """Rows of some keys, of which the first column holds the key."""
 
     table: pa.Table
-    key_column: str
-    keys: Sequence[Key]
+    keys: Sequence[Key]  # the finished keys, in the order of their rows; those without rows too
     failures: Sequence[KeyFailure] = ()
 
     def without(self, keys: set[Key], kind: KeyKind | None) -> KeyedRows:
         """Return the rows of all keys but these."""
-        import pyarrow.compute as pc
-
-        is_dropped = pc.is_in(self.table[self.key_column], value_set=key_array(list(keys), kind))
+        is_dropped = pc.is_in(self.table[0], value_set=key_array(list(keys), kind))
         kept = [key for key in self.keys if key not in keys]
-        return replace(self, table=self.table.filter(pc.invert(is_dropped)), keys=kept)
+        return self._replace(table=self.table.filter(pc.invert(is_dropped)), keys=kept)
 
 
 class SweepPart(NamedTuple):
-    """A part that was read, without its rows.
+    """A part without its rows; `definition` is None if an earlier version of the toolkit wrote it."""
 
-    Attributes:
-        name: name of the file.
-        definition: what its rows have in common with those of other parts.
-        kind: the type of its keys, or None if it has none.
-        key_column, keys, failures: as in `KeyedRows`.
-        schema: its columns.
-        rows: number of rows.
-    """
-
-    name: str
-    definition: Definition
+    definition: Definition | None
     kind: KeyKind | None
-    key_column: str
     keys: Sequence[Key]
     failures: Sequence[KeyFailure]
     schema: pa.Schema
-    rows: int
+    rows: int  # number of rows
 
 
 def key_of(value: Any) -> tuple[Key, KeyKind]:
-    """Return a key as a plain value, with its kind; integers of NumPy and timestamps of pandas are converted.
-
-    Raises:
-        ConfigurationError: if the value is not text, an integer, a date or a datetime.
-    """
+    """Return a key as a plain value, with its kind; integers of NumPy and timestamps of pandas are converted."""
     if isinstance(value, str):
         return str(value), "text"
     if isinstance(value, datetime) and value == value:  # noqa: PLR0124 - pandas's NaT differs from itself
@@ -122,68 +84,38 @@ def key_of(value: Any) -> tuple[Key, KeyKind]:
         return (value, "local time") if value.tzinfo is None else (value.astimezone(UTC), "instant")
     if isinstance(value, date) and not isinstance(value, datetime):
         return value, "date"
-    if hasattr(value, "__index__") and not isinstance(value, bool):
-        number = operator.index(value)
-        if -_LARGEST <= number < _LARGEST:
-            return number, "integer"
+    if hasattr(value, "__index__") and not isinstance(value, bool) and -_LARGEST <= value < _LARGEST:
+        return operator.index(value), "integer"
+    what = f"{excerpt(repr(value), 60)} ({type(value).__name__})"
     raise ConfigurationError(
-        f"A key of a sweep is text, an integer, a date or a datetime, not {excerpt(repr(value), 60)} "
-        f"({type(value).__name__}).",
+        f"A key of a sweep is text, an integer, a date or a datetime, not {what}.",
         'Make text of other keys, such as f"{symbol}/{day}", and take it apart in call(key).',
         about="keys",
     )
 
 
 class KeySource:
-    """Keys to ask for, taken one by one by threads or tasks, each key once.
-
-    Args:
-        keys: any iterable; it is gone through as keys are taken.
-        kind: the kind of the folder's keys, or None if it has none yet.
-        is_done: returns True for a key that need not be asked for.
-
-    Attributes:
-        kind: the kind of the keys; None before the first key.
-        order: the keys so far, in their order.
-        total: number of all keys, or None if the iterable does not know.
-        skipped: number of keys that were done or came twice.
-        done: number of keys that were done.
-
-    Raises:
-        ConfigurationError: if `keys` is a text, a table, or cannot be iterated over.
-    """
+    """Keys to ask for, taken one by one by threads or tasks, each key once, unless it `is_done` already."""
 
     def __init__(self, keys: Iterable[Any], *, kind: KeyKind | None, is_done: Callable[[Key], bool]) -> None:
-        if isinstance(keys, str | bytes) or hasattr(keys, "itertuples") or not hasattr(keys, "__iter__"):
-            name = "a table" if hasattr(keys, "itertuples") else f"a {type(keys).__name__}"
-            raise ConfigurationError(
-                f"The keys of a sweep are a list or another iterable of keys, not {name}.",
-                'Of a table, pass the column of the keys: table["id"].',
-                about="keys",
-            )
         length = operator.length_hint(keys, -1)
-        self.kind = kind
-        self.order: dict[Key, None] = {}
-        self.total = length if length >= 0 else None
-        self.skipped = 0
-        self.done = 0
+        self.kind = kind  # None before the first key
+        self.order: dict[Key, None] = {}  # the keys so far
+        self.total = length if length >= 0 else None  # None if the iterable does not know
+        self.skipped = self.done = 0  # keys that were done or came twice; keys that were done
         self._keys: Iterator[Any] = iter(keys)
         self._is_done = is_done
         self._lock = threading.Lock()
 
     def take(self) -> Key | None:
-        """Return the next key to ask for, or None after the last one.
-
-        Raises:
-            ConfigurationError: if something is not a key, or is of another kind than the earlier keys.
-        """
+        """Return the next key to ask for, or None after the last one."""
         with self._lock:  # an iterator belongs to one thread at a time
             for value in self._keys:
                 key, kind = key_of(value)
                 if self.kind not in (None, kind):
+                    what = f"{excerpt(repr(key), 60)} is {kind} among keys of type {self.kind}"
                     raise ConfigurationError(
-                        f"The keys of one folder are of one type, but {excerpt(repr(key), 60)} is {kind} among keys "
-                        f"of type {self.kind}.",
+                        f"The keys of one folder are of one type, but {what}.",
                         "Convert the keys to one type, such as text, or sweep into another folder.",
                         about="keys",
                     )
@@ -199,15 +131,11 @@ class KeySource:
 
 def key_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
     """Return keys as an Arrow array, with the type of the column of keys: a date is a midnight without a zone."""
-    import pyarrow as pa
-
     array = _exact_array(keys, kind)
     return array.cast(pa.timestamp("us")) if kind == "date" else array  # as `tabulate` reads dates
 
 
 def _exact_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
-    import pyarrow as pa
-
     unit: Literal["us", "ns"] = "ns" if any(getattr(key, "nanosecond", 0) for key in keys) else "us"
     types: dict[KeyKind, pa.DataType] = {
         "text": pa.string(),
@@ -219,29 +147,17 @@ def _exact_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
     return pa.array(keys, types[kind or "text"])
 
 
-def failures_table(failures: Iterable[KeyFailure], kind: KeyKind | None) -> pa.Table:
-    """Return failures as a table: key, status, reason, tries and final."""
-    import pyarrow as pa
-
-    rows = list(failures)
+def failures_table(failures: Sequence[KeyFailure], kind: KeyKind | None) -> pa.Table:
+    """Return failures as a table: key, status, reason, tries and is_final."""
     kinds = {"status": pa.int64(), "reason": pa.string(), "tries": pa.int64(), "is_final": pa.bool_()}
-    columns = {name: pa.array([getattr(failure, name) for failure in rows], kind) for name, kind in kinds.items()}
-    return pa.table({"key": _exact_array([failure.key for failure in rows], kind), **columns})
+    columns = {name: pa.array([getattr(failure, name) for failure in failures], kind) for name, kind in kinds.items()}
+    return pa.table({KEY: _exact_array([failure.key for failure in failures], kind), **columns})
 
 
 def part_bytes(rows: KeyedRows, definition: Definition, kind: KeyKind | None) -> bytes:
-    """Return the Parquet file of rows and their keys."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    about = {
-        "version": _VERSION,
-        "definition": dict(definition),
-        "kind": kind,
-        "key_column": rows.key_column,
-        "failures": _packed(failures_table(rows.failures, kind)),
-    }
-    keys = _packed(pa.table({"key": _exact_array(rows.keys, kind)}))
+    failures = _packed(failures_table(rows.failures, kind))
+    about = {"version": _VERSION, "definition": dict(definition), "kind": kind, "failures": failures}
+    keys = _packed(pa.table({KEY: _exact_array(rows.keys, kind)}))
     table = rows.table.replace_schema_metadata(_note_for_pandas(rows.table.schema))
     buffer = io.BytesIO()
     with parquet.ParquetWriter(buffer, table.schema, compression="zstd") as writer:
@@ -253,71 +169,34 @@ def part_bytes(rows: KeyedRows, definition: Definition, kind: KeyKind | None) ->
 @lru_cache(maxsize=16)
 def _note_for_pandas(schema: pa.Schema) -> Mapping[bytes, bytes]:
     """Return the metadata with which `read_parquet` of pandas gives the dtypes of `tabulate`."""
-    import pyarrow as pa
-
-    from toolkit.tables.columns import frame_of
-
     empty = frame_of({field.name: pa.array([], field.type) for field in schema}, 0)
     metadata: Mapping[bytes, bytes] = pa.Schema.from_pandas(empty, preserve_index=False).metadata
     return metadata
 
 
-def stored(schema: pa.Schema) -> pa.Schema:
-    """Return a schema as Parquet gives it back: it has no seconds but milliseconds, for example, and no `date64`.
-
-    With a type that changes on the way, rows that were read would not fit those that come later.
-
-    Raises:
-        ConfigurationError: if Parquet has no such type.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    buffer = io.BytesIO()
-    try:
-        parquet.write_table(schema.empty_table(), buffer)
-    except pa.ArrowException as error:
-        raise ConfigurationError(
-            f"The schema has a type that Parquet does not have: {excerpt(str(error), 100)}", about="schema"
-        ) from None
-    read = parquet.read_schema(buffer)
-    views = {pa.string_view(): pa.string()}  # Arrow cannot sort them
-    return pa.schema([field.remove_metadata().with_type(views.get(field.type, field.type)) for field in read])
-
-
 def read_part(name: str, file: BinaryIO) -> SweepPart:
-    """Read the end of a part.
-
-    Raises:
-        ForeignFile: if the file is torn, or not a part of this version.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
-
+    """Read the end of a part; ConfigurationError if the file is torn, or was not written by a sweep."""
     try:
         parts = parquet.ParquetFile(file)
-    except (pa.ArrowException, OSError) as error:
-        raise ForeignFile("it is incomplete or not Parquet") from error
-    schema = pa.schema([field.remove_metadata() for field in parts.schema_arrow])
-    metadata = parts.metadata.metadata or {}
-    if _NOTE.encode() not in metadata:
-        raise ForeignFile("it was not written by a sweep")
-    try:
-        about = json.loads(metadata[_NOTE.encode()])
-        if about["version"] == 1:
-            raise EarlierPart("it was written by an earlier version of the toolkit")
-        keys = _unpacked(metadata[_KEYS.encode()])["key"].to_pylist()
+        metadata = parts.metadata.metadata or {}
+        schema, rows = pa.schema([field.remove_metadata() for field in parts.schema_arrow]), parts.metadata.num_rows
+        about = json.loads(metadata[_NOTE])
+        if about["version"] < _VERSION:
+            return SweepPart(None, None, (), (), schema, rows)
+        keys = _unpacked(metadata[_KEYS])[KEY].to_pylist()
         failures = [KeyFailure(**row) for row in _unpacked(about["failures"]).to_pylist()]
-        kind, column = about["kind"], str(about["key_column"])
-        return SweepPart(name, about["definition"], kind, column, keys, failures, schema, parts.metadata.num_rows)
-    except (ValueError, TypeError, KeyError, pa.ArrowException) as error:
-        raise ForeignFile("what it says about its keys cannot be read") from error
+        return SweepPart(dict(about["definition"]), about["kind"], keys, failures, schema, rows)
+    except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
+        reason = "it was not written by a sweep" if isinstance(error, KeyError) else "it is incomplete or not Parquet"
+        raise ConfigurationError(
+            f"The folder of a sweep holds nothing else, but {excerpt(name, 60)} is not a part of it: {reason}.",
+            "Remove that file, or sweep into a new folder.",
+            about="into",
+        ) from None
 
 
 def _packed(table: pa.Table) -> str:
     """Return a table as text, since metadata is text: so keys of any type are exact."""
-    import pyarrow as pa
-
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(table)
@@ -325,7 +204,68 @@ def _packed(table: pa.Table) -> str:
 
 
 def _unpacked(packed: str | bytes) -> pa.Table:
-    import pyarrow as pa
+    return pa.ipc.open_stream(base64.b64decode(packed)).read_all()
 
-    with pa.ipc.open_stream(base64.b64decode(packed, validate=True)) as reader:
-        return reader.read_all()
+
+def key_column_beside(names: Iterable[str]) -> str:
+    """Return the name of the column of keys beside columns of these names: `key`, or `sweep_key` if that is taken."""
+    taken, name = set(names), KEY
+    while name in taken:
+        name = f"sweep_{name}"
+    return name
+
+
+def failed_rows(failures: Sequence[KeyFailure], kind: KeyKind | None) -> KeyedRows:
+    return KeyedRows(pa.table({KEY: key_array([], kind)}), (), failures)
+
+
+def joined(parts: Sequence[KeyedRows]) -> KeyedRows:
+    """Return the rows of all parts, with columns and types that fit all of them."""
+    if len(parts) == 1:
+        return parts[0]
+    target = target_of([part.table.schema for part in parts])
+    while True:
+        try:
+            tables = [with_columns(part, target).table for part in parts]
+        except Misfit as misfit:
+            target = misfit.wider(target)
+        else:
+            keys = [key for part in parts for key in part.keys]
+            failures = [failure for part in parts for failure in part.failures]
+            return KeyedRows(pa.concat_tables(tables), keys, failures)
+
+
+def target_of(schemas: Sequence[pa.Schema]) -> pa.Schema:
+    """Return the schema that the rows of all parts fit, of which the first column holds the keys."""
+    key_column = key_column_beside(name for columns in schemas for name in columns.names[1:])
+    renamed = [schema(columns).set(0, columns.field(0).with_name(key_column)) for columns in dict.fromkeys(schemas)]
+    return reduce(widened, renamed)
+
+
+class Misfit(Exception):
+    """A column, at an index, that loses something in the wider type of its schema, such as digits of a long integer."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__(index)
+        self._index = index
+
+    def wider(self, schema: pa.Schema) -> pa.Schema:
+        """Return the schema with text in this column, which loses nothing."""
+        return schema.set(self._index, schema.field(self._index).with_type(pa.string()))
+
+
+def with_columns(part: KeyedRows, target: pa.Schema) -> KeyedRows:
+    """Return the part with exactly these columns and types; Misfit if a value would not survive."""
+    table = part.table.rename_columns([target.field(0).name, *part.table.column_names[1:]])
+    columns = []
+    for index, column in enumerate(target):
+        if column.name not in table.column_names:
+            columns.append(pa.chunked_array([pa.nulls(table.num_rows, column.type)]))
+            continue
+        try:
+            columns.append(converted(table[column.name], column.type, {}))
+        except MISFIT:
+            if pa.types.is_string(column.type):
+                raise
+            raise Misfit(index) from None
+    return part._replace(table=pa.table(columns, schema=target))

@@ -7,8 +7,8 @@ those within. The lock, a copy of the failures and files that are still being wr
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, TypeAlias
 
@@ -18,36 +18,28 @@ from toolkit.local.files import expanded, replace_file
 from toolkit.local.locks import try_lock
 
 Area: TypeAlias = Literal["parts", "beside"]
-_GOES_ON: Final = "What is already written is kept. Run the sweep again: it goes on where it stopped."
+_ADVICE: Final = (
+    "Make room or choose another folder. What is already written is kept. Run the sweep again: it goes on where it "
+    "stopped."
+)
 
 
 class LocalPlace:
-    """A folder of a local disk and the one beside it. A write replaces a whole file or leaves it as it was.
-
-    Args:
-        folder: the folder of the parts, absolute.
-    """
+    """A folder of a local disk and the one beside it. A write replaces a whole file or leaves it as it was."""
 
     def __init__(self, folder: Path) -> None:
         self._folders: dict[Area, Path] = {"parts": folder, "beside": folder.with_name(f"{folder.name}.sweep")}
 
     def names(self, area: Area) -> list[str]:
-        """Return the sorted names of files and folders; none if the area does not exist yet."""
-        try:
-            return sorted(entry.name for entry in self._folders[area].iterdir())
-        except FileNotFoundError:
-            return []
+        """Return the sorted names of files; none if the area does not exist yet."""
+        folder = self._folders[area]
+        return sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
 
     def open(self, area: Area, name: str) -> BinaryIO:
-        """Open a file for reading at any position."""
         return (self._folders[area] / name).open("rb")
 
     def write(self, area: Area, name: str, data: bytes) -> None:
-        """Write a file, or replace it.
-
-        Raises:
-            SweepError: if it cannot be written.
-        """
+        """Write a file, or replace it; SweepError if it cannot be written."""
         target, partial = self._folders[area] / name, self._folders["beside"] / f"{name}.part"
         try:
             partial.unlink(missing_ok=True)  # what an interruption left, or a link
@@ -59,51 +51,36 @@ class LocalPlace:
         except OSError as error:
             with suppress(OSError):
                 partial.unlink(missing_ok=True)
-            raise _unwritable(target, error) from None
+            raise _unwritable(str(target), error) from None
 
     def remove(self, area: Area, name: str) -> None:
-        """Remove a file."""
         (self._folders[area] / name).unlink(missing_ok=True)
 
-    def lock(self) -> Callable[[], None]:
-        """Keep other sweeps out, and return the function that lets them in again.
-
-        Raises:
-            SweepBusy: if another sweep is in progress here.
-        """
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other sweeps out; SweepBusy if another one is in progress here."""
         beside = self._folders["beside"]
         try:
             for folder in self._folders.values():
                 folder.mkdir(parents=True, exist_ok=True)
             lock = try_lock(beside / "lock")
         except OSError as error:
-            raise _unwritable(beside, error) from None
+            raise _unwritable(str(beside), error) from None
         if lock is None:
-            raise SweepBusy(
-                "A sweep into this folder is in progress in another process, or in another thread of this one; nothing "
-                "was sent.",
-                "Wait for it, or interrupt it; or sweep into another folder.",
-                about="into",
-            )
-        return lock.release
-
-
-def _unwritable(path: object, error: OSError) -> SweepError:
-    reason = error.strerror or type(error).__name__
-    return SweepError(
-        f"Cannot write {path}: {reason}.", f"Make room or choose another folder. {_GOES_ON}", about="into"
-    )
+            what = "in another process, or in another thread of this one; nothing was sent"
+            advice = "Wait for it, or interrupt it; or sweep into another folder."
+            raise SweepBusy(f"A sweep into this folder is in progress {what}.", advice, about="into")
+        try:
+            yield
+        finally:
+            lock.release()
 
 
 class RemotePlace:
     """A folder of an fsspec file system and the one beside it. It has no lock: one process writes there at a time.
 
-    A store of objects replaces an object in one step. Other file systems may have a half written file after a crash:
-    the next run warns of it and leaves it.
-
-    Args:
-        system: the file system.
-        path: path of the folder of the parts.
+    A store of objects replaces an object in one step. Other file systems may have a half written file after a crash,
+    which the next run names.
     """
 
     def __init__(self, system: Any, path: str) -> None:
@@ -114,11 +91,10 @@ class RemotePlace:
         folder = self._paths[area]
         self._system.invalidate_cache(folder)
         try:
-            paths = self._system.ls(folder, detail=False)
+            paths = [str(path).rstrip("/") for path in self._system.ls(folder, detail=False)]
         except FileNotFoundError:
             return []
-        names = (str(path).rstrip("/").rpartition("/")[2] for path in paths if str(path).rstrip("/") != folder)
-        return sorted(name for name in names if name)
+        return sorted(path.rpartition("/")[2] for path in paths if path != folder)
 
     def open(self, area: Area, name: str) -> BinaryIO:
         file: BinaryIO = self._system.open(f"{self._paths[area]}/{name}", "rb")
@@ -130,71 +106,42 @@ class RemotePlace:
             self._system.makedirs(self._paths[area], exist_ok=True)
             self._system.pipe_file(path, data)
         except Exception as error:  # noqa: BLE001 - each file system has errors of its own
-            raise SweepError(f"Cannot write {excerpt(path)}: {type(error).__name__}.", _GOES_ON, about="into") from None
+            raise _unwritable(path, error) from None
 
     def remove(self, area: Area, name: str) -> None:
         with suppress(FileNotFoundError):
             self._system.rm_file(f"{self._paths[area]}/{name}")
 
-    def lock(self) -> Callable[[], None]:
-        return lambda: None
+    def locked(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 SweepPlace: TypeAlias = LocalPlace | RemotePlace
 
 
+def _unwritable(path: str, error: Exception) -> SweepError:
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    return SweepError(f"Cannot write {excerpt(path)}: {reason}.", _ADVICE, about="into")
+
+
 def place_of(into: str | Path) -> SweepPlace:
-    """Return the place of a path or of an fsspec address such as `s3://bucket/positions`.
+    """Return the place of a path or of an fsspec address such as `s3://bucket/positions`."""
+    system, path, reason = None, str(into), "it is not the name of a folder"
+    if isinstance(into, Path) or "://" not in path:
+        path = os.path.abspath(expanded(into, about="into"))  # noqa: PTH100 - links stay as they are
+    else:
+        try:
+            import fsspec
 
-    Raises:
-        ConfigurationError: if it does not name a folder, or fsspec or its package for this address is not installed.
-    """
-    if isinstance(into, str) and "://" in into:
-        return _remote_place(into)
-    if not isinstance(into, str | Path):
+            system, path = fsspec.core.url_to_fs(path)
+        except (ImportError, ValueError) as error:
+            path, reason = "", f"{error}. Addresses need fsspec and its package for them. {how_to_install('remote')}"
+    folder = Path(path)
+    is_local = system is None or "file" in system.protocol
+    if not folder.name or (is_local and folder.exists() and not folder.is_dir()):
         raise ConfigurationError(
-            f"A sweep writes into a folder, given as a path or an address, not as {type(into).__name__}.",
-            'For example into="sweeps/positions".',
+            f"A sweep cannot write into {excerpt(str(into))}: {excerpt(reason)}",
+            'For example into="sweeps/positions" or into="s3://bucket/positions".',
             about="into",
         )
-    folder = Path(absolute(into))
-    if not folder.name or (folder.exists() and not folder.is_dir()):
-        raise ConfigurationError(
-            f"{excerpt(str(into))} cannot be the folder of a sweep.",
-            'For example into="sweeps/positions".',
-            about="into",
-        )
-    return LocalPlace(folder)
-
-
-def absolute(into: str | Path) -> str:
-    """Return the path or address of a folder in a form that means the same in any working directory."""
-    if isinstance(into, str) and "://" in into:
-        return into
-    return os.path.abspath(expanded(into, about="into"))  # noqa: PTH100 - links stay as they are
-
-
-def _remote_place(address: str) -> SweepPlace:
-    try:
-        import fsspec
-    except ImportError:
-        raise ConfigurationError(
-            "To sweep into an address, fsspec is needed, which is not installed.",
-            f"{how_to_install('remote')} Also fsspec's package for the address, such as s3fs. Or sweep into a folder.",
-            about="into",
-        ) from None
-    try:
-        system, path = fsspec.core.url_to_fs(address)
-    except (ImportError, ValueError) as error:
-        raise ConfigurationError(
-            f"This address cannot be opened: {excerpt(str(error))}",
-            "See the list of addresses of fsspec; each needs its package.",
-            about="into",
-        ) from None
-    path = path.rstrip("/")
-    if not path.rpartition("/")[2]:
-        raise ConfigurationError(
-            "An address needs the name of a folder for the sweep.", "For example s3://bucket/positions.", about="into"
-        )
-    protocols = (system.protocol,) if isinstance(system.protocol, str) else system.protocol
-    return LocalPlace(Path(path)) if "file" in protocols else RemotePlace(system, path)
+    return LocalPlace(folder) if is_local else RemotePlace(system, path.rstrip("/"))

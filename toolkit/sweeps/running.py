@@ -12,22 +12,23 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from types import SimpleNamespace
+from typing import Any, Final
 
-import httpx
-
-from toolkit.core.errors import ServiceError, ToolkitError, Unreachable
+from toolkit.core.clock import SystemClock
+from toolkit.core.errors import ServiceError, Unreachable
 from toolkit.core.tracebacks import warn
-from toolkit.sweeps.alike import Answered, RowMaker, failed_rows, joined
-from toolkit.sweeps.asking import Outcome, Plan, ask, ask_async
+from toolkit.sweeps.asking import Answered, Outcome, Plan, RowMaker
 from toolkit.sweeps.folder import Folder
-from toolkit.sweeps.parts import KeyedRows, KeyFailure, KeySource
+from toolkit.sweeps.parts import KeyedRows, KeyFailure, KeySource, failed_rows, joined
+from toolkit.transport.flow import Flow, Pause, run, run_async
 
 SECONDS: Final = 3.0  # between two writes
 _TICK: Final = 0.25  # seconds between two looks at the clock
-_FULL_PAUSE: Final = 0.01  # seconds that a task waits for a place in the queue
+_FULL_PAUSE: Final = 0.01  # seconds to wait for a place in the queue
+_CLOCK: Final = SystemClock()
 # Outcomes are written when there are this many, and a part is full when it has this much.
 _BATCH_KEYS: Final = 5_000
 _BATCH_BYTES: Final = 8 << 20
@@ -36,6 +37,8 @@ _PART_BYTES: Final = 16 << 20
 _PART_KEYS: Final = 25_000
 _LEAST_IN_VAIN: Final = 32
 _WARN_AT: Final = 100
+_LATER: Final = "What was answered is kept. Run the sweep again when the service answers: it goes on where it stopped."
+_CHECK: Final = "What was answered is kept. Check the credentials, then call .retry() on the result of a new run."
 
 
 class Writer:
@@ -46,28 +49,18 @@ class Writer:
     of one write.
 
     Args:
-        folder: the folder, loaded; this process may write to it.
-        make_rows: makes rows of answers.
-        source: the keys.
+        plan, folder, source: the sweep; the folder is loaded.
         name: distinguishes the files of several processes that sweep together.
         is_replay: True to write by number of keys only, so that the same answers give the same files.
-
-    Attributes:
-        answered: number of keys that were answered with rows, or without any, since the sweep began.
-        failed: number of keys that failed since then.
-        hint: what to warn the user of while the sweep goes on, or "".
     """
 
-    def __init__(
-        self, folder: Folder, make_rows: RowMaker, source: KeySource, *, name: str = "", is_replay: bool = False
-    ) -> None:
-        self.answered = 0
-        self.failed = 0
-        self.hint = ""
+    def __init__(self, plan: Plan, folder: Folder, source: KeySource, *, name: str, is_replay: bool) -> None:
+        self.answered = self.failed = 0  # keys in this run
+        self.hint = ""  # what to warn the user of while the sweep goes on
+        self.make_rows = RowMaker(plan.definition, plan.schema, plan.known)
         self._folder = folder
-        self._make_rows = make_rows
         self._source = source
-        self._writer = name
+        self._name = name
         self._is_replay = is_replay
         self._answers: list[Answered] = []
         self._failures: list[KeyFailure] = []
@@ -78,7 +71,6 @@ class Writer:
         self._part_name = ""
 
     def add(self, outcome: Outcome) -> None:
-        """Add the outcome of a key."""
         if self._due_at is None:
             self._due_at = time.monotonic() + SECONDS
         if isinstance(outcome, KeyFailure):
@@ -89,19 +81,14 @@ class Writer:
             self._bytes += outcome.size
 
     def write_if_due(self) -> None:
-        """Write what was added if it is time for it."""
         is_late = not self._is_replay and self._due_at is not None and time.monotonic() >= self._due_at
         if is_late or len(self._answers) >= _BATCH_KEYS or self._bytes >= _BATCH_BYTES:
             self.write()
 
     def write(self) -> None:
-        """Write all that was added.
-
-        Raises:
-            SweepError: if it cannot be written.
-        """
+        """Write all that was added."""
         self._folder.kind = kind = self._source.kind
-        rows, failures = self._make_rows.rows_of(self._answers, kind)
+        rows, failures = self.make_rows.rows_of(self._answers, kind)
         self.answered -= len(failures)
         for failure in failures:
             self._fail(failure)
@@ -111,20 +98,12 @@ class Writer:
         if not rows:
             return
         if self._part is None:
-            self._take_up_part()
+            self._part_name = self._folder.next_name(self._name)
         self._part = joined([*([] if self._part is None else [self._part]), *rows])
         self._folder.write_part(self._part_name, self._part)
         table = self._part.table
         if table.num_rows >= _PART_ROWS or table.nbytes >= _PART_BYTES or len(self._part.keys) >= _PART_KEYS:
             self._part = None
-
-    def _take_up_part(self) -> None:
-        """Begin a part, or go on with the last part of an earlier run unless it is nearly full."""
-        last = self._folder.last_part(self._writer)
-        if last is not None and last.rows < _PART_ROWS // 2 and len(last.keys) < _PART_KEYS // 2:
-            self._part_name, self._part = last.name, self._folder.rows_of(last)
-        else:
-            self._part_name = self._folder.next_name(self._writer)
 
     def _fail(self, failure: KeyFailure) -> None:
         self.failed += 1
@@ -142,20 +121,31 @@ class Run:
 
     Args:
         plan: asks for them.
-        source: the keys.
-        writer: takes the outcomes.
+        folder, source, name, is_replay: as in `Writer`.
         at_once: number of keys that are asked for at the same time.
-        watch: called a few times a second.
+        show: called a few times a second with the number of keys that are done, and a note about failures.
     """
 
     def __init__(
-        self, plan: Plan, source: KeySource, writer: Writer, *, at_once: int, watch: Callable[[], None]
+        self,
+        plan: Plan,
+        folder: Folder,
+        source: KeySource,
+        *,
+        at_once: int,
+        name: str = "",
+        is_replay: bool = False,
+        show: Callable[..., None] = lambda *_: None,
     ) -> None:
+        self.folder = folder
+        self.source = source
+        self.at_once = 1 if is_replay else at_once  # a cassette answers in the order of the keys
+        self.show = show
+        self.writer = Writer(plan, folder, source, name=name, is_replay=is_replay)
+        self.notes: dict[str, None] = {}  # what to warn of after the run
         self._plan = plan
-        self._source = source
-        self._writer = writer
-        self._at_once = at_once
-        self._watch = watch
+        send = plan.client.send  # which authorizes and counts requests, where flows have a transport
+        self._sending: Any = SimpleNamespace(handle_request=send, handle_async_request=send)
         self._outcomes: queue.Queue[Outcome | None] = queue.Queue(max(64, 4 * at_once))
         self._stopped = threading.Event()
         self._error: BaseException | None = None
@@ -164,11 +154,12 @@ class Run:
         # Daemons, because the interpreter would wait for other threads after an interrupt.
         self._writing = threading.Thread(target=self._write, name="sweep-writer", daemon=True)
 
-    def on_threads(self, send: Callable[[httpx.Request], httpx.Response]) -> None:
+    def on_threads(self) -> None:
         """Ask for the keys on threads. An interrupt drops what is in flight."""
         self._writing.start()
         try:
-            threads = [threading.Thread(target=self._work, args=(send,), daemon=True) for _ in range(self._at_once)]
+            flows = map(self._work, range(self.at_once))
+            threads = [threading.Thread(target=run, args=(flow, self._sending), daemon=True) for flow in flows]
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -181,10 +172,10 @@ class Run:
         if self._error is not None:
             raise self._error
 
-    async def in_tasks(self, send: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> None:
+    async def in_tasks(self) -> None:
         """Ask for the keys in tasks of the running event loop."""
         self._writing.start()
-        tasks = [asyncio.create_task(self._work_async(send)) for _ in range(self._at_once)]
+        tasks = [asyncio.create_task(run_async(self._work(lane), self._sending)) for lane in range(self.at_once)]
         try:
             pending = set(tasks)
             while pending and not self._stopped.is_set():
@@ -199,33 +190,24 @@ class Run:
         if self._error is not None:
             raise self._error
 
-    def _work(self, send: Callable[[httpx.Request], httpx.Response]) -> None:
+    def _work(self, lane: int) -> Flow[None]:
+        """Ask for one key after the other: what each thread or task does, on a connection of its own."""
         try:
-            while not self._stopped.is_set() and (key := self._source.take()) is not None:
-                outcome = ask(self._plan.asking(key), send)
-                while not self._hand_over(outcome, _TICK):
-                    pass
+            while not self._stopped.is_set() and (key := self.source.take()) is not None:
+                outcome = yield from self._plan.asking(key, lane)
+                while not self._hand_over(outcome):
+                    yield Pause(_FULL_PAUSE, _CLOCK)
                 self._note(outcome)
-        except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
-            self._stop(error)
-
-    async def _work_async(self, send: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> None:
-        try:
-            while not self._stopped.is_set() and (key := self._source.take()) is not None:
-                outcome = await ask_async(self._plan.asking(key), send)
-                while not self._hand_over(outcome):  # noqa: ASYNC110 - a thread empties the queue
-                    await asyncio.sleep(_FULL_PAUSE)
-                self._note(outcome)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, GeneratorExit):
             raise
-        except BaseException as error:  # noqa: BLE001 - raised in the task of the caller
+        except BaseException as error:  # noqa: BLE001 - raised on the thread or in the task of the caller
             self._stop(error)
 
-    def _hand_over(self, outcome: Outcome | None, seconds: float = 0.0) -> bool:
-        """Give an outcome to the writer; return False if the queue stays full. After the end it is dropped."""
+    def _hand_over(self, outcome: Outcome | None) -> bool:
+        """Give an outcome to the writer; return False if the queue is full. After the end it is dropped."""
         try:
             if not self._stopped.is_set() or outcome is None:
-                self._outcomes.put(outcome, block=seconds > 0, timeout=seconds or None)
+                self._outcomes.put_nowait(outcome)
         except queue.Full:
             return False
         return True
@@ -239,17 +221,18 @@ class Run:
                     if outcome is None:
                         is_open = False
                     else:
-                        self._writer.add(outcome)
-                self._writer.write_if_due()
-            self._writer.write()
+                        self.writer.add(outcome)
+                self.writer.write_if_due()
+            self.writer.write()
+            self.notes |= dict.fromkeys((self._plan.more, self.writer.make_rows.hint))
         except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
             self._stop(error)
 
     def _end(self) -> None:
         """Let the writer write what it has, also after an interrupt or an error."""
         self._stopped.set()
-        while self._writing.is_alive() and not self._hand_over(None, _TICK):
-            pass
+        while self._writing.is_alive() and not self._hand_over(None):
+            time.sleep(_FULL_PAUSE)
         self._writing.join()
 
     def _stop(self, error: BaseException) -> None:
@@ -257,31 +240,20 @@ class Run:
         self._stopped.set()
 
     def _look(self) -> None:
-        """Warn on the thread of the caller, so that the warning points at the user's line."""
-        hint, self._writer.hint = self._writer.hint, ""
+        """Warn and show the progress, on the thread of the caller: the warning points at the user's line."""
+        hint, self.writer.hint = self.writer.hint, ""
         if hint:
             warn(hint)
-        self._watch()
+        failed = self.writer.failed
+        self.show(self.source.skipped + self.writer.answered + failed, f"{failed:,} failed" if failed else "")
 
     def _note(self, outcome: Outcome) -> None:
-        """Note the outcome of a key.
-
-        Raises:
-            Unreachable: after too many keys in a row without an answer.
-            ServiceError: after too many in a row that were answered with 401, 408, 429 or 5xx.
-        """
+        """Raise an error after too many keys in a row without an answer, or with 401, 408, 429 or 5xx."""
         with self._noting:
             is_in_vain = isinstance(outcome, KeyFailure) and (not outcome.is_final or outcome.status == 401)
             self._in_vain = self._in_vain + 1 if is_in_vain else 0
-            if isinstance(outcome, KeyFailure) and self._in_vain >= max(_LEAST_IN_VAIN, 2 * self._at_once):
-                raise _in_vain_error(outcome, self._in_vain)
-
-
-def _in_vain_error(failure: KeyFailure, count: int) -> ToolkitError:
-    what = f"The last {count} keys all failed ({failure.reason}), so the sweep has stopped."
-    advice = "What was answered is kept. Run the sweep again when the service answers: it goes on where it stopped."
-    if failure.status == 401:
-        advice = "What was answered is kept. Check the credentials, then call .retry() on the result of a new run."
-    if failure.status is None:
-        return Unreachable(what, advice)
-    return ServiceError(what, advice, status=failure.status)
+            if isinstance(outcome, KeyFailure) and self._in_vain >= max(_LEAST_IN_VAIN, 2 * self.at_once):
+                what = f"The last {self._in_vain} keys all failed ({outcome.reason}), so the sweep has stopped."
+                if outcome.status is None:
+                    raise Unreachable(what, _LATER)
+                raise ServiceError(what, _CHECK if outcome.status == 401 else _LATER, status=outcome.status)

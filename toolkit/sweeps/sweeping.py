@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_args, overload
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final, cast, get_args, overload
 
 import httpx
+import pyarrow as pa
+from pyarrow import parquet
 
 from toolkit.cassettes.cell_cassette import kind_text
-from toolkit.core.arguments import as_choice, as_count
-from toolkit.core.errors import ConfigurationError, ToolkitError
-from toolkit.core.text import REAL_ACCOUNT, count_text
+from toolkit.core.arguments import as_choice, as_count, as_function
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.text import REAL_ACCOUNT, count_text, excerpt
 from toolkit.core.tracebacks import warn
-from toolkit.session.sending import InterfaceTransport, transport_of
-from toolkit.sweeps.alike import RowMaker
+from toolkit.local.progress import progress_bar
+from toolkit.session.pages import checked_cursor
+from toolkit.session.sending import transport_of
 from toolkit.sweeps.asking import Plan
 from toolkit.sweeps.folder import Folder
-from toolkit.sweeps.parts import Definition, Key, KeySource, stored
-from toolkit.sweeps.places import SweepPlace, absolute, place_of
-from toolkit.sweeps.result import About, SweepProgress, SweepResult
-from toolkit.sweeps.running import Run, Writer
+from toolkit.sweeps.parts import Key, KeySource
+from toolkit.sweeps.places import SweepPlace, place_of
+from toolkit.sweeps.result import SweepResult
+from toolkit.sweeps.running import Run
+from toolkit.tables.conversion import Numbers
+from toolkit.tables.schema import schema as schema_of
+from toolkit.tables.tabulation import check_names
 from toolkit.transport.next_page import Cursor
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from toolkit.session.session import Session
 
 _MOST_AT_ONCE: Final = 1_000  # each is a thread or a task
 
@@ -135,220 +143,145 @@ def sweep(
         ServiceError, Unreachable: if key after key fails, so that going on makes no sense.
         ToolkitError: if the session refuses or cannot send a request, as the client would raise it.
     """
-    from toolkit.tables.conversion import Numbers
-    from toolkit.tables.tabulation import check_names
-
     check_names(records, key)
-    if not hasattr(keys, "__iter__") or isinstance(keys, str | bytes):
+    if hasattr(keys, "itertuples") or not hasattr(keys, "__iter__") or isinstance(keys, str | bytes):
+        name = "a table" if hasattr(keys, "itertuples") else f"a single {type(keys).__name__}"
         raise ConfigurationError(
-            f"keys is a single {type(keys).__name__}, not a list or another iterable of keys.",
-            "For example keys=accounts['id'].",
+            f"keys is {name}, not a list or another iterable of keys.",
+            'Of a table, pass the column of the keys: table["id"].',
             about="keys",
         )
-    transport, columns = transport_of(client), _schema(schema)
+    transport, columns = transport_of(client), None if schema is None else _stored(schema)
     cassette = transport.sender.cassette_in_use()
-    # With a cassette, the address that stands for the interface in recordings, so that replays are of the same origin.
-    origin = str(client.base_url).rstrip("/") if cassette is None else transport.scope.symbolic_text
-    is_replay = cassette is not None and not cassette.records
+    definition = {
+        # With a cassette, the address that stands for the interface in recordings: replays are of the same origin.
+        "origin": str(client.base_url).rstrip("/") if cassette is None else transport.scope.symbolic_text,
+        "environment": str(transport.sender.environment),
+        "records": records,
+        "key": key,
+        "numbers": as_choice(numbers, get_args(Numbers), about="numbers"),
+        "pages": pages,
+        "schema": None if columns is None else [[column.name, str(column.type)] for column in columns],
+    }
+    call = as_function(call, about="call", example='lambda key: f"/v1/accounts/{key}/positions"')
     job = Job(
-        client=client,
-        transport=transport,
-        source=kind_text(cassette),
-        is_replay=is_replay,
-        plan=Plan(client, call, pages=pages, cursor=cursor, known=transport.sender.known),
+        plan=Plan(client, call, checked_cursor(cursor), definition, columns),
         place=place_of(into),
         into=str(into),
-        definition={
-            "origin": origin,
-            "environment": str(transport.sender.environment),
-            "records": records,
-            "key": key,
-            "numbers": as_choice(numbers, get_args(Numbers), about="numbers"),
-            "pages": pages,
-            "schema": None if columns is None else [[column.name, str(column.type)] for column in columns],
-        },
         at_once=as_count(at_once, about="at_once", least=1, most=_MOST_AT_ONCE),
-        schema=columns,
-        cluster=None if is_replay else cluster,
+        source=kind_text(cassette),
+        is_replay=cassette is not None and not cassette.records,
+        cluster=cluster,
     )
     if isinstance(client, httpx.AsyncClient):
         return job.run_async(keys, resume=resume)
     return job.run(keys, resume=resume)
 
 
-def _schema(schema: Any) -> pa.Schema | None:
-    if schema is None:
-        return None
-    from toolkit.tables.schema import schema as schema_of
+def _stored(schema: Any) -> pa.Schema:
+    """Return a schema as Parquet gives it back: it has no seconds but milliseconds, for example, and no `date64`.
 
-    return stored(schema_of(schema))
-
-
-@dataclass(frozen=True)
-class Job:
-    """A sweep with its arguments, which can run more than once.
-
-    Attributes:
-        client: sends the requests.
-        transport: the transport of the client.
-        source: where the answers come from, in words.
-        is_replay: True if a cassette answers all calls, so that nothing is sent.
-        plan: asks for a key.
-        place: where the files are.
-        into: the folder as the user names it.
-        definition: what all rows have in common.
-        at_once: number of keys that are asked for at the same time.
-        schema: the requested schema, or None.
-        cluster: a `distributed.Client` whose workers ask, or None to ask here.
+    With a type that changes on the way, parts that are read would not fit answers that come later.
     """
+    buffer = io.BytesIO()
+    try:
+        parquet.write_table(schema_of(schema).empty_table(), buffer)
+    except pa.ArrowException as error:
+        raise ConfigurationError(
+            f"The schema has a type that Parquet does not have: {excerpt(str(error), 100)}", about="schema"
+        ) from None
+    views = {pa.string_view(): pa.string()}  # Arrow cannot sort them
+    fields = [field.remove_metadata() for field in parquet.read_schema(buffer)]
+    return pa.schema([field.with_type(views.get(field.type, field.type)) for field in fields])
 
-    client: Any  # an httpx.Client for `run`, an httpx.AsyncClient for `run_async`
-    transport: InterfaceTransport
-    source: str
-    is_replay: bool
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A sweep with its arguments, which can run more than once."""
+
     plan: Plan
     place: SweepPlace
-    into: str
-    definition: Definition
+    into: str  # the folder as the user names it
     at_once: int
-    schema: pa.Schema | None
-    cluster: Any
+    source: str  # where the answers come from: `live calls`, or `replayed, recorded 12 May 2026`
+    is_replay: bool  # True if a cassette answers all calls, so that nothing is sent
+    cluster: Any  # a `distributed.Client` whose workers ask, or None to ask here; a replay does not look at it
+
+    @property
+    def account(self) -> str:
+        """`real account`, `practice` in its place, or nothing."""
+        sender = transport_of(self.plan.client).sender
+        return sender.account_with(sender.cassette_in_use())
 
     def run(
         self, keys: Iterable[Any] | None, *, resume: bool = True, order: Collection[Key] | None = None
     ) -> SweepResult:
         """Ask for keys with a synchronous client; None for those that failed, in the order of an earlier result."""
-        release = self.place.lock()
-        try:
-            folder = self._opened(resume=resume)
-            source = _source(keys, folder)
-            if self.cluster is not None:
-                folder = self._spread(folder, source)
+        with self._opened(keys, resume=resume) as run:
+            if self.cluster is not None and not self.is_replay:
+                self._spread(run)
             else:
-                with self._running(folder, source) as run:
-                    run.on_threads(self.client.send)
-        finally:
-            release()
-        return self._result(folder, source, order)
+                run.on_threads()
+        return self._result(run, order)
 
     async def run_async(
         self, keys: Iterable[Any] | None, *, resume: bool = True, order: Collection[Key] | None = None
     ) -> SweepResult:
         """Ask for keys with an asynchronous client; see `run`."""
-        if self.cluster is not None:
+        if self.cluster is not None and not self.is_replay:
             return await asyncio.to_thread(self.run, keys, resume=resume, order=order)
-        release = self.place.lock()
-        try:
-            folder = await asyncio.to_thread(self._opened, resume=resume)
-            source = _source(keys, folder)
-            with self._running(folder, source) as run:
-                await run.in_tasks(self.client.send)
-        finally:
-            release()
-        return self._result(folder, source, order)
-
-    def again(self, order: Collection[Key]) -> SweepResult | Coroutine[Any, Any, SweepResult]:
-        """Ask again for the keys that failed."""
-        if isinstance(self.client, httpx.AsyncClient):
-            return self.run_async(None, order=order)
-        return self.run(None, order=order)
-
-    def _opened(self, *, resume: bool) -> Folder:
-        folder = Folder(self.place, self.definition)
-        if not resume:
-            folder.clear()
-        folder.load()
-        folder.repair()
-        if self._account == REAL_ACCOUNT and not folder.parts:
-            warn(
-                f"The folder {self.into} receives data of a real account ({self.definition['environment']}): keep it "
-                "out of version control, and share it with care."
-            )
-        return folder
-
-    def _result(self, folder: Folder, source: KeySource, order: Collection[Key] | None) -> SweepResult:
-        if source.done and not folder.finished:
-            warn(
-                f"{count_text(source.done, 'key')} failed in an earlier run, so nothing was requested for them. "
-                ".retry() of the result requests them, also with another path; resume=False begins anew."
-            )
-        about = About(self.definition["environment"], self.source, self._account, self.again)
-        return SweepResult(self.into, folder, source.order if order is None else order, about, source.done)
-
-    @property
-    def _account(self) -> str:
-        return self.transport.sender.account_with(self.transport.sender.cassette_in_use())
+        with ExitStack() as stack:
+            run = await asyncio.to_thread(stack.enter_context, self._opened(keys, resume=resume))
+            await run.in_tasks()
+        return self._result(run, order)
 
     @contextmanager
-    def _running(self, folder: Folder, source: KeySource) -> Iterator[Run]:
-        make_rows = RowMaker(self.definition, self.schema, self.transport.sender.known)
-        writer = Writer(folder, make_rows, source, is_replay=self.is_replay)
-        progress = SweepProgress(Path(self.into).name, writer, source, is_silent=self.is_replay)
-        at_once = 1 if self.is_replay else self.at_once  # a cassette answers in the order of the keys
-        try:
-            with progress.shown():
-                yield Run(self.plan, source, writer, at_once=at_once, watch=progress.watch)
-        except BaseException:
-            with suppress(ToolkitError):
-                folder.now().finish()  # as it is on the disk, whatever failed
-            raise
-        folder.finish()
-        _warn((self.plan.more, make_rows.hint))
-
-    def _spread(self, folder: Folder, source: KeySource) -> Folder:
-        """Let the workers of the cluster ask for keys; return the folder as it is afterwards."""
-        from toolkit.loans.lend import Loan, session_of
-        from toolkit.sweeps.on_dask import Counts, Spread, begin_run, spread_keys
-
-        counts = Counts()
-        progress = SweepProgress(Path(self.into).name, counts, source, traffic=counts)
-        with Loan(session_of(self.client), self.cluster, is_used_here=False) as lent:
-            spread = Spread(
-                lent=lent,
-                interface=self.transport.scope.interface,
-                call=self.plan.call,
-                into=absolute(self.into),
-                definition=self.definition,
-                schema=self.schema,
-                run=begin_run(self.place),
-                cursor=self.plan.cursor,
-            )
+    def _opened(self, keys: Iterable[Any] | None, *, resume: bool) -> Iterator[Run]:
+        """Open the folder for a run, and leave it as one dataset."""
+        with self.place.locked():
+            folder = Folder(self.place, self.plan.definition)
+            if not resume:
+                folder.clear()
+            folder.load()
+            folder.repair()
+            if self.account == REAL_ACCOUNT and not folder.parts:
+                warn(
+                    f"The folder {self.into} receives data of a real account ({self.plan.definition['environment']}): "
+                    "keep it out of version control, and share it with care."
+                )
+            if keys is None:
+                source = KeySource(list(folder.failures), kind=folder.kind, is_done=folder.finished.__contains__)
+            else:
+                source = KeySource(keys, kind=folder.kind, is_done=folder.is_done)
             try:
-                with progress.shown():
-                    spread_keys(
-                        self.cluster,
-                        spread,
-                        source,
-                        at_once=self.at_once,
-                        earlier=folder.failures,
-                        counts=counts,
-                        watch=progress.watch,
-                    )
-            except BaseException:
-                with suppress(ToolkitError):
-                    self._gathered(folder)
-                raise
-            _warn(counts.notes)
-            return self._gathered(folder)
+                with progress_bar(Path(self.into).name, source.total) as show:
+                    options: Any = {"at_once": self.at_once, "is_replay": self.is_replay, "show": show}
+                    yield Run(self.plan, folder, source, **options)
+            finally:
+                folder.finish()
 
-    def _gathered(self, folder: Folder) -> Folder:
-        """Return the folder with what workers wrote, each key once."""
-        from toolkit.sweeps.on_dask import end_run
+    def _spread(self, run: Run) -> None:
+        """Let the workers of the cluster ask for keys."""
+        from toolkit.sweeps.lend import Loan
+        from toolkit.sweeps.on_dask import RUN, Spread, spread_keys
 
-        end_run(self.place)
-        folder = folder.now()
-        folder.repair()
-        folder.finish()
-        return folder
+        transport, name = transport_of(self.plan.client), token_hex(4)
+        with Loan(cast("Session", transport.session), self.cluster, is_used_here=False) as lent:
+            self.place.write("beside", RUN, name.encode())  # workers of earlier runs write no more
+            spread = Spread(replace(self.plan, client=None), lent, transport.scope.interface, self.place, name)
+            try:
+                run.notes |= spread_keys(self.cluster, spread, run)
+            finally:
+                self.place.remove("beside", RUN)
+                run.folder.load()
+                run.folder.repair()
 
-
-def _source(keys: Iterable[Any] | None, folder: Folder) -> KeySource:
-    """Return the keys to ask for; None stands for all that failed."""
-    if keys is None:
-        return KeySource(list(folder.failures), kind=folder.kind, is_done=folder.finished.__contains__)
-    return KeySource(keys, kind=folder.kind, is_done=folder.is_done)
-
-
-def _warn(notes: Iterable[str]) -> None:
-    for note in filter(None, notes):
-        warn(note)
+    def _result(self, run: Run, order: Collection[Key] | None) -> SweepResult:
+        for note in filter(None, run.notes):
+            warn(note)
+        if run.source.done and not run.folder.finished:
+            warn(
+                f"{count_text(run.source.done, 'key')} failed in an earlier run, so nothing was requested for them. "
+                ".retry() of the result requests them, also with another path; resume=False begins anew."
+            )
+        return SweepResult(self, run.folder, run.source.order if order is None else order, run.source.done)

@@ -1,6 +1,6 @@
-"""Columns of JSON values: their parts, and the type inferred from the values and the name.
+"""From records to columns: one column for each path of keys, with the type inferred from its values and its name.
 
-A part holds the values of some rows. It is an Arrow array if its values have one type, which takes less memory.
+The values of a column become an Arrow array if they have one type; else they stay a list.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from itertools import chain
 from typing import Any, Final
 
 import pandas as pd
@@ -24,43 +25,65 @@ from toolkit.tables.conversion import (
     INTEGER,
     MISFIT,
     NUMBER,
-    TEXTS,
     TIMES,
     UTC,
     Losses,
     Numbers,
+    NumberText,
     all_match,
-    begins_with,
     converted,
     first_misfit,
     noted,
     number_array,
-    string_array,
     text_of,
     texts_from,
     texts_of,
+    whole,
     without_blanks,
 )
-from toolkit.tables.records import SHOWN, NumberText, is_identifier, is_label
+from toolkit.tables.field_names import KeyPath, is_code
 
+SHOWN: Final = 80  # characters of a name, or of a body that is not JSON, in an error
+# More cells than this, with fewer than one in `_SPARSE` filled, come from objects with identifiers as keys.
+_MANY_CELLS: Final = 20_000_000
+_SPARSE: Final = 100
 _PLAIN: Final = (pa.null(), pa.bool_(), pa.int64(), pa.float64(), pa.string())
+
+
+_TYPES: Final = {
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    Decimal: "a number",
+    NumberText: "a number",
+    str: "text",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The values of a column before it has a type.
+    """The values of a column before it has a type: an Arrow array, or a list of several types or of `NumberText`.
 
-    Attributes:
-        name: name in the table.
-        key: last key of its path, which says whether it holds identifiers.
-        data: an Arrow array; a list if the types are mixed.
-        is_number_text: True if the strings are JSON numbers as the service wrote them.
+    `key` is the last key of its path, which says whether it holds codes.
     """
 
     name: str
     key: str
     data: Any
-    is_number_text: bool = False
+
+    @classmethod
+    def of(cls, name: str, key: str, values: list[Any]) -> Column:
+        """Return the column of JSON values; refuse those that JSON does not have, such as NaN."""
+        data = packed(values)
+        for row, value in enumerate(data if isinstance(data, list) else ()):
+            if value is not None and not isinstance(value, tuple(_TYPES)):
+                raise TabulationError(
+                    f"Column {excerpt(name, SHOWN)!r} holds a {type(value).__name__}, which JSON does not have.",
+                    "Convert such values to text or numbers first.",
+                )
+            if isinstance(value, (float, Decimal)) and not math.isfinite(value):
+                raise _unfit(name, row, "a number that fits float64, found NaN, an infinity or a larger number")
+        return cls(name, key, data)
 
     def values(self) -> Any:
         """Return the values as an Arrow array; those of mixed types as text."""
@@ -69,60 +92,104 @@ class Column:
     def type_at(self, row: int) -> str:
         """Return the type of the value in this row, for an error."""
         value = self.data[row] if isinstance(self.data, list) else self.data[row].as_py()
-        if value is None:
-            return "a missing value"
-        names = {bool: "a boolean", int: "an integer", float: "a number", NumberText: "a number", str: "text"}
-        return "a number" if self.is_number_text else names.get(type(value), str(self.values().type))
+        return next((words for kind, words in _TYPES.items() if isinstance(value, kind)), "a missing value")
 
 
-def is_arrow(values: Any) -> bool:
-    """Return True for an Arrow array, in one part or in several."""
-    return isinstance(values, (pa.Array, pa.ChunkedArray))
+def columns_of(values: Sequence[Any], path: KeyPath = ()) -> dict[KeyPath, Sequence[Any]]:
+    """Return the values at each path of some records, with None for a record without a value there.
+
+    Paths come in the order in which they appear, those of an object together. A record that is not an object is the
+    value at the empty path, and a list is JSON text. Null and an empty object make a column, unless another record has
+    an object with members there.
+
+    Raises:
+        TabulationError: if a record is not JSON, or if there are millions of cells and hardly any of them is filled.
+    """
+    kinds = set(map(type, values)) - {type(None)}
+    if not any(issubclass(kind, (dict, list, tuple)) for kind in kinds):
+        return {path: values} if path or kinds else {}
+    others = [None if isinstance(value, dict) else _leaf(value) for value in values]
+    has_others = any(not issubclass(kind, dict) for kind in kinds)
+    columns: dict[KeyPath, Sequence[Any]] = {path: others} if has_others else {}
+    objects = [value if isinstance(value, dict) else {} for value in values]
+    for key, members in _members(objects).items():
+        if not isinstance(key, str):
+            raise _wrong_key(key)
+        columns |= columns_of(members, (*path, key))
+    return columns if columns or not path else {path: others}
 
 
-def is_empty(values: Any) -> bool:
-    """Return True if no value is there."""
-    return values.null_count == len(values) if is_arrow(values) else all(value is None for value in values)
+def _leaf(value: Any) -> Any:
+    return json_text(value) if isinstance(value, (list, tuple)) else value
 
 
-def packed(values: Sequence[Any]) -> Any:
+def _members(objects: Sequence[dict[Any, Any]]) -> dict[Any, Sequence[Any]]:
+    shapes = set(map(tuple, objects))
+    if len(shapes) == 1:
+        shape = shapes.pop()
+        cells = list(chain.from_iterable(map(dict.values, objects)))  # those of an object lie together in memory
+        return {key: cells[place :: len(shape)] for place, key in enumerate(shape)}
+    keys = dict.fromkeys(chain.from_iterable(objects))
+    check_filled(len(keys), len(objects), sum(map(len, objects)))
+    return {key: [record.get(key) for record in objects] for key in keys}
+
+
+def _wrong_key(key: Any) -> TabulationError:
+    return TabulationError(
+        f"A key of an object is of type {type(key).__name__}; the keys of JSON objects are text.",
+        "Convert the keys to text first.",
+    )
+
+
+def check_filled(columns: int, rows: int, filled: int) -> None:
+    """Check that a table has values in many of its cells.
+
+    Raises:
+        TabulationError: if there are millions of cells and hardly any of them is filled.
+    """
+    if columns * rows > _MANY_CELLS and columns * rows > filled * _SPARSE:
+        raise TabulationError(
+            f"{rows} records with {columns} different keys have hardly any key in common.",
+            "If the keys are identifiers, turn the objects into lists first.",
+        )
+
+
+def json_text(value: Any) -> str:
+    """Return a parsed value as JSON text on one line, with the digits of a `NumberText`.
+
+    Raises:
+        TabulationError: if the value is not JSON.
+    """
+    if isinstance(value, NumberText):
+        return str(value)
+    if isinstance(value, dict):
+        if wrong := [key for key in value if not isinstance(key, str)]:
+            raise _wrong_key(wrong[0])
+        return "{" + ", ".join(f"{json_text(key)}: {json_text(member)}" for key, member in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(json_text, value)) + "]"
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        raise TabulationError(
+            f"A list holds a value of type {type(value).__name__} that JSON does not have.",
+            "Convert such values to text or numbers first.",
+        ) from None
+
+
+def packed(values: list[Any]) -> Any:
     """Return JSON values as an Arrow array if they have one type, else as they are."""
     try:
         array = pa.array(values)
+    except UnicodeEncodeError:
+        return packed([whole(value) if isinstance(value, str) else value for value in values])
     except (*MISFIT, pa.ArrowException):
         return values  # values of several types, or a number that would change; as text it keeps its digits
-    if pa.types.is_floating(array.type):  # Arrow makes 1.0 of a boolean between floats
-        is_plain = pc.all(pc.is_finite(array)).as_py() is not False and bool not in set(map(type, values))
-        return array if is_plain else values
+    if pa.types.is_floating(array.type) and (
+        bool in set(map(type, values)) or pc.all(pc.is_finite(array)).as_py() is False
+    ):
+        return values  # Arrow makes 1.0 of a boolean between floats
     return array if array.type in _PLAIN else values
-
-
-def column_of(name: str, key: str, parts: Sequence[Any]) -> Column:
-    """Return the column of JSON values, with None for null, that come in Arrow arrays and in sequences.
-
-    Raises:
-        TabulationError: if a value is not JSON, such as NaN.
-    """
-    kinds = {part.type if is_arrow(part) else None for part in parts} - {pa.null()}
-    if None not in kinds and len(kinds) <= 1:
-        kind = kinds.pop() if kinds else pa.null()
-        parts = [part if part.type == kind else part.cast(kind) for part in parts]
-        return Column(name, key, parts[0] if len(parts) == 1 else pa.chunked_array(parts, kind).combine_chunks())
-    values = [value for part in parts for value in (part.to_pylist() if is_arrow(part) else part)]
-    types = {_json_type(name, kind) for kind in set(map(type, values)) - {type(None)}}
-    array = values if NumberText in types else packed(values)
-    if is_arrow(array):
-        return Column(name, key, array)
-    if types == {str}:
-        return Column(name, key, string_array(values))
-    for row, value in enumerate(values):
-        if isinstance(value, (float, Decimal)) and not math.isfinite(value):
-            raise _unfit(name, row, "a number that fits float64, found NaN, an infinity or a larger number")
-    if types <= {int, float, NumberText, Decimal}:
-        return Column(name, key, texts_of(values), is_number_text=True)
-    if bool not in types and all(value in (None, "") or re.fullmatch(NUMBER, text_of(value)) for value in values):
-        return Column(name, key, texts_of(values))
-    return Column(name, key, values)
 
 
 def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
@@ -136,21 +203,23 @@ def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
     """
     values = column.data
     if isinstance(values, list):
-        objects = [_object(value, numbers, column.name, row) for row, value in enumerate(values)]
-        return string_array(objects) if all(value is None or isinstance(value, str) for value in objects) else objects
-    if numbers == "text" and (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
-        return texts_from(values)
+        has_booleans = any(isinstance(value, bool) for value in values)
+        if not has_booleans and not any(isinstance(value, str) for value in values):
+            return _json_numbers(column, numbers, losses)
+        if has_booleans or not all(value in (None, "") or re.fullmatch(NUMBER, text_of(value)) for value in values):
+            return packed([_object(value, numbers, column.name, row) for row, value in enumerate(values)])
+        values = texts_of(values)
     if pa.types.is_floating(values.type) and numbers == "float":
         return noted(values, values.cast(pa.string()), losses, column.name)
-    if column.is_number_text or pa.types.is_floating(values.type):
-        return values if numbers == "text" else _json_numbers(column, texts_from(values), numbers, losses)
-    if not pa.types.is_string(values.type) or is_identifier(column.key):
+    if pa.types.is_floating(values.type) or (pa.types.is_integer(values.type) and numbers == "text"):
+        return _json_numbers(column, numbers, losses)
+    if not pa.types.is_string(values.type):
         return values
     texts = without_blanks(values)
     try:
-        if numbers != "text" and not is_label(column.key) and all_match(texts, NUMBER):
+        if numbers != "text" and not is_code(column.key) and all_match(texts, NUMBER):
             return noted(number_array(texts, numbers), texts, losses, column.name)
-        kind = next((kind for kind, pattern in TIMES.items() if begins_with(texts, pattern)), None)
+        kind = next((kind for kind, pattern in TIMES.items() if all_match(texts, pattern)), None)
         return values if kind is None else converted(texts, kind, losses, column.name)
     except MISFIT:
         return values
@@ -163,11 +232,11 @@ def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:
     """
     if not columns:
         return pd.DataFrame(index=pd.RangeIndex(count), columns=pd.Index([], dtype="str"))
-    arrays = {name: values if is_arrow(values) else pa.nulls(count) for name, values in columns.items()}
+    others = {name: values for name, values in columns.items() if isinstance(values, (list, pd.Series))}
+    arrays = {name: pa.nulls(count) if name in others else values for name, values in columns.items()}
     frame: pd.DataFrame = pa.table(arrays).to_pandas(types_mapper=_dtype_of)
-    for name, values in columns.items():
-        if not is_arrow(values):
-            frame[name] = values if isinstance(values, pd.Series) else pd.Series(values, dtype=object)
+    for name, values in others.items():
+        frame[name] = pd.Series(values, dtype=object if isinstance(values, list) else None)
     return frame
 
 
@@ -179,46 +248,37 @@ def _dtype_of(kind: Any) -> Any:
         return pd.BooleanDtype()
     if pa.types.is_integer(kind):
         return pd.api.types.pandas_dtype(str(kind).capitalize().replace("Ui", "UI"))
-    is_plain = kind in TEXTS or pa.types.is_floating(kind) or pa.types.is_null(kind)
-    return None if is_plain or pa.types.is_timestamp(kind) or pa.types.is_dictionary(kind) else pd.ArrowDtype(kind)
+    is_like_numpy = pa.types.is_string(kind) or pa.types.is_floating(kind) or pa.types.is_timestamp(kind)
+    return None if is_like_numpy or pa.types.is_null(kind) else pd.ArrowDtype(kind)
 
 
-def _json_numbers(column: Column, texts: Any, numbers: Numbers, losses: Losses) -> Any:
-    """Return JSON numbers as int64, double or decimal128; identifiers that are longer integers stay text."""
+def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
+    """Return JSON numbers as text, int64, double or decimal128; codes that are longer integers stay text."""
+    texts = texts_from(column.values())
+    if numbers == "text":
+        return texts
     try:
         values = number_array(texts, numbers)
     except MISFIT:
         values = None
     is_long = values is None or not pa.types.is_integer(values.type)
-    if is_long and is_identifier(column.key) and all_match(texts, INTEGER):
+    if is_long and is_code(column.key) and all_match(texts, INTEGER):
         return texts
     if values is None:
         row = first_misfit(len(texts), lambda part: number_array(texts[part], numbers))
-        digits = f"decimal128 ({DECIMAL_DIGITS} digits before and after the point)"
-        kind = digits if numbers == "decimal" else "float64"
+        kind = "float64" if numbers == "float" else f"decimal128 ({DECIMAL_DIGITS} digits before and after the point)"
         raise _unfit(column.name, row, f"numbers that fit {kind}, found longer ones")
     return noted(values, texts, losses, column.name)
 
 
-def _json_type(name: str, kind: type) -> type:
-    for known in (bool, NumberText, str, int, float, Decimal):
-        if issubclass(kind, known):
-            return known
-    raise TabulationError(
-        f"Column {excerpt(name, SHOWN)!r} holds a value of type {kind.__name__}, which JSON does not have.",
-        "Convert such values to text or numbers first.",
-    )
-
-
 def _object(value: Any, numbers: Numbers, name: str, row: int) -> Any:
     """Return one value of a column of mixed types: a number as `numbers` says, anything else as it is."""
-    if value is None or isinstance(value, bool) or type(value) is str:
+    if value is None or isinstance(value, (bool, str)):
         return value
-    text = text_of(value)
-    if numbers == "text" or (isinstance(value, str) and not isinstance(value, NumberText)):
-        return text
+    if numbers == "text":
+        return text_of(value)
     try:
-        number = json.loads(text, parse_float=Decimal if numbers == "decimal" else float)
+        number = json.loads(text_of(value), parse_float=Decimal if numbers == "decimal" else float)
         if math.isfinite(number):
             return number
     except (ValueError, InvalidOperation):

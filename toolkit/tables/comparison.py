@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from decimal import Decimal, localcontext
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -17,27 +16,15 @@ from toolkit.core.errors import TabulationError
 from toolkit.core.text import count_text, excerpt
 from toolkit.tables.columns import frame_of
 from toolkit.tables.display import is_missing, readable
-from toolkit.tables.records import is_key
+from toolkit.tables.field_names import is_key
 
 # Tried in this order before the names of other identifiers.
 _USUAL_KEYS: Final = ("id", "account_id", "account_number", "number", "uuid", "account")
 # Columns of the result beside those of the key, and the columns of row numbers while tables are merged.
-_OWN_COLUMNS: Final = ("kind", "column", "left", "right", "change")
-_ROWS: Final = ("left row", "right row")
+_OWN_COLUMNS: Final = ["kind", "column", "left", "right", "change"]
+_ROWS: Final = ["left row", "right row"]
 _LISTS: Final = (list, tuple, np.ndarray)  # lists come back from Parquet as arrays
-_NUMBERS: Final = frozenset({int, float, Decimal})
 _DIGITS: Final = 100  # of a difference; doubles that are written out, and decimal128, have fewer
-
-
-class _Difference(NamedTuple):
-    """A cell that changed, or a row on one side only; the number of a row that is not there is infinite."""
-
-    left_row: float
-    right_row: float
-    kind: str
-    column: Any = None
-    left: Any = None
-    right: Any = None
 
 
 def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] | None = None) -> pd.DataFrame:
@@ -71,8 +58,8 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
         A table with the columns of the key, followed by
             kind (str): "changed" for a cell, "only left" or "only right" for a row that is on one side only.
             column (str): name of the column that changed; missing for a row.
-            left, right: value on each side, missing if there is none. All numbers of a changed column have one
-                type. If all values of all of them have one type, it is the dtype of both columns, else object.
+            left, right: value on each side, missing if there is none. If all values are numbers, or have one type,
+                both columns have a dtype for it, else object.
             change: right minus left for two numbers, else missing: Int64, float64, or decimals if there are any.
         The rows follow the order of `left`, then of `right`. If nothing differs, the table has no rows. How many rows
         changed and how many are equal is shown below the table, and stands in `attrs["summary"]`.
@@ -95,12 +82,12 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
         on = levels
     left, right = _with_index_names(left, "left"), _with_index_names(right, "right")
     if left.shape == right.shape == (0, 0):
-        return readable(pd.DataFrame(columns=[*_OWN_COLUMNS]), "0 rows equal")
+        return readable(pd.DataFrame(columns=_OWN_COLUMNS), "0 rows equal")
     left = left if left.shape != (0, 0) else right.iloc[:0]
     right = right if right.shape != (0, 0) else left.iloc[:0]
     key = _key(left, right, on)
-    pairs = _keys(left, key, "left").merge(_keys(right, key, "right"), on=key, how="outer", sort=False)[[*_ROWS]]
-    matched = pairs.dropna().astype("int64")
+    rows = _keys(left, key, "left").merge(_keys(right, key, "right"), on=key, how="outer", sort=False)
+    matched = rows.dropna(subset=_ROWS).astype(dict.fromkeys(_ROWS, "int64"))
     if len(left) and len(right) and matched.empty:
         raise TabulationError(
             f"The tables have no {_list(key)} in common, so no row can be compared.",
@@ -108,12 +95,14 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
             "text of one: tabulate(..., dtypes={...: 'str'}).",
             about="on",
         )
-    columns = [*left.columns, *(name for name in right.columns if name not in left.columns)]
-    found = [change for name in columns if name not in key for change in _changes(left, right, name, matched)]
-    for mine, theirs in pairs[pairs.isna().any(axis=1)].fillna(math.inf).to_numpy():
-        found.append(_Difference(mine, theirs, "only left" if theirs == math.inf else "only right"))
-    found.sort(key=lambda difference: (difference.left_row, difference.right_row))
-    return readable(_table(found, left, right, key), _summary(found, len(matched)))
+    parts = [_changes(left, right, name, matched) for name in left.columns.union(right.columns, sort=False)]
+    for missing, kind in ((_ROWS[0], "only right"), (_ROWS[1], "only left")):
+        parts.append(rows[rows[missing].isna()].assign(kind=kind, column=None, left=None, right=None).astype(object))
+    found = pd.concat(part for part in parts if part is not None).sort_values(_ROWS, kind="stable")
+    for name in key:
+        is_one_type = left[name].dtype == right[name].dtype
+        found[name] = found[name].astype(left[name].dtype if is_one_type else object)
+    return readable(_table(found, key), _summary(found, len(matched)))
 
 
 def _with_index_names(table: pd.DataFrame, side: str) -> pd.DataFrame:
@@ -139,7 +128,7 @@ def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None
         key = list(on) if isinstance(on, Sequence) and not isinstance(on, str) else [on]
         if absent := [name for name in key if name not in shared]:
             problem = f"Column {excerpt(str(absent[0]))!r} is not in both tables."
-        elif not key or len(set(key)) != len(key) or not set(_OWN_COLUMNS).isdisjoint(key):
+        elif not key or len(set(key)) != len(key) or not set(_OWN_COLUMNS + _ROWS).isdisjoint(key):
             problem = (
                 "The key must name at least one column, each only once, and none that is called like one of the result."
             )
@@ -166,8 +155,8 @@ def _keys(table: pd.DataFrame, key: list[Any], side: str) -> pd.DataFrame:
     return keys.astype(object).assign(**{f"{side} row": pd.RangeIndex(len(keys))})
 
 
-def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.DataFrame) -> Iterator[_Difference]:
-    """Yield the cells of a column that differ."""
+def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `matched` in which a column differs, with the values of both sides."""
     sides = []
     for table, row in zip((left, right), _ROWS, strict=True):
         values = table[column] if column in table.columns else pd.Series([None] * len(table), dtype=object)
@@ -178,10 +167,8 @@ def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.D
         differ = ((mine != theirs) & ~(mine.isna() & theirs.isna())).to_numpy(dtype=bool)
     else:
         differ = np.array([not _same(*pair) for pair in zip(mine.tolist(), theirs.tolist(), strict=True)], dtype=bool)
-    values = _as_one_type([_plain(value) for side in sides for value in side[differ].tolist()])
-    rows = matched[differ].to_numpy().tolist()
-    for (left_row, right_row), was, now in zip(rows, values[: len(rows)], values[len(rows) :], strict=True):
-        yield _Difference(left_row, right_row, "changed", column, was, now)
+    was, now = (pd.Series(list(map(_plain, side[differ].tolist())), matched.index[differ], object) for side in sides)
+    return matched[differ].astype(object).assign(kind="changed", column=column, left=was, right=now)
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -214,40 +201,26 @@ def _type(value: Any) -> type:
     return next((kind for kind in (int, float, Decimal) if isinstance(value, kind)), type(value))
 
 
-def _as_one_type(values: Sequence[Any]) -> list[Any]:
-    """Return numbers as the type of all of them: decimals, else floats, else integers; others as they are."""
-    types = {_type(value) for value in values} - {type(None)}
-    if not types <= _NUMBERS:
-        return list(values)
-    if Decimal in types:
-        return [None if value is None else Decimal(str(value)) for value in values]
-    # Beyond 2**53 a float may not hold an integer.
-    is_float = float in types
-    return [float(value) if is_float and value is not None and abs(value) <= 2**53 else value for value in values]
+def _table(found: pd.DataFrame, key: list[Any]) -> pd.DataFrame:
+    table = found[[*key, "kind", "column"]].reset_index(drop=True)
+    are_texts = all(isinstance(name, str) for name in table["column"].dropna())
+    table = table.astype({"kind": "str", "column": "str" if are_texts else object})
+    pairs = list(zip(found["left"], found["right"], strict=True))
+    both = _series([value for side in zip(*pairs, strict=True) for value in side])
+    changes = [_change(*pair) for pair in pairs]
+    if any(isinstance(change, Decimal) for change in changes):
+        changes = [None if change is None else Decimal(str(change)) for change in changes]
+    change = _series(changes)
+    return table.assign(
+        left=both.iloc[: len(found)],
+        right=both.iloc[len(found) :].reset_index(drop=True),
+        change=change if pd.api.types.is_numeric_dtype(change) else change.astype("float64"),
+    )
 
 
-def _table(found: list[_Difference], left: pd.DataFrame, right: pd.DataFrame, key: list[Any]) -> pd.DataFrame:
-    columns: dict[Any, Any] = {}
-    for name in key:
-        mine, theirs = left[name].tolist(), right[name].tolist()
-        dtype = left[name].dtype if left[name].dtype == right[name].dtype else object
-        cells = [theirs[int(row.right_row)] if row.left_row == math.inf else mine[int(row.left_row)] for row in found]
-        columns[name] = pd.Series(cells, dtype=dtype)
-    columns["kind"] = pd.Series([row.kind for row in found], dtype="str")
-    names = [row.column for row in found]
-    columns["column"] = pd.Series(names, dtype=object if any(isinstance(name, int) for name in names) else "str")
-    both = _series([*(row.left for row in found), *(row.right for row in found)])
-    columns["left"] = both.iloc[: len(found)]
-    columns["right"] = both.iloc[len(found) :].reset_index(drop=True)
-    columns["change"] = _series(_as_one_type([_change(row.left, row.right) for row in found]))
-    if columns["change"].dtype == object:
-        columns["change"] = columns["change"].astype("float64")
-    return pd.DataFrame(columns)
-
-
-def _summary(found: list[_Difference], matched: int) -> str:
-    counts = Counter(difference.kind for difference in found)
-    changed = len({difference.left_row for difference in found if difference.kind == "changed"})
+def _summary(found: pd.DataFrame, matched: int) -> str:
+    counts = Counter(found["kind"])
+    changed = found.loc[found["kind"] == "changed", _ROWS[0]].nunique()
     parts = [f"{count_text(changed, 'row')} changed in {count_text(counts['changed'], 'cell')}"] if changed else []
     parts += [f"{count_text(counts[kind], 'row')} {kind}" for kind in ("only left", "only right") if counts[kind]]
     return ", ".join([*parts, f"{count_text(matched - changed, 'row')} equal"])
@@ -256,7 +229,7 @@ def _summary(found: list[_Difference], matched: int) -> str:
 def _change(left: Any, right: Any) -> Any:
     """Return right minus left, exact in decimal digits; None unless both are numbers."""
     types = {_type(left), _type(right)}
-    if not types <= _NUMBERS:
+    if not types <= {int, float, Decimal}:
         return None
     with localcontext(prec=_DIGITS):
         change = Decimal(str(right)) - Decimal(str(left))
@@ -267,7 +240,8 @@ def _change(left: Any, right: Any) -> Any:
 
 def _series(values: list[Any]) -> pd.Series[Any]:
     """Return values with the type that they share, or as objects."""
-    if len({_type(value) for value in values} - {type(None)}) == 1:
+    kinds = {_type(value) for value in values} - {type(None)}
+    if len(kinds) == 1 or kinds == {int, float}:
         with suppress(pa.ArrowException, TypeError, OverflowError):
             array = pa.array(values)
             if not pa.types.is_nested(array.type):

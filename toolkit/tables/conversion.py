@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from typing import Any, Final, Literal, TypeAlias
 
@@ -21,10 +20,8 @@ Numbers: TypeAlias = Literal["float", "decimal", "text"]
 
 # What Arrow and pandas raise if a value does not fit.
 MISFIT: Final = (ValueError, TypeError, OverflowError, NotImplementedError)
-TEXTS: Final = (pa.string(), pa.string_view(), pa.large_string())
-# Significant digits of any decimal number that float64 keeps, and the most digits that decimal128 can hold.
-FLOAT_DIGITS: Final = 15
-DECIMAL_DIGITS: Final = 38
+FLOAT_DIGITS: Final = 15  # significant digits of any decimal number that float64 keeps
+DECIMAL_DIGITS: Final = 38  # the most that decimal128 can hold
 # Leaves room for the product of two columns: their digits add up, and must stay within DECIMAL_DIGITS.
 _DECIMAL_PRECISION: Final = 18
 # Makes infinities, not errors, of exponents that Decimal cannot hold, and rounds only what is too long anyway.
@@ -33,8 +30,7 @@ _DECIMALS: Final = Context(prec=1_000, traps=[])
 # Numbers as JSON writes them (RFC 8259, section 6), so without leading zeros.
 INTEGER: Final = "^-?(?:0|[1-9][0-9]*)$"
 NUMBER: Final = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
-_DATE: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-_CLOCK_TIME: Final = r"^[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?$"
+_BOOLEAN: Final = "^(?:true|false)$"
 UTC: Final = pa.timestamp("us", "UTC")
 _LOCAL: Final = pa.timestamp("us")
 TIMES: Final = {
@@ -43,23 +39,21 @@ TIMES: Final = {
     # A date, or a date and a time without an offset, as in `2016-05-11 02:59:17`.
     _LOCAL: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?$",
 }
-# The first and the last instant of Python's datetime, in microseconds since 1970.
-_FIRST: Final = -62_135_596_800_000_000
-_LAST: Final = 253_402_300_799_999_999
+# Names of columns that do not hold every digit of the JSON, and which digits: those beyond a float or a microsecond.
+Losses: TypeAlias = dict[str, Literal["float", "microsecond"]]
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(slots=True)
-class Losses:
-    """Names of columns that do not hold every digit of the JSON.
+class NumberText:
+    """A JSON number, digit by digit as the service wrote it."""
 
-    Attributes:
-        digits: columns of floats with numbers of more than `FLOAT_DIGITS` significant digits.
-        nanoseconds: columns of times that had digits beyond the microsecond.
-    """
+    __slots__ = ("_text",)
 
-    digits: list[str] = field(default_factory=list)
-    nanoseconds: list[str] = field(default_factory=list)
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
 
 
 def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
@@ -72,22 +66,17 @@ def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
     Raises:
         ValueError, TypeError, NotImplementedError: if a value does not fit; these include the errors of Arrow.
     """
-    source = values.type
-    if source == kind:
+    if values.type == kind:
         return values
-    if kind in TEXTS:
-        return texts_from(values).cast(kind)
-    if pa.types.is_dictionary(source) or pa.types.is_string_view(source):
-        values = values.cast(source.value_type if pa.types.is_dictionary(source) else pa.string())
-        return converted(values, kind, losses, name)
-    if pa.types.is_dictionary(kind):
-        return converted(values, kind.value_type, losses, name).dictionary_encode().cast(kind)
-    values = without_blanks(values) if source in TEXTS else values
+    if pa.types.is_string(kind):
+        return texts_from(values)
+    is_text = pa.types.is_string(values.type)
+    values = without_blanks(values) if is_text else values
     if values.null_count == len(values):
         return pa.nulls(len(values), kind)
-    if source in TEXTS:
+    if is_text:
         return _parsed(values, kind, losses, name)
-    refuse_if(_family(source) is None or _family(source) != _family(kind))
+    _refuse_if(_family(values.type) is None or _family(values.type) != _family(kind))
     return _cast_exactly(values, kind)
 
 
@@ -105,36 +94,23 @@ def first_misfit(count: int, convert: Callable[[slice], Any]) -> int:
     return first
 
 
-def refuse_if(misfits: Any) -> None:
-    if misfits:
-        raise ValueError
-
-
-def string_array(texts: Iterable[str | None]) -> Any:
-    """Return an Arrow array of texts; a lone surrogate, which UTF-8 cannot encode, becomes U+FFFD."""
-    values = list(texts)
-    try:
-        return pa.array(values, pa.string())
-    except UnicodeEncodeError:
-        return pa.array([text and _LONE_SURROGATE.sub("\ufffd", text) for text in values], pa.string())
+def whole(text: str) -> str:
+    """Return a text with U+FFFD for each lone surrogate."""
+    return _LONE_SURROGATE.sub("\ufffd", text)
 
 
 def texts_of(values: Iterable[Any]) -> Any:
     """Return an Arrow array of the values as JSON writes them."""
-    return string_array(None if value is None else text_of(value) for value in values)
+    return pa.array([None if value is None else whole(text_of(value)) for value in values], pa.string())
 
 
 def text_of(value: Any) -> str:
-    """Return a scalar as JSON writes it, but text without quotes.
-
-    Raises:
-        TabulationError: if an integer has more than 4,300 digits, which Python does not convert.
-    """
+    """Return a scalar as JSON writes it, but text without quotes."""
     if isinstance(value, bool):
         return "true" if value else "false"
     try:
         return repr(float(value)) if isinstance(value, float) else str(value)
-    except ValueError:
+    except ValueError:  # of more than 4,300 digits
         raise TabulationError("A number has too many digits.", 'Read it as text, with numbers="text".') from None
 
 
@@ -145,13 +121,11 @@ def texts_from(values: Any) -> Any:
         ValueError: if values of this type have no text.
     """
     kind = values.type
-    if kind in TEXTS:
-        return values
     if pa.types.is_floating(kind):
         return texts_of(values.to_pylist())  # Arrow writes 1.0 as 1
     if pa.types.is_decimal(kind):
         return texts_of(None if number is None else format(number, "f") for number in values.to_pylist())
-    refuse_if(pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    _refuse_if(pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
     if not pa.types.is_timestamp(kind):
         return values.cast(pa.string())
     texts = (values if kind.tz is None else values.cast(pa.timestamp(kind.unit, "UTC"))).cast(pa.string())
@@ -171,44 +145,40 @@ def noted(values: Any, texts: Any, losses: Losses, name: str) -> Any:
     """Return the values; if they are floats of which a text has more digits, note the column."""
     if pa.types.is_floating(values.type):
         long = texts.filter(pc.greater(pc.utf8_length(texts), FLOAT_DIGITS)).drop_null().to_pylist()
-        if any(_significant_digits(text) > FLOAT_DIGITS for text in long):
-            losses.digits.append(name)
+        significant = (re.split("[eE]", text)[0].replace(".", "").lstrip("-").strip("0") for text in long)
+        if any(len(digits) > FLOAT_DIGITS for digits in significant):
+            losses[name] = "float"
     return values
-
-
-def _significant_digits(text: str) -> int:
-    return len(re.split("[eE]", text)[0].replace(".", "").lstrip("-").strip("0"))
-
-
-def begins_with(texts: Any, pattern: str) -> bool:
-    """Return True if there are texts and the first of them matches."""
-    index = pc.index(pc.is_valid(texts), True).as_py()
-    return index >= 0 and re.fullmatch(pattern, texts[index].as_py(), re.ASCII) is not None
 
 
 def all_match(texts: Any, pattern: str) -> bool:
     """Return True if there are texts and all of them match; for most columns the first is enough to tell."""
-    return begins_with(texts, pattern) and bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
+    index = pc.index(pc.is_valid(texts), True).as_py()
+    if index < 0 or re.fullmatch(pattern, texts[index].as_py(), re.ASCII) is None:
+        return False
+    return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
 
 
-def _matching(texts: Any, pattern: str) -> Any:
-    refuse_if(not all_match(texts, pattern))
-    return texts
+def _refuse_if(misfits: Any) -> None:
+    if misfits:
+        raise ValueError
 
 
 def number_array(texts: Any, numbers: Numbers) -> Any:
-    """Return texts that match `NUMBER` as int64 if they fit, else as double or decimal128."""
+    """Return texts that are JSON numbers as int64 if they fit, else as double or decimal128."""
     if all_match(texts, INTEGER):
         try:
             return texts.cast(pa.int64())
         except pa.ArrowInvalid:
             pass
     if numbers == "float":
-        return _finite(texts.cast(pa.float64()))
+        floats = texts.cast(pa.float64())
+        _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
+        return floats
     decimals = pa.array(_decimals(texts))
     if pa.types.is_null(decimals.type):
         return decimals
-    refuse_if(not pa.types.is_decimal128(decimals.type))
+    _refuse_if(not pa.types.is_decimal128(decimals.type))
     precision = max(decimals.type.precision, _DECIMAL_PRECISION)
     return decimals.cast(pa.decimal128(precision, decimals.type.scale))
 
@@ -216,50 +186,41 @@ def number_array(texts: Any, numbers: Numbers) -> Any:
 def _decimals(texts: Any) -> list[Decimal | None]:
     numbers = [None if text is None else _DECIMALS.create_decimal(text) for text in texts.to_pylist()]
     sizes = [number.adjusted() if number.is_finite() else math.inf for number in numbers if number]
-    refuse_if(any(abs(size) > DECIMAL_DIGITS for size in sizes))
+    _refuse_if(any(abs(size) > DECIMAL_DIGITS for size in sizes))
     return [number if number is None or number else Decimal(0) for number in numbers]
-
-
-def _finite(floats: Any) -> Any:
-    refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
-    return floats
 
 
 def _parsed(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
     """Return texts as values of a type that is not text; see `converted`."""
-    if pa.types.is_boolean(kind):
-        return _matching(texts, "^(?:true|false)$").cast(kind)
-    if pa.types.is_timestamp(kind):
-        return _times(texts, kind, losses, name)
-    if pa.types.is_date(kind):
-        return _cast_exactly(_times(_matching(texts, _DATE), _LOCAL, losses, name), kind)
-    if pa.types.is_time(kind):
-        clock = pc.binary_join_element_wise("1970-01-01", _matching(texts, _CLOCK_TIME), " ")
-        return clock.cast(pa.timestamp("ns")).cast(pa.time64("ns")).cast(kind)
-    refuse_if(_family(kind) != "numbers")
-    _matching(texts, NUMBER)
+    is_time = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
+    own = UTC if pa.types.is_timestamp(kind) and kind.tz is not None else _LOCAL
+    pattern = TIMES[own] if is_time else _BOOLEAN if pa.types.is_boolean(kind) else NUMBER
+    _refuse_if(not all_match(texts, pattern))
+    if is_time:
+        return _times(texts, own, kind, losses, name)
     if pa.types.is_floating(kind):
-        return _finite(noted(texts.cast(pa.float64()), texts, losses, name).cast(kind, safe=False))
-    if pa.types.is_integer(kind) and all_match(texts, INTEGER):
+        floats = noted(number_array(texts, "float").cast(pa.float64()), texts, losses, name).cast(kind, safe=False)
+        _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
+        return floats
+    if pa.types.is_boolean(kind) or (pa.types.is_integer(kind) and all_match(texts, INTEGER)):
         return texts.cast(kind)
+    _refuse_if(_family(kind) != "numbers")
     decimals = pa.array(_decimals(texts), kind if pa.types.is_decimal(kind) else pa.decimal256(76, DECIMAL_DIGITS))
     return decimals.cast(kind)
 
 
-def _times(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
+def _times(texts: Any, own: Any, kind: Any, losses: Losses, name: str) -> Any:
     """Return texts as instants or local times; digits beyond the microsecond are cut unless the type has them."""
-    own = _LOCAL if kind.tz is None else UTC
-    texts = _matching(texts, TIMES[own])
     if pc.any(pc.match_substring_regex(texts, r"[tz]|\.[0-9]{7}")).as_py():
         texts = pc.utf8_upper(texts)
-        if kind.unit == "ns":
+        if kind in (pa.timestamp("ns"), pa.timestamp("ns", "UTC")):
             return texts.cast(pa.timestamp("ns", own.tz)).cast(kind)
         if pc.any(pc.match_substring_regex(texts, r"\.[0-9]{6}[0-9]*[1-9]")).as_py():
-            losses.nanoseconds.append(name)
+            losses[name] = "microsecond"
         texts = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]+", r"\1")
     times = texts.cast(own)
-    bounds = pc.min_max(times.cast(pa.int64())).as_py()
-    refuse_if(bounds["min"] < _FIRST or bounds["max"] > _LAST)
+    years = pc.min_max(pc.year(times)).as_py()  # those of Python's datetime
+    _refuse_if(years["min"] < 1 or years["max"] > 9999)
     return _cast_exactly(times, kind)
 
 
@@ -272,7 +233,7 @@ def _cast_exactly(values: Any, kind: Any) -> Any:
     if pa.types.is_floating(values.type):
         is_rounded = pc.is_finite(result) if pa.types.is_floating(kind) else False
         is_same = pc.or_(pc.or_(is_same, is_rounded), pc.is_nan(values))
-    refuse_if(pc.all(is_same).as_py() is False)
+    _refuse_if(pc.all(is_same).as_py() is False)
     return result
 
 

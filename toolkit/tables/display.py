@@ -22,7 +22,7 @@ import pandas as pd
 
 from toolkit.core.ledger import Authorization, Call
 from toolkit.core.text import as_html, count_text, excerpt, printable
-from toolkit.tables.records import is_identifier, is_key
+from toolkit.tables.field_names import is_code, is_key
 
 # The text in `attrs` that is shown below a table, such as how many rows differ, if the table still has all its rows.
 SUMMARY: Final = "summary"
@@ -30,8 +30,8 @@ _SUMMARIZED: Final = "summarized rows"
 
 _ROWS: Final = 20
 _TEXT: Final = 32  # characters
+_LONGEST_NAME: Final = 64
 _LONGEST_NOTE: Final = 200
-_UUID_START: Final = 8
 _PANDAS_ROWS: Final = 60  # pandas's own default
 _PANDAS_TEXT: Final = 50
 _CENTS: Final = 2  # decimals, at least, of numbers that have any
@@ -63,20 +63,17 @@ class ReadableTable(pd.DataFrame):
         return copy.copy, (plain,)
 
     def __repr__(self) -> str:
-        if pd.get_option("display.large_repr") == "info" or self.columns.nlevels > 1:
+        if self.columns.nlevels > 1:
             return super().__repr__()
         cells = _cells(self)
         shown = cells.iloc[:, : pd.get_option("display.max_columns") or None]
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else pd.get_option("display.width")
         line_width = width if pd.get_option("display.expand_frame_repr") else None
-        text = (
-            shown.to_string(line_width=line_width) if len(cells) else f"Columns: {', '.join(cells.columns) or 'none'}"
-        )
-        return "\n".join([text, *_notes(self, shown)])
+        names = f"Columns: {', '.join(cells.columns) or 'none'}"
+        return "\n".join([shown.to_string(line_width=line_width) if len(cells) else names, *_notes(self, shown)])
 
     def _repr_html_(self) -> str | None:
-        is_plain = pd.get_option("display.large_repr") == "info" or not pd.get_option("display.notebook_repr_html")
-        if is_plain or self.columns.nlevels > 1:
+        if self.columns.nlevels > 1 or not pd.get_option("display.notebook_repr_html"):
             html: str | None = super()._repr_html_()  # type: ignore[misc]
             return html
         cells = _cells(self)
@@ -118,10 +115,9 @@ def _notes(table: pd.DataFrame, shown: pd.DataFrame) -> list[str]:
 
 def _cells(table: ReadableTable) -> pd.DataFrame:
     """Return the rows to show as text, with UUIDs last if another column, such as a number, tells the rows apart."""
-    option: int | None = pd.get_option("display.max_rows")
-    width: int | None = pd.get_option("display.max_colwidth")
+    rows, width = pd.get_option("display.max_rows"), pd.get_option("display.max_colwidth")
     longest = width if width != _PANDAS_TEXT else _TEXT if table.cuts_text else None
-    head = pd.DataFrame(table.iloc[: _ROWS if option == _PANDAS_ROWS else option or None])
+    head = pd.DataFrame(table.iloc[: _ROWS if rows == _PANDAS_ROWS else rows or None])
     columns = [(str(name), head.iloc[:, at]) for at, name in enumerate(head.columns)]
     uuids = [_has_uuids(values) for _, values in columns]
     if any(is_key(name.rpartition(".")[2]) for (name, _), is_uuid in zip(columns, uuids, strict=True) if not is_uuid):
@@ -129,10 +125,10 @@ def _cells(table: ReadableTable) -> pd.DataFrame:
     cells = pd.DataFrame(
         {at: _texts(*column, longest) for at, column in enumerate(columns)}, index=head.index, dtype=object
     )
-    if not any(isinstance(label, str) for label in head.index[:1]):
-        return cells.set_axis(pd.Index([excerpt(name, 64) for name, _ in columns], dtype=object), axis="columns")
-    index = pd.Index([excerpt(str(label), 64) for label in head.index], dtype=object, name=head.index.name)
-    return cells.set_axis([excerpt(name, 64) for name, _ in columns], axis="columns").set_axis(index)
+    cells.columns = pd.Index([excerpt(name, _LONGEST_NAME) for name, _ in columns], dtype=object)
+    if any(isinstance(label, str) for label in head.index[:1]):
+        cells.index = pd.Index([excerpt(str(label), _LONGEST_NAME) for label in head.index], name=head.index.name)
+    return cells
 
 
 def _has_uuids(values: pd.Series[Any]) -> bool:
@@ -141,44 +137,38 @@ def _has_uuids(values: pd.Series[Any]) -> bool:
 
 
 def _texts(name: str, values: pd.Series[Any], longest: int | None) -> list[str]:
-    """Return the cells of a column as text."""
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        return _instant_texts(values)
-    as_text = (
-        _uuid_start
-        if _has_uuids(values)
-        else _number_text([value for value in values if _is_number(value)], name, longest)
-    )
-    return [_MISSING if is_missing(value) else as_text(value) for value in values]
+        days = values.dt.tz is None and bool((values.dropna() == values.dropna().dt.normalize()).all())
+        zone = "" if values.dt.tz is None else "Z" if str(values.dt.tz) == "UTC" else "%z"
+        form = "%Y-%m-%d" if days else f"%Y-%m-%d %H:%M:%S{zone}"
+        return [_MISSING if is_missing(value) else value.strftime(form) for value in values]
+    is_uuid, number_text = _has_uuids(values), _number_text(list(filter(_is_number, values)), name)
+    texts = []
+    for value in values:
+        if _is_number(value):
+            texts.append(number_text(value))
+        elif is_missing(value):
+            texts.append(_MISSING)
+        elif is_uuid:
+            texts.append(f"{value[:8]}…")
+        else:
+            texts.append(excerpt(str(value), longest) if longest else " ".join(printable(str(value)).split()))
+    return texts
 
 
-def _uuid_start(text: str) -> str:
-    return f"{text[:_UUID_START]}…"
-
-
-def _instant_texts(values: pd.Series[Any]) -> list[str]:
-    """Return instants to the second, in UTC with a Z, and days without a time."""
-    days = values.dt.tz is None and bool((values.dropna() == values.dropna().dt.normalize()).all())
-    zone = "" if values.dt.tz is None else "Z" if str(values.dt.tz) == "UTC" else "%z"
-    form = "%Y-%m-%d" if days else f"%Y-%m-%d %H:%M:%S{zone}"
-    return [_MISSING if is_missing(value) else value.strftime(form) for value in values]
-
-
-def _number_text(numbers: list[Any], name: str, longest: int | None) -> Callable[[Any], str]:
-    """Return a function that makes text of a cell; numbers of a column have the same number of decimals."""
+def _number_text(numbers: list[Any], name: str) -> Callable[[Any], str]:
+    """Return a function that makes text of a number; those of a column have the same number of decimals."""
     float_format = pd.get_option("display.float_format")
     finite = [Decimal(str(value)) for value in numbers if abs(value) < float("inf")]
     places = max([-min(int(value.normalize().as_tuple().exponent), 0) for value in finite], default=0)
     places = min(max(places, _CENTS) if places else 0, int(pd.get_option("display.precision")))
     tiny, huge = Decimal(1).scaleb(-places), Decimal(1).scaleb(_MOST_DIGITS)
     is_plain = all(value == 0 or tiny <= abs(value) < huge for value in finite)
-    has_separators = not is_identifier(name.rsplit(".", 1)[-1]) and any(abs(value) >= _MANY for value in finite)
+    has_separators = not is_code(name.rsplit(".", 1)[-1]) and any(abs(value) >= _MANY for value in finite)
 
     def text(value: Any) -> str:
-        if not _is_number(value):
-            return excerpt(str(value), longest) if longest else " ".join(printable(str(value)).split())
-        if float_format is not None and isinstance(value, float):
-            return str(float_format(value) if callable(float_format) else float_format % value)
+        if callable(float_format) and isinstance(value, float):
+            return str(float_format(value))
         if abs(value) == float("inf"):
             return str(value)
         if isinstance(value, (int, np.integer)):
@@ -189,11 +179,8 @@ def _number_text(numbers: list[Any], name: str, longest: int | None) -> Callable
 
 
 def _is_number(value: Any) -> bool:
-    if is_missing(value) or isinstance(value, (bool, np.bool_)):
-        return False
-    if isinstance(value, Decimal):
-        return not value.is_nan()
-    return isinstance(value, (int, float, np.integer, np.floating))
+    is_number = isinstance(value, (int, float, Decimal, np.number)) and not isinstance(value, bool)
+    return is_number and not is_missing(value)
 
 
 def calls_table(calls: Sequence[Call], *, first: int = 1) -> pd.DataFrame:

@@ -14,19 +14,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.text import excerpt
-from toolkit.tables.records import KeyPath, body_of, is_key, words
+from toolkit.tables.field_names import KeyPath, is_key, words
 
 # The column of the keys that records stand under, where nobody named it.
 _KEY_COLUMN: Final = "key"
-# Objects inside objects that are searched.
-_DEEPEST: Final = 32
-# Paths in a hint or error.
-_SHOWN: Final = 5
+_DEEPEST: Final = 32  # objects inside objects that are searched
+_SHOWN: Final = 5  # paths in a hint or error
 
 # Words for paging, the outcome of a request and inclusion.
 _REQUEST_WORDS: Final = frozenset(
@@ -54,28 +52,33 @@ _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?", re.ASCII)
 _DATA_KEY: Final = re.compile(r"[A-Z0-9^][A-Z0-9 ./:^=@+_-]*|\d.*|[0-9a-f]{8}-[0-9a-f]{4}-.*")
 # Names of members that services write in capitals, and that are no symbols.
 _MEMBER_NAMES: Final = frozenset("data items results records rows response errors".split())
-# Members of GraphQL's edges that are not about paging.
-_NODE: Final = frozenset({"node", "cursor", "__typename"})
 
 # The values that identify the records around a row, by (path of their list, key).
-_Identity: TypeAlias = dict[tuple[KeyPath, str], Any]
+Identity: TypeAlias = dict[tuple[KeyPath, str], Any]
 # Records that share the records around them.
-_Part: TypeAlias = tuple[Sequence[Any], _Identity]
+_Part: TypeAlias = tuple[Sequence[Any], Identity]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Rows:
     """The records that become the rows of a table.
 
     Attributes:
-        records: a JSON value for each row.
-        carried: columns that identify the records around each row, by (path of their list, key).
+        parts: records, a JSON value for each row, with the values that identify the records around them.
         hint: the lists that are not rows, in words; "" if there are none.
     """
 
-    records: list[Any]
-    carried: dict[tuple[KeyPath, str], list[Any]] = field(default_factory=dict)
+    parts: list[_Part]
     hint: str = ""
+
+    @property
+    def records(self) -> list[Any]:
+        """The records of all parts."""
+        return [record for records, _ in self.parts for record in records]
+
+    def is_row_of(self, value: Any) -> bool:
+        """Return True if the whole value is the only row."""
+        return len(self.parts) == 1 and len(self.parts[0][0]) == 1 and self.parts[0][0][0] is value
 
 
 def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> Rows:
@@ -93,43 +96,23 @@ def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> 
             keys for `key`.
     """
     if path is not None:
-        return _joined(_parts_at(value, path, key))
+        return Rows(_parts_at(value, path, key))
     place = place_of(value) if isinstance(value, dict) else None
+    found = _at(value, place or ())
     if key is not None:
-        found = _at(value, place or ())
         around = found if isinstance(found, dict) else value
-        if not isinstance(around, dict) or not any(isinstance(member, (dict, list)) for member in around.values()):
-            raise _no_keys()
-        return _joined(list(_keyed_parts(_keyed_members(around) or _content(around), key, {}, ())))
+        return Rows(_opened(_keyed_members(around) or _content(around), (), {}, key))
     if place is None:
-        return Rows(_named(value) if isinstance(value, (list, tuple)) else [value], hint=_hint(value))
-    rows = _joined(_opened(_at(value, place), place, {}, None))
+        return Rows([(_named(value) if isinstance(value, (list, tuple)) else [value], {})], _hint(value))
     beside = [other for other in lists_in(value) if other[: len(place)] != place and "links" not in other]
-    if beside:
-        rows.hint = f"The rows are those of {_names([place])}; other lists: {_names(beside)} ({_call(beside)})"
-    return rows
-
-
-def rows_of(response: Any) -> list[Any]:
-    """Return the records of an answer, or those of its only list; an empty list if there are none."""
-    try:
-        body = body_of(response)
-        value = response if body is None else body.parse()
-        rows = choose_rows(value).records
-        if len(rows) == 1 and rows[0] is value:
-            lists = list(lists_in(value)) if isinstance(value, dict) else []
-            return choose_rows(value, ".".join(lists[0])).records if len(lists) == 1 else []
-    except TabulationError:
-        return []
-    return rows
+    hint = f"The rows are those of {_names([place])}; other lists: {_names(beside)} ({_call(beside)})" if beside else ""
+    return Rows(_opened(found, place, {}, None), hint)
 
 
 def place_of(value: Mapping[str, Any]) -> KeyPath | None:
     """Return the path of the one collection in an object, or None if the object is a row."""
     path: KeyPath = ()
-    while len(path) < _DEEPEST:
-        if _is_collection(value):
-            return path
+    while len(path) < _DEEPEST and not _is_collection(value):
         content = list(_content(value)) or [name for name, member in value.items() if _is_collection(member)]
         if len(content) != 1:
             return None
@@ -139,20 +122,20 @@ def place_of(value: Mapping[str, Any]) -> KeyPath | None:
         if not isinstance(member, dict):
             return None
         value = member
-    return None
+    return path if len(path) < _DEEPEST else None
 
 
-def lists_in(value: Mapping[str, Any], path: KeyPath = ()) -> Iterator[KeyPath]:
+def lists_in(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
     """Yield the path of each outermost collection, and of each list of arrays, in an object."""
-    for name, member in value.items():
+    for name, member in value.items() if isinstance(value, dict) else ():
         here = (*path, str(name))
         if _is_collection(member) or _are_arrays(member):
             yield here
-        elif isinstance(member, dict) and len(here) < _DEEPEST:
+        elif len(here) < _DEEPEST:
             yield from lists_in(member, here)
 
 
-def is_about_request(name: Any, member: Any) -> bool:
+def _is_about_request(name: Any, member: Any) -> bool:
     """Check whether a member is about paging, the outcome of the request or inclusion: next_page_token, status, links.
 
     Of other plain members, those are that say that the answer is a list, such as `"object": "list"`, and a version.
@@ -169,14 +152,15 @@ def is_about_request(name: Any, member: Any) -> bool:
     return name.lower() in _NEUTRAL_NAMES or (is_type and ("#" in member or bool(_LIST_TYPE.search(member[-100:]))))
 
 
-def _content(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: member for name, member in value.items() if not is_about_request(name, member)}
+def _content(value: Any) -> Any:
+    """Return the members of an object that are not about the request; any other value as it is."""
+    if not isinstance(value, dict):
+        return value
+    return {name: member for name, member in value.items() if not _is_about_request(name, member)}
 
 
 def _is_collection(value: Any) -> bool:
-    if isinstance(value, dict):
-        return _are_parallel(value) or bool(_keyed_members(value))
-    return _are_objects(value)
+    return _are_objects(value) or _are_parallel(value) or bool(_keyed_members(value))
 
 
 def _are_objects(value: Any) -> bool:
@@ -198,9 +182,10 @@ def _are_plain(values: Sequence[Any]) -> bool:
     return not any(isinstance(value, (dict, list, tuple)) for value in values)
 
 
-def _are_parallel(value: Mapping[str, Any]) -> bool:
+def _are_parallel(value: Any) -> bool:
     """Check whether an object holds at least two arrays of plain values, all of the same length, and one of times."""
-    arrays = {name: member for name, member in value.items() if isinstance(member, (list, tuple))}
+    members = value.items() if isinstance(value, dict) else ()
+    arrays = {name: member for name, member in members if isinstance(member, (list, tuple))}
     if len(arrays) < 2 or len({len(array) for array in arrays.values()}) != 1 or not all(arrays.values()):
         return False
     return all(map(_are_plain, arrays.values())) and any(
@@ -219,20 +204,20 @@ def _rows_of_arrays(value: Mapping[str, Any]) -> list[dict[str, Any]]:
         return member[place] if isinstance(member, (list, tuple)) and len(member) == length else member
 
     beside = [name for name, member in value.items() if not isinstance(member, (list, tuple, dict))]
-    names = [name for name in beside if not is_about_request(name, value[name])]
+    names = [name for name in beside if not _is_about_request(name, value[name])]
     names += [name for name in value if name not in beside]
     return [{name: at(value[name], place) for name in names} for place in range(length)]
 
 
-def _keyed_members(value: Mapping[str, Any]) -> dict[str, Any]:
+def _keyed_members(value: Any) -> dict[str, Any]:
     """Return the records, or lists of records, under keys that are data; {} if the object is not one of those.
 
     Members about the request may stand beside them.
     """
     members = {
         name: member
-        for name, member in value.items()
-        if isinstance(name, str) and (_DATA_KEY.fullmatch(name) or not is_about_request(name, member))
+        for name, member in (value.items() if isinstance(value, dict) else ())
+        if isinstance(name, str) and (_DATA_KEY.fullmatch(name) or not _is_about_request(name, member))
     }
     if not all(map(_DATA_KEY.fullmatch, members)) or not _MEMBER_NAMES.isdisjoint(map(str.lower, members)):
         return {}
@@ -241,36 +226,37 @@ def _keyed_members(value: Mapping[str, Any]) -> dict[str, Any]:
     return members if filled and are_alike else {}
 
 
-def _keyed_parts(value: Mapping[str, Any], key: str | None, carried: _Identity, around: KeyPath) -> Iterator[_Part]:
-    members = _keyed_members(value) or (value if key is not None else {})
-    has_lists = any(isinstance(member, list) for member in members.values())
-    for name, member in members.items():
-        here = carried | {(around, key or _KEY_COLUMN): name}
-        if isinstance(member, dict) and _are_parallel(member):
-            yield _rows_of_arrays(member), here
-        elif isinstance(member, (list, tuple)):
-            yield _named(member), here
-        elif member is not None or not has_lists:
-            yield [member], here
-
-
-def _opened(value: Any, path: KeyPath, carried: _Identity, key: str | None) -> list[_Part]:
+def _opened(value: Any, path: KeyPath, identity: Identity, key: str | None) -> list[_Part]:
     """Return the records of a value that is a collection, or that a path names."""
+    members = _keyed_members(value) or (value if key is not None else None)
     if value is None or value in ([], {}):
-        return [([], carried)]
-    if isinstance(value, dict) and (key is not None or _keyed_members(value)):
-        return list(_keyed_parts(value, key, carried, path))
+        return [([], identity)]
+    if isinstance(members, dict):
+        has_lists = any(isinstance(member, list) for member in members.values())
+        return [
+            (_rows_in(member), identity | {(path, key or _KEY_COLUMN): name})
+            for name, member in members.items()
+            if member is not None or not has_lists
+        ]
     if key is not None:
-        raise _no_keys()
-    if isinstance(value, dict):
-        return [(_rows_of_arrays(value) if _are_parallel(value) else [value], carried)]
-    return [(_nodes(value) if path[-1:] == ("edges",) else _named(value), carried)]
+        raise TabulationError(
+            "No object there has records as its members, so a column cannot hold their keys.",
+            'key= is for {"ALFA": {...}, "BRVO": {...}}, or a list under each key; leave it out otherwise.',
+            about="key",
+        )
+    return [(_rows_in(value), identity)]
+
+
+def _rows_in(value: Any) -> Sequence[Any]:
+    """Return the records of a list or of an object of arrays; any other value is a record."""
+    if isinstance(value, (list, tuple)):
+        return _named(value)
+    return _rows_of_arrays(value) if _are_parallel(value) else [value]
 
 
 def _parts_at(value: Any, path: str, key: str | None) -> list[_Part]:
     place = place_of(value) if isinstance(value, dict) and not _step(value, path)[0] else None
     inside = _at(value, place or ())
-    inside = _nodes(inside) if place and place[-1] == "edges" else inside
     parts = list(_below(inside, path, (), {}, key, in_list=place is not None))
     if not parts and inside != []:
         raise _nothing_at(path, inside, place or ())
@@ -278,7 +264,7 @@ def _parts_at(value: Any, path: str, key: str | None) -> list[_Part]:
 
 
 def _below(
-    value: Any, path: str, around: KeyPath, carried: _Identity, key: str | None, *, in_list: bool
+    value: Any, path: str, around: KeyPath, identity: Identity, key: str | None, *, in_list: bool
 ) -> Iterator[_Part]:
     """Yield the parts at a path.
 
@@ -288,32 +274,25 @@ def _below(
     """
     if isinstance(value, (list, tuple)):
         for member in value:
-            yield from _below(member, path, around, carried, key, in_list=True)
+            yield from _below(member, path, around, identity, key, in_list=True)
         return
     name, rest = _step(value, path)
     if not name:
         keyed = (value if key is not None else _keyed_members(value)) if isinstance(value, dict) else {}
         for own, member in keyed.items():
-            here = carried | {(around, key or _KEY_COLUMN): own}
-            yield from _below(member, path, around, here, None, in_list=True)
+            yield from _below(member, path, around, identity | {(around, key or _KEY_COLUMN): own}, None, in_list=True)
         return
-    identity = {
+    identity = identity | {
         (around, own): member
         for own, member in value.items()
-        if is_key(str(own)) and not isinstance(member, (dict, list)) and (in_list or not is_about_request(own, member))
+        if is_key(str(own)) and not isinstance(member, (dict, list)) and (in_list or not _is_about_request(own, member))
     }
-    carried, around, member = carried | identity, (*around, name), value[name]
+    around, member = (*around, name), value[name]
     if rest:
-        yield from _below(member, rest, around, carried, key, in_list=in_list)
+        yield from _below(member, rest, around, identity, key, in_list=in_list)
     elif member is None or isinstance(member, (dict, list, tuple)):
         inside = (place_of(member) if isinstance(member, dict) and not in_list and key is None else None) or ()
-        yield from _opened(_at(member, inside), (*around, *inside), carried, key)
-
-
-def _joined(parts: Sequence[_Part]) -> Rows:
-    names = dict.fromkeys(name for _, carried in parts for name in carried)
-    columns = {name: [carried.get(name) for records, carried in parts for _ in records] for name in names}
-    return Rows([record for records, _ in parts for record in records], columns)
+        yield from _opened(_at(member, inside), (*around, *inside), identity, key)
 
 
 def _named(rows: Sequence[Any]) -> list[Any]:
@@ -321,13 +300,6 @@ def _named(rows: Sequence[Any]) -> list[Any]:
     if not _are_arrays(rows):
         return list(rows)
     return [{str(column): value for column, value in enumerate(row)} for row in rows]
-
-
-def _nodes(edges: Sequence[Any]) -> list[Any]:
-    """Return the nodes of GraphQL's edges, if the edges have nothing else."""
-    if all(isinstance(edge, dict) and "node" in edge and edge.keys() <= _NODE for edge in edges):
-        return [edge["node"] for edge in edges]
-    return list(edges)
 
 
 def _at(value: Any, path: KeyPath) -> Any:
@@ -365,14 +337,6 @@ def _names(paths: Sequence[KeyPath]) -> str:
 
 def _call(paths: Sequence[KeyPath]) -> str:
     return f"tk.tabulate(response, records={_names(paths[:1])})"
-
-
-def _no_keys() -> TabulationError:
-    return TabulationError(
-        "No object there has records as its members, so a column cannot hold their keys.",
-        'key= is for {"ALFA": {...}, "BRVO": {...}}, or a list under each key; leave it out otherwise.',
-        about="key",
-    )
 
 
 def _nothing_at(path: str, value: Any, inside: KeyPath) -> TabulationError:

@@ -23,9 +23,8 @@ from toolkit.core.arguments import as_mapping
 from toolkit.core.errors import ConfigurationError, TabulationError
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
-from toolkit.tables.columns import Column, frame_of, inferred
-from toolkit.tables.conversion import MISFIT, TEXTS, Losses, Numbers, converted, first_misfit, string_array, text_of
-from toolkit.tables.records import SHOWN, json_text
+from toolkit.tables.columns import SHOWN, Column, frame_of, inferred, json_text
+from toolkit.tables.conversion import MISFIT, Losses, Numbers, converted, first_misfit, texts_of
 
 
 def schema(table: Any) -> Any:
@@ -49,8 +48,8 @@ def schema(table: Any) -> Any:
         position = schema.get_field_index("closed_on")
         schema = schema.set(position, pa.field("closed_on", pa.timestamp("us")))
 
-    Columns of mixed types are `string`, a category is the type of its categories, and nested values are JSON text, thus
-    `string`. The index is not part of the schema.
+    Columns of mixed types are `string`, every type of text is `string`, a category is the type of its categories, and
+    nested values are JSON text, thus `string`. The index is not part of the schema.
 
     Args:
         table: a DataFrame, an Arrow table or schema, another table that Arrow reads, or a list of them. Several tables
@@ -67,7 +66,7 @@ def schema(table: Any) -> Any:
         return pa.schema([text.field(field.name) if pa.types.is_null(field.type) else field for field in least])
     plain = table if isinstance(table, pa.Schema) else arrow_table(table).schema
     _check_names(plain.names)
-    return pa.schema([field.remove_metadata() for field in plain])
+    return pa.schema([field.with_type(_plain(field.type)).remove_metadata() for field in plain])
 
 
 def arrow_table(table: Any) -> Any:
@@ -87,10 +86,7 @@ def arrow_table(table: Any) -> Any:
             about="schema",
         )
     table = pa.table(table)
-    plain = [
-        field.with_type(pa.string()) if pa.types.is_string_view(field.type) else field for field in table.schema
-    ]  # Arrow has no functions for views
-    return table.cast(pa.schema(plain))
+    return table.cast(schema(table.schema))
 
 
 def widened(left: Any, right: Any) -> Any:
@@ -125,22 +121,19 @@ class Wanted:
         self._dtypes = {name: _dtype(name, dtype) for name, dtype in dtypes.items()}
         self._schema = None if table is None else schema(table)
         for field in self._schema or ():
-            name = excerpt(field.name, SHOWN)
+            name, kind = excerpt(field.name, SHOWN), field.type
             if field.name in self._dtypes:
                 raise TabulationError(
                     f"Column {name!r} has a type in dtypes and in schema.", "Leave one of them out.", about="dtypes"
                 )
-            kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
             if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_binary(kind):
                 raise TabulationError(
-                    f"Column {name!r} cannot be of type {excerpt(str(field.type), SHOWN)}.",
+                    f"Column {name!r} cannot be of type {excerpt(str(kind), SHOWN)}.",
                     "Nested values become JSON text: use pa.string().",
                     about="schema",
                 )
         kinds = [*map(_kind_of, self._dtypes.values()), *(() if self._schema is None else self._schema.types)]
-        self.has_digits = any(
-            kind is None or kind in TEXTS or pa.types.is_decimal(kind) or pa.types.is_dictionary(kind) for kind in kinds
-        )
+        self.has_digits = any(kind is None or pa.types.is_string(kind) or pa.types.is_decimal(kind) for kind in kinds)
 
     def columns(self, found: Iterable[Column], count: int, numbers: Numbers, losses: Losses) -> dict[str, Any]:
         """Return the columns of a table of `count` rows: Arrow arrays, Series, or lists of objects; and note losses.
@@ -166,35 +159,24 @@ class Wanted:
         if unknown:
             more = ", ..." if len(unknown) > 20 else ""
             warn(f"The schema does not have these fields, so they were left out: {', '.join(unknown[:20])}{more}")
-        return {
-            field.name: _as_field(by_name.get(field.name) or Column(field.name, "", pa.nulls(count)), field, losses)
-            for field in self._schema
-        }
-
-
-def _as_field(column: Column, field: Any, losses: Losses) -> Any:
-    values = _typed(column, field.type, losses, field.type, "schema")
-    if values.null_count and not field.nullable and not pa.types.is_null(field.type):
-        raise _misfit(column, pc.index(pc.is_null(values), True).as_py(), field.type, "schema")
-    return values
+        columns = {}
+        for field in self._schema:
+            column = by_name.get(field.name) or Column(field.name, "", pa.nulls(count))
+            columns[field.name] = _typed(column, field.type, losses, field.type, "schema")
+            if not field.nullable and (missing := pc.index(pc.is_null(columns[field.name]), True).as_py()) >= 0:
+                raise _misfit(column, missing, field.type, "schema")
+        return columns
 
 
 def _as_dtype(column: Column, dtype: Any, numbers: Numbers, losses: Losses) -> pd.Series[Any]:
     kind = _kind_of(dtype)
-    if kind is None:  # a category or object
-        series: pd.Series[Any] = frame_of({"": inferred(column, numbers, losses)}, len(column.data))[""]
-        with warnings.catch_warnings(action="error"):  # pandas warns of values that are no category
-            try:
-                requested: pd.Series[Any] = series.astype(dtype)
-            except (*MISFIT, Warning):
-                raise _misfit(column, 0, dtype, "dtypes") from None
-        return requested
-    values = _typed(column, kind, losses, dtype, "dtypes")
-    is_nullable = hasattr(dtype, "__from_arrow__")
-    if values.null_count and not is_nullable and dtype.kind not in "fM":
-        raise _misfit(column, pc.index(pc.is_null(values), True).as_py(), dtype, "dtypes")
-    plain = dtype.__from_arrow__(values) if is_nullable else values.to_numpy(zero_copy_only=False)
-    result: pd.Series[Any] = pd.Series(plain, dtype=dtype)
+    values = inferred(column, numbers, losses) if kind is None else _typed(column, kind, losses, dtype, "dtypes")
+    series: pd.Series[Any] = frame_of({"": values}, len(column.data))[""]
+    with warnings.catch_warnings(action="error"):  # pandas warns of values that are no category
+        try:
+            result: pd.Series[Any] = series.astype(dtype)
+        except (*MISFIT, Warning):
+            raise _misfit(column, int(series.isna().argmax()), dtype, "dtypes") from None
     return result
 
 
@@ -204,7 +186,7 @@ def _typed(column: Column, kind: Any, losses: Losses, expected: Any, about: str)
     try:
         return converted(values, kind, losses, column.name)
     except MISFIT:
-        row = first_misfit(len(values), lambda part: converted(values[part], kind, Losses()))
+        row = first_misfit(len(values), lambda part: converted(values[part], kind, {}))
         raise _misfit(column, row, expected, about) from None
 
 
@@ -218,7 +200,8 @@ def _misfit(column: Column, row: int, expected: Any, about: str) -> TabulationEr
 
 
 def _dtype(name: str, dtype: Any) -> Any:
-    with suppress(TypeError, ValueError):
+    with suppress(TypeError, ValueError, NotImplementedError):
+        pd.Series([], dtype=dtype)  # refuses more than pandas_dtype does
         return types.pandas_dtype(dtype)
     raise ConfigurationError(
         f"The dtype of the column {excerpt(str(name))} is not a type that pandas knows.",
@@ -228,28 +211,25 @@ def _dtype(name: str, dtype: Any) -> Any:
 
 
 def _kind_of(dtype: Any) -> Any | None:
-    """Return the Arrow type of a dtype, or None if it has none, such as a category."""
-    if isinstance(dtype, pd.ArrowDtype):
-        return dtype.pyarrow_dtype
-    if isinstance(dtype, pd.DatetimeTZDtype):
-        return pa.timestamp(dtype.unit, str(dtype.tz))
-    if isinstance(dtype, pd.StringDtype):
-        return pa.string()
-    with suppress(pa.ArrowNotImplementedError, TypeError):
-        return pa.from_numpy_dtype(getattr(dtype, "numpy_dtype", dtype))
-    return None
+    """Return the Arrow type of a dtype, or None if it is not about values of one type, such as a category."""
+    kind = pa.array(pd.Series([], dtype=dtype)).type
+    return None if pa.types.is_dictionary(kind) or pa.types.is_null(kind) else _plain(kind)
+
+
+def _plain(kind: Any) -> Any:
+    """Return the type of the values of a dictionary, and `string` for other types of text."""
+    if pa.types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    return pa.string() if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
 
 
 def _filled(table: Any) -> Any:
     """Return the schema of a table, with the type of null for columns of text without a character."""
-    if isinstance(table, pa.Schema):
-        return schema(table)
-    blank = [
-        field.name
-        for field in table.schema
-        if field.type in TEXTS and not pc.any(pc.not_equal(table[field.name], "")).as_py()
-    ]
-    return pa.schema([pa.field(field.name, pa.null()) if field.name in blank else field for field in schema(table)])
+    own = schema(table)
+    for at, field in enumerate(() if isinstance(table, pa.Schema) else own):
+        if pa.types.is_string(field.type) and not pc.any(pc.not_equal(table[field.name], "")).as_py():
+            own = own.set(at, pa.field(field.name, pa.null()))
+    return own
 
 
 def _wider(left: Any, right: Any) -> Any:
@@ -258,14 +238,13 @@ def _wider(left: Any, right: Any) -> Any:
         return left
     if pa.types.is_null(left):
         return right
-    kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in (left, right)]
-    kinds = [pa.int64() if pa.types.is_integer(kind) and kind != pa.uint64() else kind for kind in kinds]
+    kinds = [pa.int64() if pa.types.is_integer(kind) and kind != pa.uint64() else kind for kind in (left, right)]
     loses_digits = any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_decimal, kinds))
     if not loses_digits and (pa.uint64() not in kinds or kinds[0] == kinds[1]):
         with suppress(pa.ArrowTypeError):
             both = [pa.schema([("", kind)]) for kind in kinds]
             return pa.unify_schemas(both, promote_options="permissive").field(0).type
-    return max((kind for kind in kinds if kind in TEXTS), key=TEXTS.index, default=pa.string())
+    return pa.string()
 
 
 def _from_series(name: str, series: pd.Series[Any]) -> Any:
@@ -274,17 +253,13 @@ def _from_series(name: str, series: pd.Series[Any]) -> Any:
     with suppress(*MISFIT, pa.ArrowException):
         values = pa.array(series, from_pandas=True)
     if series.dtype == object and (values is None or pa.types.is_nested(values.type)):
-        return string_array(
-            json_text(cell) if isinstance(cell, (dict, list, tuple)) else None if pd.isna(cell) else text_of(cell)
-            for cell in series
-        )
+        cells = [json_text(cell) if isinstance(cell, (dict, list, tuple)) else cell for cell in series]
+        return texts_of(None if pd.isna(cell) else cell for cell in cells)
     if values is None:
         raise TabulationError(
             f"Column {excerpt(name, SHOWN)!r} of type {series.dtype} has no type in Arrow.", about="schema"
         )
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    return values.cast(pa.string()) if pa.types.is_large_string(values.type) else values
+    return values.cast(_plain(values.type))
 
 
 def _check_names(names: Sequence[Any]) -> None:

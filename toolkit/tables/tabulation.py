@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import Any
 
 import pandas as pd
 
 from toolkit.core.errors import TabulationError
-from toolkit.core.ledger import words_of
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
+from toolkit.tables.building import TableBuilder, is_response, table_of, value_of
 from toolkit.tables.conversion import Numbers
-from toolkit.tables.joining import TableBuilder, add_page, finished
-from toolkit.tables.records import Body, is_key, is_response
-from toolkit.transport.next_page import IS_FOLLOWED, NextPage, next_page, url_of
+from toolkit.tables.field_names import is_key
+from toolkit.transport.next_page import IS_FOLLOWED, next_page, url_of
 
 
 def tabulate(
@@ -31,8 +29,8 @@ def tabulate(
 
         quotes = tabulate(response, records="quotes", key="symbol")
         positions = tabulate(response, records="positions")
-        table = positions.merge(tabulate(response), on=["id", "account_number"])
         positions = tabulate(accounts, records="positions")  # from a column of the table of accounts
+        table = positions.merge(tabulate(response), on=["id", "account_number"])
 
     Rows
         - A list gives a row for each member. An empty list gives a table without columns.
@@ -62,8 +60,8 @@ def tabulate(
           digits; "decimal" gives Arrow's decimal128, exact to 38 digits. With "text" every number, even an integer, is
           text as the service wrote it.
         - Text becomes numbers in the same way if every text of a column reads as a JSON number, as "007" does not.
-          Text stays text in a column with the name of a code, such as one that ends in id, number, code, symbol, zip,
-          phone, version, prefix, hash or last4.
+          It stays text in a column with the name of a code, such as one that ends in id, number, code, symbol, zip,
+          phone, version, prefix, hash, name, type or last4.
         - RFC 3339 instants are datetime64[us, UTC]. Dates (2026-05-12) and local times, whose instants are unknown
           (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Empty text
           beside numbers and times is missing.
@@ -77,11 +75,12 @@ def tabulate(
     Args:
         data: a response, JSON as bytes or text, a parsed value, or a table if `records` names its column; or pages:
             `tk.pages(...)`, a list of responses, or any iterator over responses. Their rows are joined while they
-            arrive, and have the types of all together. If they name a page that is not among them, a warning says so.
+            arrive, and have the types of all together. If the last one names a page that is not among them, a warning
+            says so.
         numbers: "float", "decimal" or "text".
         dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. Values
             fit as they fit a schema. Names that are not columns are ignored.
-        records: dotted path of the list or object that holds the records, or in a table the name of a column of JSON
+        records: dotted path of the list or object that holds the records, which may begin with a table's column of JSON
             text. `tabulate([value])` makes one row of any object.
         key: name of the column for the keys that records stand under. Name it, too, if an object holds records under
             keys that do not look like data.
@@ -92,63 +91,61 @@ def tabulate(
 
     Raises:
         ServiceError: if a response has an error status.
-        TabulationError: if the data is not JSON (such as NaN) or has a name twice in one object, if there is no list
-            at `records` or there are several to choose from, if a value does not fit its column, or if a column is in
-            both `dtypes` and `schema`.
+        TabulationError: if the data is not JSON (such as NaN), if there is no list at `records`, if a value does not
+            fit its column, or if a column is in both `dtypes` and `schema`.
         ValueError: if `numbers` is anything else.
     """
-    _check_names(data, records, key)
+    if data is None:
+        raise TabulationError(
+            "The data is None, which has no table.", "Pass a response, JSON or a parsed value.", about="data"
+        )
+    check_names(records, key)
     builder = TableBuilder(numbers=numbers, records=records, key=key, schema=schema, dtypes=dtypes)
     if isinstance(data, (list, tuple)) and len(data) == 1 and is_response(data[0]):
         data = data[0]
-    unread = _UnreadPages()
+    if isinstance(data, pd.DataFrame) and records is not None:
+        data = _records_in(data, records, numbers_as_text=builder.numbers_as_text)
     pages = _pages_in(data)
-    if pages is None:
-        source = data.attrs.get("source") if isinstance(data, pd.DataFrame) else words_of(data)
-        unread.note(data)
-        is_column = records is not None and isinstance(data, pd.DataFrame)
-        builder.add(_records_in(data, str(records), as_text=builder.numbers_as_text) if is_column else data)
-    else:
-        source = None
-        for number, page in enumerate(pages, 1):
-            source = source or words_of(page)
-            add_page(builder, page, number)
-            unread.note(page)
-    table = finished(builder, source)
-    unread.warn()
+    read = _Read()
+    table = table_of(builder, map(read.noted, [data] if pages is None else pages), are_pages=pages is not None)
+    read.warn_of_more()
     return table
 
 
-class _UnreadPages:
-    """The pages that answers name and that are not among these answers."""
+def check_names(records: Any, key: Any) -> None:
+    """Check the types of the arguments `records` and `key` of `tabulate`.
+
+    Raises:
+        TabulationError: if one is neither text nor None.
+    """
+    for name, value, what in (("records", records, "the dotted path of a list"), ("key", key, "the name of a column")):
+        if value is not None and not isinstance(value, str):
+            raise TabulationError(
+                f"{name} must be {what}, not {type(value).__name__}.", f'For example {name}="symbol".', about=name
+            )
+
+
+class _Read:
+    """The answers that were read, to tell whether the last one names a page that is not among them."""
 
     def __init__(self) -> None:
-        self._answers = 0
         self._last: Any = None
-        self._read: set[str] = set()
-        self._named: list[NextPage] = []
+        self._urls: set[str] = set()
 
-    def note(self, data: Any) -> None:
-        """Note an answer and what it says about the page after it; anything else says nothing."""
+    def noted(self, data: Any) -> Any:
         if is_response(data) and hasattr(data, "headers"):
-            self._answers += 1
-            self._read.add(str(url_of(data)))
-            self._look_at_last()
-            self._last = data  # `tk.pages` marks it when the page after it is asked for
+            self._last = data
+            self._urls.add(str(url_of(data)))
+        return data
 
-    def warn(self) -> None:
-        """Warn if there are any, and say how to get them."""
-        self._look_at_last()
-        unread = next((page for page in self._named if page.url is None or str(page.url) not in self._read), None)
-        if unread is not None:
-            table = "is one page" if self._answers == 1 else "lacks pages"
-            how = unread.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
-            warn(f"This table {table} of a list: {unread.words}. {how}")
-
-    def _look_at_last(self) -> None:
-        if self._last is not None and IS_FOLLOWED not in getattr(self._last, "extensions", ()):
-            following = next_page(self._last)
-            self._named += [] if following is None else [following]
+    def warn_of_more(self) -> None:
+        if self._last is None or IS_FOLLOWED in getattr(self._last, "extensions", ()):
+            return
+        following = next_page(self._last)
+        if following is not None and str(following.url) not in self._urls:
+            table = "is one page" if len(self._urls) == 1 else "lacks pages"
+            how = following.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
+            warn(f"This table {table} of a list: {following.words}. {how}")
 
 
 def _pages_in(data: Any) -> Iterator[Any] | None:
@@ -164,57 +161,13 @@ def _pages_in(data: Any) -> Iterator[Any] | None:
     return iter(data) if hasattr(data, "__iter__") else None
 
 
-def _records_in(table: pd.DataFrame, path: str, *, as_text: bool) -> list[dict[str, Any]]:
-    """Return a record for each row of a table: the columns that identify it, and the parsed column of a path.
-
-    Raises:
-        TabulationError: if the table does not have the column, or if a cell does not hold a JSON list or object.
-    """
-    parts = path.split(".")
-    names = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
-    column = next((name for name in names if name in table.columns), None)
-    if column is None:
-        raise TabulationError(
-            f"The table has no column at {excerpt(path)!r}.",
-            "records= opens a column of JSON text; otherwise pass the response of the service, or its JSON.",
-            about="records",
-        )
-    # A key with dots is that of an object inside the record, unless a list has the same key.
+def _records_in(table: pd.DataFrame, path: str, *, numbers_as_text: bool) -> list[dict[Any, Any]]:
+    """Return a record for each row of a table: the columns that tell rows apart, and the parsed column of a path."""
+    column = path if path in table.columns else path.partition(".")[0]
+    if column not in table.columns:
+        what = f"The table has no column at {excerpt(path)!r}."
+        raise TabulationError(what, "records= opens a column of JSON text; or pass the response.", about="records")
     keys = [name for name in table.columns if isinstance(name, str) and name != column and is_key(name)]
-    keys = [name for name in keys if "." not in name or name.rpartition(".")[2] in keys]
     chosen = table[[*keys, column]].astype(object)
-    records: list[dict[str, Any]] = [
-        dict(zip([*keys, column], cells, strict=True)) for cells in chosen.where(chosen.notna(), None).to_numpy()
-    ]
-    for row, record in enumerate(records):
-        with suppress(TabulationError):
-            if isinstance(record[column], str):
-                record[column] = Body(record[column].encode("utf-8", "surrogatepass")).parse(numbers_as_text=as_text)
-        if record[column] is not None and not isinstance(record[column], (list, dict)):
-            raise TabulationError(
-                f"Column {excerpt(column)!r}, row {row}: expected a JSON list or object, found another value.",
-                "records= opens a column of JSON text.",
-                about="records",
-            )
-    return records
-
-
-def _check_names(data: Any, records: Any, key: Any) -> None:
-    if data is None:
-        raise TabulationError(
-            "The data is None, which has no table.", "Pass a response, JSON or a parsed value.", about="data"
-        )
-    check_names(records, key)
-
-
-def check_names(records: Any, key: Any) -> None:
-    """Check the types of the arguments `records` and `key` of `tabulate`.
-
-    Raises:
-        TabulationError: if one is neither text nor None.
-    """
-    for name, value, what in (("records", records, "the dotted path of a list"), ("key", key, "the name of a column")):
-        if value is not None and not isinstance(value, str):
-            raise TabulationError(
-                f"{name} must be {what}, not {type(value).__name__}.", f'For example {name}="symbol".', about=name
-            )
+    records = chosen.where(chosen.notna(), None).to_dict("records")
+    return [record | {column: value_of(record[column], numbers_as_text=numbers_as_text)} for record in records]

@@ -31,6 +31,9 @@ ProxyTypes = str | httpx.URL | httpx.Proxy
 # No limit on connections: it would only matter for one that httpx lost track of, and then it would block for ever.
 # As many idle ones as by default: a pool counts them all for each, which takes half of the time with a hundred.
 _LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+# Extension of a request: a number. Those of one number share a pool, since a pool looks at each of its idle connections
+# for every request, which takes as long as the rest of a call when there are sixteen.
+LANE: Final = "toolkit.lane"
 _SHORTEST_TIMEOUT: Final = 0.001  # seconds
 
 
@@ -50,20 +53,20 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._is_async = is_async
         self.verify = as_verify(verify)
         self.proxy = proxy
-        self._transports: dict[tuple[bytes, bytes, int | None], Any] = {}
+        self._transports: dict[tuple[bytes, bytes, int | None, int], Any] = {}
         self._contexts: dict[bool, ssl.SSLContext] = {}
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         try:
-            return self._transport_to(request.url).handle_request(request)  # type: ignore[no-any-return]
+            return self._transport_to(request).handle_request(request)  # type: ignore[no-any-return]
         except httpx.ConnectError as error:
             self._explain(error, request.url)
             raise
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         try:
-            return await self._transport_to(request.url).handle_async_request(request)  # type: ignore[no-any-return]
+            return await self._transport_to(request).handle_async_request(request)  # type: ignore[no-any-return]
         except httpx.ConnectError as error:
             self._explain(error, request.url)
             raise
@@ -84,8 +87,9 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         if proxy is not None:
             error.add_note(ProxyNote(f"The proxy is {origin(_as_proxy(proxy).url)}."))
 
-    def _transport_to(self, url: httpx.URL) -> Any:
-        place = url.raw_scheme, url.raw_host, url.port
+    def _transport_to(self, request: httpx.Request) -> Any:
+        url = request.url
+        place = url.raw_scheme, url.raw_host, url.port, request.extensions.get(LANE, 0)
         transport = self._transports.get(place)
         if transport is None:
             if verifies_nothing(self.verify) and not is_loopback(url.host):

@@ -213,8 +213,3 @@ def _page(
     except (httpx.InvalidURL, UnicodeError):
         return NextPage(None, f"{place} names a next page, but not in a URL that can be read", _BY_HAND)
     return NextPage(url, f"{place} names a next page")
-
-
-def has_page_token(body: Any) -> bool:
-    """Return True if a parsed answer has a page token of a name that is followed."""
-    return any(member.key in _PARAMETERS for member in _members(body, (), _DEPTH))

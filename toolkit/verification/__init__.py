@@ -1,37 +1,13 @@
-"""Verify notebooks: run them in replay and compare their outputs with the stored ones, byte for byte.
+"""Verify notebooks: run them in replay, and compare their outputs with the stored ones.
 
-`changes` asks git which notebooks changed. `verify` runs several notebooks at once. For each of them, in this order:
-
-1. `notebook_files` finds and reads the file, and refuses what is not a Python notebook of format 4;
-2. `kernel_environment` prepares folders and variables for a kernel without the user's secrets;
-3. `run_notebook` starts a fresh kernel (`in_kernel/` is what runs inside it, without a network) and runs the cells;
-4. `normalize` removes from the outputs what depends on the run or the machine: addresses, folders, times;
-5. `comparing` lists the differences from the stored notebook, and `diff` shows each of them as lines;
-6. `verdict` holds the result of one notebook, with the library versions that the outputs were made with.
-
-With `update`, `verifier` stores the new outputs if a second run gives the same ones. `saving` keeps the notebooks as
-executed in another folder. `annotations` shows verdicts on GitHub, at the lines of the cells.
+1. `notebooks` finds and reads files, and asks git which of them changed;
+2. `run` starts a fresh kernel for each, without a network (`in_kernel`), runs the cells, and stores new outputs;
+3. `compare` brings stored and new outputs into one normal form, and lists the cells that differ;
+4. `report` holds the verdicts, and writes them as text, JSON or annotations.
 """
 
-from toolkit.verification.verdict import (
-    CellPlace,
-    Difference,
-    Failure,
-    Kind,
-    Outcome,
-    Verdict,
-    VersionChange,
-)
-from toolkit.verification.verifier import Progress, verify
+from toolkit.verification.compare import CellPlace, Difference
+from toolkit.verification.report import FORMATS, Failure, Outcome, Verdict
+from toolkit.verification.run import verify
 
-__all__ = [
-    "CellPlace",
-    "Difference",
-    "Failure",
-    "Kind",
-    "Outcome",
-    "Progress",
-    "Verdict",
-    "VersionChange",
-    "verify",
-]
+__all__ = ["FORMATS", "CellPlace", "Difference", "Failure", "Outcome", "Verdict", "verify"]

@@ -1,28 +1,28 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from pathlib import Path
 
-import jwt
 import pytest
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
+from hypothesis import given
+from hypothesis import strategies as st
 
-from toolkit.auth.credentials import ClientKey
-from toolkit.auth.profiles.fields import FIELDS, ProfileFields, decompose, fields_of
-from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch
+from toolkit.auth.profiles.fields import (
+    REQUIRED,
+    ProfileFields,
+    fields_in_dotenv,
+    fields_in_variables,
+    kinds_of,
+    variable,
+)
+from toolkit.core.document import Environment
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
 
 def make_fields(environment, folder=Path(), **values):
     secrets = {field: Secret(text) for field, text in values.items()}
     return ProfileFields(Environment(environment), "a", "the source", secrets, str.upper, folder)
-
-
-def encrypted(key, passphrase):
-    form = BestAvailableEncryption(passphrase.encode())
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, form).decode()
 
 
 def refusal(fields, kind=ConfigurationError):
@@ -33,34 +33,24 @@ def refusal(fields, kind=ConfigurationError):
     return str(caught.value)
 
 
-def test_fields_of_environments():
-    """An account holder has the fields of a key pair, a broker partner those of a client."""
-    assert fields_of(Environment.LIVE) == {"key_id", "secret_key", "secret_key_file", "scheme"}
-    assert fields_of(Environment.BROKER_LIVE).isdisjoint(fields_of(Environment.LIVE))
-    assert fields_of(Environment.LIVE) | fields_of(Environment.BROKER_SANDBOX) == FIELDS
-
-
 @pytest.mark.parametrize(
     ("environment", "values", "missing"),
     [
-        ("live", {"key_id": "k"}, ["KEY_ID without SECRET_KEY."]),
-        ("live", {"secret_key": "s"}, ["SECRET_KEY without KEY_ID."]),
-        ("paper", {"scheme": "basic"}, ["SCHEME without KEY_ID and SECRET_KEY."]),
-        ("broker-live", {"client_id": "c"}, ["without one of CLIENT_SECRET, PRIVATE_KEY, PRIVATE_KEY_FILE."]),
-        ("broker-live", {"client_secret": "s"}, ["CLIENT_SECRET without CLIENT_ID."]),
-        ("broker-live", {"client_secret_file": "s"}, ["CLIENT_SECRET_FILE without CLIENT_ID."]),
-        ("broker-live", {"private_key": "p"}, ["PRIVATE_KEY without CLIENT_ID."]),
-        ("broker-live", {"audience": "issuer"}, ["AUDIENCE without CLIENT_ID and PRIVATE_KEY."]),
-        ("broker-live", {"private_key_passphrase": "p"}, ["PRIVATE_KEY_PASSPHRASE without CLIENT_ID and PRIVATE_KEY."]),
-        ("broker-live", {"form_fields": "scope=a"}, ["without CLIENT_ID and one of CLIENT_SECRET, PRIVATE_KEY,"]),
-        ("broker-live", {"client_id": "c", "form_fields": "scope=a"}, ["without one of CLIENT_SECRET, PRIVATE_KEY,"]),
+        ("live", {"key_id": "k"}, "live without SECRET_KEY."),
+        ("paper", {"scheme": "basic"}, "paper without KEY_ID and SECRET_KEY."),
+        ("broker-live", {"client_id": "c"}, "broker-live without CLIENT_SECRET or PRIVATE_KEY."),
+        ("broker-live", {"client_secret": "s"}, "broker-live without CLIENT_ID."),
+        ("broker-live", {"client_secret_file": "s"}, "broker-live without CLIENT_ID."),
+        ("broker-live", {"private_key": "p"}, "broker-live without CLIENT_ID."),
+        ("broker-live", {"audience": "issuer"}, "broker-live without CLIENT_ID and PRIVATE_KEY."),
+        ("broker-live", {"form_fields": "a=b"}, "without CLIENT_ID and CLIENT_SECRET or CLIENT_ID and PRIVATE_KEY."),
     ],
 )
 def test_incomplete(environment, values, missing):
     """Incomplete credentials are an error that names what is missing."""
     message = refusal(make_fields(environment, **values))
-    for text in missing:
-        assert text in message
+    assert missing in message
+    assert all(field.upper() in message for field in values)
 
 
 @pytest.mark.parametrize(
@@ -81,166 +71,6 @@ def test_both_set(values):
         assert field.upper() in message
 
 
-@pytest.mark.parametrize(
-    "field", ["audience", "algorithm", "assertion_typ", "assertion_lifetime", "private_key_passphrase"]
-)
-def test_field_without_use(field):
-    """An option of a private key is refused beside a client secret."""
-    message = refusal(make_fields("broker-live", client_id="c", client_secret="s", **{field: "x"}))
-    assert f"{field.upper()} in the source cannot be used with a client secret" in message
-
-
-def test_field_of_another_kind():
-    """A field that the environment does not take is a mismatch; the error says what it takes."""
-    message = refusal(make_fields("paper", key_id="k", secret_key="s", client_id="c"), CredentialsMismatch)
-    assert "CLIENT_ID" in message
-    assert "key pair" in message
-
-
-def test_key_pair():
-    """A scheme is used; an unknown one is refused with its source."""
-    assert make_fields("live", key_id="k", secret_key="s").credentials().scheme == "headers"
-    assert make_fields("live", key_id="k", secret_key="s", scheme="basic").credentials().scheme == "basic"
-    assert "From the source:" in refusal(make_fields("live", key_id="k", secret_key="s", scheme="digest"))
-
-
-def test_client_key(keys, key_text):
-    """A private key may be text, and its options are used."""
-    whole = ClientKey("c", keys["p256"], environment="broker-live", key_id="kid", audience="issuer", algorithm="ES256")
-    fields = make_fields(
-        "broker-live",
-        client_id="c",
-        private_key=key_text,
-        private_key_id="kid",
-        audience="issuer",
-        algorithm="ES256",
-    )
-    assert fields.kind() is CredentialKind.CLIENT_KEY
-    assert fields.credentials().fingerprint() == whole.fingerprint()
-
-
-def test_decompose_jwk(keys):
-    """A JWK is saved as PKCS#8 PEM, with its key ID and algorithm."""
-    jwk = {**jwt.algorithms.RSAAlgorithm.to_jwk(keys["rsa"], as_dict=True), "kid": "k1", "alg": "PS256"}
-    credentials = ClientKey("c", jwk, environment="broker-live")
-    fields = decompose(credentials)
-    assert max(map(len, fields["private_key"].reveal().splitlines())) == 64
-    again = ProfileFields(Environment.BROKER_LIVE, "a", "the source", fields, str, Path()).credentials()
-    assert (again.key_id, again.algorithm) == ("k1", "PS256")
-    assert again.fingerprint() == credentials.fingerprint()
-
-
-def test_type_none(keys):
-    """A type with the name "none" is refused, because it would be restored as no type."""
-    with pytest.raises(ConfigurationError, match="read as no type"):
-        decompose(ClientKey("c", keys["p256"], environment="broker-live", assertion_typ="none"))
-
-
-def test_algorithm(key_text):
-    """A wrong algorithm is quoted, unless it is so long that it may be a misplaced secret."""
-    make = partial(make_fields, "broker-live", client_id="c", private_key=key_text)
-    assert make(algorithm="ES256").credentials().algorithm == "ES256"
-    assert "'RS256' does not fit" in refusal(make(algorithm="RS256"))
-    assert "hush" not in refusal(make(algorithm="hush-hush"))
-
-
-def test_passphrase(home, keys):
-    """An encrypted key opens with a passphrase in a value or in a file, whose line break does not count."""
-    whole = ClientKey("c", keys["p256"], environment="broker-live")
-    (home / "key.pem").write_text(encrypted(keys["p256"], " hush hush "))
-    (home / "passphrase").write_text(" hush hush \r\n")
-    make = partial(make_fields, "broker-live", home, client_id="c", private_key_file="key.pem")
-    for more in ({"private_key_passphrase": " hush hush "}, {"private_key_passphrase_file": "passphrase"}):
-        assert make(**more).kind() is CredentialKind.CLIENT_KEY
-        assert make(**more).credentials().fingerprint() == whole.fingerprint()
-    assert "hush" not in refusal(make(private_key_passphrase="hush hush"))
-    assert "passphrase" in refusal(make())
-
-
-def test_options_of_a_client_key(key_text):
-    """Type and lifetime of assertions, and form fields, are used."""
-    make = partial(make_fields, "broker-live", client_id="c", private_key=key_text)
-    credentials = make(
-        assertion_typ="client-authentication+jwt",
-        assertion_lifetime="120",
-        form_fields="scope=accounts.read+orders&resource=https%3A%2F%2Fa.example",
-    ).credentials()
-    assert (credentials.assertion_typ, credentials.assertion_lifetime) == ("client-authentication+jwt", 120)
-    assert credentials.form_fields == {"scope": "accounts.read orders", "resource": "https://a.example"}
-    plain = make().credentials()
-    assert (plain.assertion_typ, plain.assertion_lifetime, plain.form_fields) == ("JWT", 60, {})
-    assert make(assertion_typ="none").credentials().assertion_typ is None
-
-
-def test_form_fields_of_a_client_secret():
-    """A client secret takes form fields, too."""
-    credentials = make_fields(
-        "broker-live", client_id="c", client_secret="secret-1", form_fields="scope=a"
-    ).credentials()
-    assert credentials.form_fields == {"scope": "a"}
-
-
-@pytest.mark.parametrize(
-    "text", ["hush", "&", "=", "scope=hush&scope=b", "scope=%ff", "client_secret=hush", "a=hush\n"]
-)
-def test_bad_form_fields(text):
-    """Form fields that are malformed, or name a field of the credentials, are refused and not quoted."""
-    assert "hush" not in refusal(make_fields("broker-live", client_id="c", client_secret="secret-1", form_fields=text))
-
-
-@pytest.mark.parametrize("text", ["hush", "1.5", "-1", "0", "1e3", "60 ", "\u0661", "9" * 30, "1000000"])
-def test_bad_lifetime(key_text, text):
-    """A lifetime that is not a sensible number of seconds is refused and not quoted."""
-    message = refusal(make_fields("broker-live", client_id="c", private_key=key_text, assertion_lifetime=text))
-    assert "lifetime" in message
-    assert "hush" not in message
-
-
-@pytest.mark.parametrize("written", ["key.pem", "./sub/../key.pem", "~/key.pem", "{folder}/key.pem"])
-def test_files(home, key_text, keys, written):
-    """A file is found relative to the folder, in the home folder, or by its full path."""
-    (home / "key.pem").write_text(key_text, encoding="utf-8-sig")
-    (home / "sub").mkdir()
-    fields = make_fields("broker-live", home, client_id="c", private_key_file=written.format(folder=home))
-    assert fields.credentials().fingerprint() == ClientKey("c", keys["p256"], environment="broker-live").fingerprint()
-
-
-def test_file_of_a_secret(home):
-    """The line break that editors add to a file does not belong to the secret."""
-    (home / "secret").write_text("a-secret\n")
-    assert make_fields(
-        "broker-live", home, client_id="c", client_secret_file="secret"
-    ).credentials().client_secret.reveal() == ("a-secret")
-    assert (
-        make_fields("live", home, key_id="k", secret_key_file="secret").credentials().secret_key.reveal() == "a-secret"
-    )
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (None, os.strerror(2)),
-        (b"\n", "it is empty"),
-        (b"\xff\xfe", "it is not UTF-8 text"),
-        (b"x" * (2 << 20), "1 MiB"),
-    ],
-)
-def test_unreadable_file(home, content, reason):
-    """A file that cannot be read is an error that names the setting and the reason, but not the file."""
-    if content is not None:
-        (home / "key.pem").write_bytes(content)
-    message = refusal(make_fields("broker-live", home, client_id="c", private_key_file="key.pem"))
-    assert "the file that PRIVATE_KEY_FILE in the source names" in message
-    assert reason in message
-    assert "key.pem" not in message
-
-
-@pytest.mark.parametrize("written", ["~nobody-of-that-name/key.pem", "a\x00b", "x" * 5000])
-def test_path_that_cannot_be(home, written):
-    """A value that cannot be the name of a file is an error."""
-    assert "Cannot read the file" in refusal(make_fields("broker-live", home, client_id="c", private_key_file=written))
-
-
 def test_confined(home, project, key_text):
     """A confined file must lie in the folder, by whatever path it is reached."""
     (home / "key.pem").write_text(key_text)
@@ -258,6 +88,86 @@ def test_confined(home, project, key_text):
     assert confined(str(project / "own.pem")).credentials().client_id == "c"
 
 
-def test_values_are_not_shown():
-    """The repr shows no value."""
-    assert "hush" not in repr(make_fields("live", key_id="hush", secret_key="hush"))
+PAIR = "TOOLKIT_LIVE_KEY_ID=key-id-1\nTOOLKIT_LIVE_SECRET_KEY=secret-1\n"
+places = st.sampled_from(Environment).flatmap(
+    lambda environment: st.tuples(
+        st.just(environment),
+        st.just("default") | st.from_regex(r"[a-z0-9]([a-z0-9]|-(?!-)){0,20}", fullmatch=True),
+        st.sampled_from(sorted({field for kind in kinds_of(environment) for field in REQUIRED[kind]})),
+    )
+)
+
+
+@given(places)
+def test_variable_is_read_back(place):
+    """The variable of a field is read back as that field, of that profile and environment."""
+    environment, name, field = place
+    (fields,) = fields_in_variables({variable(*place): "x"}, "somewhere", Path())
+    assert (fields.environment, fields.name, {*fields.values}) == (environment, name, {field})
+    assert fields.label(field) == variable(*place)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("TOOLKIT_LIVE_KEY_ID", ("live", "default", "key_id")),
+        ("TOOLKIT_BROKER_LIVE_PRIVATE_KEY_FILE", ("broker-live", "default", "private_key_file")),
+        ("TOOLKIT_BROKER_LIVE__MY_FUND_PRIVATE_KEY_ID", ("broker-live", "my-fund", "private_key_id")),
+        ("TOOLKIT_PAPER__PRIVATE_KEY_ID", ("paper", "private", "key_id")),
+        ("TOOLKIT_PAPER__7_SCHEME", ("paper", "7", "scheme")),
+        ("TOOLKIT_PAPER__CLIENT_ID_KEY_ID", ("paper", "client-id", "key_id")),
+        ("TOOLKIT_BROKER_LIVE__FUND_KEY_ID", ("broker-live", "fund", "key_id")),
+        ("TOOLKIT_LIVE__FUND_CLIENT_SECRET", ("live", "fund", "client_secret")),
+    ],
+)
+def test_names(name, expected):
+    """Variables are read as a person writes them."""
+    (fields,) = fields_in_variables({name: "x"}, "somewhere", Path())
+    assert (fields.environment, fields.name, *fields.values) == expected
+
+
+def test_dotenv(project, monkeypatch):
+    """The credentials in `.env` are found; the variables of the process are neither read nor changed."""
+    (project / ".env").write_text(f"# mine\nexport {PAIR}OTHER=hush\nTOOLKIT_AUTH_URL=https://auth.example.com\n")
+    before = dict(os.environ)
+    (fields,) = fields_in_dotenv(project)
+    assert (fields.source, fields.name, {*fields.values}) == (".env", "default", {"key_id", "secret_key"})
+    assert fields.credentials().secret_key.reveal() == "secret-1"
+    assert dict(os.environ) == before
+
+
+def test_dotenv_is_not_expanded(project, monkeypatch):
+    """A value that refers to a variable is not expanded, or a cloned file would get the user's secrets."""
+    monkeypatch.setenv("OTHER_SECRET", "hush-hush")
+    (project / ".env").write_text("TOOLKIT_LIVE_KEY_ID=k${OTHER_SECRET}\nTOOLKIT_LIVE_SECRET_KEY=${OTHER_SECRET}\n")
+    (fields,) = fields_in_dotenv(project)
+    assert fields.values["key_id"].reveal() == "k${OTHER_SECRET}"
+    assert fields.values["secret_key"].reveal() == "${OTHER_SECRET}"
+
+
+def test_dotenv_names_no_file_elsewhere(home, project, key_text):
+    """`.env` may name a key file in the project but not outside, or a cloned file could use the user's keys."""
+    for folder in (home, project):
+        (folder / "key.pem").write_text(key_text)
+    for written, fine in (("key.pem", True), ("../key.pem", False), ("~/key.pem", False)):
+        (project / ".env").write_text(
+            f"TOOLKIT_BROKER_LIVE_CLIENT_ID=c\nTOOLKIT_BROKER_LIVE_PRIVATE_KEY_FILE={written}\n"
+        )
+        (fields,) = fields_in_dotenv(project)
+        if fine:
+            assert fields.credentials().client_id == "c"
+        else:
+            with pytest.raises(ConfigurationError, match=r"PRIVATE_KEY_FILE in \.env names a file outside"):
+                fields.credentials()
+
+
+def test_planted_dotenv(project, monkeypatch):
+    """A file that a stranger left in a shared folder is refused, because it would choose the account."""
+    (project / ".env").write_text(PAIR)
+    monkeypatch.setattr("toolkit.local.folders._user", lambda: 1000)
+    monkeypatch.setattr("toolkit.local.folders._owners", lambda path: {1001} if path.name == ".env" else {0})
+    with pytest.raises(ConfigurationError, match="belongs neither to you") as caught:
+        fields_in_dotenv(project)
+    assert "of your own" in caught.value.next_step
+    monkeypatch.setattr("toolkit.local.folders._owners", lambda _: {1001})
+    assert len(fields_in_dotenv(project)) == 1

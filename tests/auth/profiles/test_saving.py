@@ -4,33 +4,33 @@ import dataclasses
 import json
 import logging
 import os
-import subprocess
-import sys
 import traceback
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import canaries
+import keyring
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from keyring.backends import null
+from memory_keyring import MemoryKeyring
 
-from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
-from toolkit.auth.profiles import (
-    Profile,
+from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
+from toolkit.auth.profiles.fields import FIELDS, Profile
+from toolkit.auth.profiles.saving import (
+    ProfileList,
     load_credentials,
     remove_credentials,
     save_credentials,
     saved_credentials,
+    survey,
 )
-from toolkit.auth.profiles.fields import FIELDS
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError, UnsafeAddress
+from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
 from toolkit.local.settings import Settings
 
-REPOSITORY = Path(__file__).parents[3]
 # Each example saves over the one before, in the same folder, which is part of the test.
 SAME_FOLDER = hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -115,18 +115,6 @@ def test_save_to_keyring(memory_keyring, settings, folder):
     assert load_credentials("broker-sandbox", settings=settings).client_secret == credentials.client_secret
 
 
-def test_save_to_file(settings, folder):
-    """Without a keyring the file is not sealed, and a warning at the caller's line names it."""
-    credentials = KeyPair("key-id-1", "secret-key-1", environment="live")
-    with pytest.warns(UserWarning, match="No system keyring") as caught:
-        profile = save_credentials(credentials, "default", settings=settings)
-    shown = str(Path("~") / (folder / "live.default.toml").relative_to(Path.home()))
-    assert profile.source == shown
-    assert shown in str(caught[0].message)
-    assert caught[0].filename == __file__
-    assert "secret-key-1" not in str(caught[0].message)
-
-
 @pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
 def test_save_modes(place, settings, folder):
     """Folders are 0700 and files 0600, whatever the umask and the modes before."""
@@ -145,59 +133,6 @@ def test_save_modes(place, settings, folder):
     assert [file.name for file in folder.iterdir()] == ["live.a.toml"]
 
 
-def test_save_replaces(place, settings):
-    """Saving again under the same name replaces the credentials."""
-    for secret in ("first-secret", "second-secret"):
-        quietly(save_credentials, ClientSecret("client", secret, environment="broker-live"), "a", settings=settings)
-    assert load_credentials("broker-live", "a", settings=settings).client_secret.reveal() == "second-secret"
-
-
-def test_save_key_kept_elsewhere(settings, folder):
-    """A key that a signer keeps elsewhere cannot be saved."""
-
-    class Hardware:
-        algorithm, key_id = "ES256", None
-
-        def sign(self, data, /):
-            return b""
-
-    with pytest.raises(ConfigurationError, match="kept elsewhere"):
-        save_credentials(ClientKey("client", Hardware(), environment="broker-live"), "a", settings=settings)
-    assert not folder.exists()
-
-
-def test_save_without_addresses(place, project, folder):
-    """Without an address to bind them to, credentials are not saved."""
-    settings = Settings({"auth": "https://auth.example.com"}, project=project)
-    with pytest.raises(ConfigurationError, match="No address of live is set") as caught:
-        save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
-    assert "TOOLKIT_TRADING_LIVE_URL" in str(caught.value)
-    assert not folder.exists()
-
-
-@pytest.mark.parametrize("name", ["", "../up", "a/b", "a b", ".hidden", "x" * 65, None, 3])
-def test_save_bad_name(place, settings, folder, name):
-    """A malformed name is refused before anything is written."""
-    with pytest.raises(ConfigurationError, match="profile name"):
-        save_credentials(KeyPair("k", "s", environment="live"), name, settings=settings)
-    assert not folder.exists()
-
-
-def test_save_no_credentials(settings):
-    """A value that is not credentials is refused by its type."""
-    with pytest.raises(ConfigurationError, match="str is not credentials"):
-        save_credentials("sk-secret", "a", settings=settings)
-
-
-def test_save_name_differing_in_case(settings):
-    """Two names that differ in upper and lower case only are not both saved."""
-    credentials = KeyPair("k", "s", environment="live")
-    quietly(save_credentials, credentials, "Fund", settings=settings)
-    quietly(save_credentials, credentials, "Fund", settings=settings)
-    with pytest.raises(ConfigurationError, match="only in upper and lower case"):
-        save_credentials(credentials, "fund", settings=settings)
-
-
 @pytest.mark.parametrize("broken", ["get", "set"])
 def test_save_with_locked_keyring(memory_keyring, settings, folder, broken):
     """A locked or broken keyring is an error, and nothing is saved in the clear in its place."""
@@ -205,19 +140,7 @@ def test_save_with_locked_keyring(memory_keyring, settings, folder, broken):
     with pytest.raises(ConfigurationError, match="locked") as caught:
         save_credentials(KeyPair("k", "secret-key-1", environment="live"), "a", settings=settings)
     assert caught.value.about == "keyring"
-    assert list(folder.iterdir()) == []
-
-
-def test_no_value_in_a_frame(memory_keyring, settings, locals_of):
-    """The frames of an error while saving or loading hold no value."""
-    credentials = KeyPair("k", "kanari-5f1d", environment="live")
-    save_credentials(credentials, "a", settings=settings)
-    memory_keyring.broken = {"get"}
-    for call in (save_credentials, load_credentials):
-        arguments = (credentials, "a") if call is save_credentials else ("live", "a")
-        with pytest.raises(ConfigurationError) as caught:
-            call(*arguments, settings=settings)
-        assert "kanari" not in repr(locals_of(caught.value))
+    assert list(folder.glob("*.toml")) == []
 
 
 def test_load_order(settings, project, monkeypatch):
@@ -236,112 +159,6 @@ def test_load_order(settings, project, monkeypatch):
     assert load_credentials("live", "default", settings=settings).key_id.reveal() == "variable-id"
 
 
-def test_load_puts_nothing_together(settings, project):
-    """Parts of two places never make one profile, so the .env of a project cannot add to the user's secret."""
-    (project / ".env").write_text("TOOLKIT_LIVE_SECRET_KEY=dotenv-secret\n")
-    with pytest.raises(ConfigurationError, match="incomplete"):
-        load_credentials("live", settings=settings, environ={"TOOLKIT_LIVE_KEY_ID": "id"})
-
-
-def test_load_one_of_several(settings, project):
-    """Of several profiles, `default` is loaded without a name; if there is none, the error lists the names."""
-    environ = {}
-    for number, name in enumerate(["LIVE__OTHER_FUND", "LIVE__RESEARCH", "PAPER"]):
-        environ[f"TOOLKIT_{name}_KEY_ID"] = str(number)
-        environ[f"TOOLKIT_{name}_SECRET_KEY"] = f"secret-{number}"
-    with pytest.raises(ConfigurationError, match="Several profiles exist for live: other-fund, research") as caught:
-        load_credentials("live", settings=settings, environ=environ)
-    assert 'tk.Session("live", "other-fund")' in caught.value.next_step
-    assert load_credentials("live", "other-fund", settings=settings, environ=environ).key_id.reveal() == "0"
-    assert load_credentials("paper", settings=settings, environ=environ).key_id.reveal() == "2"
-    environ |= {"TOOLKIT_LIVE_KEY_ID": "3", "TOOLKIT_LIVE_SECRET_KEY": "secret-3"}
-    assert load_credentials("live", settings=settings, environ=environ).key_id.reveal() == "3"
-
-
-@pytest.mark.parametrize(
-    ("environment", "wanted"),
-    [
-        ("paper", "set TOOLKIT_PAPER_KEY_ID and TOOLKIT_PAPER_SECRET_KEY, as"),
-        (
-            "broker-live",
-            (
-                "set TOOLKIT_BROKER_LIVE_CLIENT_ID and TOOLKIT_BROKER_LIVE_CLIENT_SECRET, or "
-                "TOOLKIT_BROKER_LIVE_CLIENT_ID and TOOLKIT_BROKER_LIVE_PRIVATE_KEY_FILE, as"
-            ),
-        ),
-    ],
-)
-def test_load_nothing(settings, environment, wanted):
-    """If there is no profile, the error says what to set and which places were searched."""
-    for name in (None, "default"):
-        with pytest.raises(ConfigurationError) as caught:
-            load_credentials(environment, name, settings=settings)
-        command = f"`toolkit credentials add default --environment {environment}`"
-        assert caught.value.next_step.startswith(f"To save {'it' if name else 'one'}, run {command} ")
-        assert wanted in str(caught.value)
-        for place in (str(Path("~/project/.env")), str(Path("~/.config/service-access-toolkit/profiles"))):
-            assert place in str(caught.value)
-    with pytest.raises(ConfigurationError, match=f"TOOLKIT_{environment.upper().replace('-', '_')}__<PROFILE>_"):
-        load_credentials(environment, "fund", settings=settings)
-
-
-def test_load_unknown_name(settings):
-    """An unknown name is quoted beside the known ones, unless it is long enough to be a secret."""
-    environ = {
-        "TOOLKIT_LIVE_KEY_ID": "1",
-        "TOOLKIT_LIVE_SECRET_KEY": "secret-1",
-        "TOOLKIT_LIVE__FUND_KEY_ID": "2",
-        "TOOLKIT_LIVE__FUND_SECRET_KEY": "secret-2",
-    }
-    for environment, what, next_step in (
-        ("live", "for live.", "Choose one of default, fund. To save it, run `toolkit credentials add {} -"),
-        ("paper", "for paper, and no other does.", "To save it, run `toolkit credentials add {} -"),
-    ):
-        for name, shown, new in (
-            ("nosuch", "'nosuch'", "nosuch"),
-            ("\x1b[2J", "'[2J'", "NAME"),
-            ("sk-5ecret", "of that name", "NAME"),
-        ):
-            with pytest.raises(ConfigurationError) as caught:
-                load_credentials(environment, name, settings=settings, environ=environ)
-            assert caught.value.what == f"The profile {shown} does not exist {what}"
-            assert caught.value.next_step.startswith(next_step.format(new))
-            assert "sk-5ecret" not in str(caught.value)
-
-
-def test_load_unknown_environment(settings):
-    """An environment that does not exist is refused."""
-    with pytest.raises(ConfigurationError, match="environment 'sandbox' is not known"):
-        load_credentials("sandbox", settings=settings)
-
-
-def test_load_unaffected_by_others(settings, folder):
-    """A broken profile does not affect the others."""
-    quietly(save_credentials, KeyPair("good-id", "s", environment="live"), "good", settings=settings)
-    (folder / "live.bad.toml").write_text("key_id = ")
-    (folder / "broker-live.bad.toml").write_bytes(b"\xff")
-    environ = {"TOOLKIT_PAPER_KEY_ID": "half"}
-    assert load_credentials("live", "good", settings=settings, environ=environ).key_id.reveal() == "good-id"
-    with pytest.raises(ConfigurationError, match=r"live\.bad\.toml is not valid TOML"):
-        load_credentials("live", "bad", settings=settings, environ=environ)
-    with pytest.warns(UserWarning, match="Left out") as caught:
-        assert [profile.name for profile in saved_credentials(settings=settings, environ=environ)] == ["good"]
-    shown = "\n".join(str(warning.message) for warning in caught)
-    for hint in ("live.bad.toml", "broker-live.bad.toml", "TOOLKIT_PAPER_SECRET_KEY"):
-        assert hint in shown
-
-
-def test_load_settings_by_default(project, monkeypatch):
-    """By default the settings of the project and the variables are used, and profiles are bound to them."""
-    monkeypatch.setenv("TOOLKIT_TRADING_LIVE_URL", "https://trading.example.com")
-    quietly(save_credentials, KeyPair("k", "s", environment="live"), "a")
-    assert load_credentials("live").name == "a"
-    assert [profile.name for profile in saved_credentials()] == ["a"]
-    (project / "toolkit.toml").write_text('[addresses]\nmarket_data = "https://elsewhere.example.net"\n')
-    with pytest.raises(UnsafeAddress, match=r"https://elsewhere\.example\.net"):
-        load_credentials("live")
-
-
 def test_binding(place, settings, project):
     """Another address than the saved one is refused, its path prefix included, and the error names both."""
     credentials = ClientSecret("client", "a-secret-1", environment="broker-live")
@@ -353,47 +170,11 @@ def test_binding(place, settings, project):
             load_credentials("broker-live", settings=other)
         assert "https://auth.example.com" in str(caught.value)
         assert text.removesuffix(":80") in str(caught.value)
-        assert "save_credentials" in caught.value.next_step
+        assert "toolkit credentials allow" in caught.value.next_step
         assert caught.value.__cause__ is None
     same = Settings({"auth": "https://AUTH.example.com:443/", "trading_live": "https://any.example"}, project=project)
     assert load_credentials("broker-live", settings=same).fingerprint() == credentials.fingerprint()
     assert load_credentials("broker-live", settings=Settings(project=project)).client_id == "client"
-
-
-def test_header_prefix_is_bound(place, settings, project):
-    """A key pair travels in headers, so it is bound to their prefix; a client secret is not."""
-    quietly(save_credentials, KeyPair("k", "hush-hush", environment="live"), "a", settings=settings)
-    quietly(save_credentials, ClientSecret("c", "hush-hush", environment="broker-live"), "a", settings=settings)
-    other = Settings(settings.addresses, "ACME", project=project)
-    with pytest.raises(UnsafeAddress, match=r"header prefix is now ACME .*earlier, it was SVC"):
-        load_credentials("live", settings=other)
-    assert load_credentials("broker-live", settings=other).client_id == "c"
-
-
-def test_loading_does_not_bind_variables(settings, project, home):
-    """Credentials from variables are not bound when they are read: nothing is written."""
-    environ = {"TOOLKIT_LIVE_KEY_ID": "k", "TOOLKIT_LIVE_SECRET_KEY": "s"}
-    assert load_credentials("live", settings=Settings(project=project), environ=environ).name == "default"
-    assert load_credentials("live", settings=settings, environ=environ).loaded_from == "environment variables"
-    assert not (home / ".config").exists()
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        'client_secret = "hush"',
-        'private_key_file = "~/.ssh/id"',
-        "[credentials]",
-        '[addresses]\nclient_secret = "hush"',
-    ],
-)
-def test_project_settings_hold_no_credentials(project, line):
-    """A toolkit.toml that holds or points at secrets is refused and not quoted."""
-    (project / "toolkit.toml").write_text(line)
-    with pytest.raises(ConfigurationError) as caught:
-        load_credentials("broker-live", environ={})
-    assert "hush" not in str(caught.value)
-    assert ".ssh" not in str(caught.value)
 
 
 def test_locked_or_lost_keyring(memory_keyring, settings):
@@ -404,47 +185,12 @@ def test_locked_or_lost_keyring(memory_keyring, settings):
         load_credentials("live", settings=settings)
     assert caught.value.__context__ is None
     memory_keyring.broken, memory_keyring.entries = set(), {}
-    with pytest.raises(ConfigurationError, match="does not have the key") as caught:
+    with pytest.raises(ConfigurationError, match="does not open") as caught:
         load_credentials("live", settings=settings)
     assert "`toolkit credentials add a --environment live`" in caught.value.next_step
     assert [profile.name for profile in saved_credentials(settings=settings)] == ["a"]
     remove_credentials("a", "live")
     assert saved_credentials(settings=settings) == []
-
-
-def test_listing_opens_no_keyring(memory_keyring, settings):
-    """A list does not open the keyring, which may ask for a password."""
-    save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
-    memory_keyring.broken = {"get", "set", "delete"}
-    assert saved_credentials(settings=settings) == [Profile("a", Environment.LIVE, CredentialKind.KEY_PAIR, "keyring")]
-
-
-def test_listing_order(settings):
-    """Profiles are sorted by environment, in the order of the document, then by name."""
-    for name in ("b", "a"):
-        quietly(save_credentials, ClientSecret("c", "s", environment="broker-live"), name, settings=settings)
-        quietly(save_credentials, KeyPair("k", "s", environment="live"), name, settings=settings)
-    listed = [(profile.environment, profile.name) for profile in saved_credentials(settings=settings)]
-    assert listed == [("live", "a"), ("live", "b"), ("broker-live", "a"), ("broker-live", "b")]
-
-
-def test_remove_missing(place, settings):
-    """Removing an unknown profile is an error that lists the saved profiles of the environment."""
-    quietly(save_credentials, KeyPair("k", "s", environment="live"), "a", settings=settings)
-    with pytest.raises(ConfigurationError, match="No profile of that name is saved for paper") as caught:
-        remove_credentials("a", "paper")
-    assert "Saved: none" in caught.value.next_step
-    with pytest.raises(ConfigurationError, match="Saved: a"):
-        remove_credentials("b", "live")
-    assert load_credentials("live", settings=settings).name == "a"
-
-
-def test_remove_corrupt(settings, folder):
-    """A profile with a malformed file can be removed."""
-    folder.mkdir(parents=True)
-    (folder / "live.a.toml").write_text("?")
-    remove_credentials("a", Environment.LIVE)
-    assert list(folder.iterdir()) == []
 
 
 CANARY = "kanari-5f1d"
@@ -510,36 +256,60 @@ def test_no_value_is_quoted(settings, project, folder, caplog, locals_of, writte
     assert CANARY not in "\n".join(os.environ.values())
 
 
-def test_credentials_of_another_kind(settings):
-    """A variable that the environment does not take is a mismatch, and not ignored."""
-    with pytest.raises(CredentialsMismatch, match="TOOLKIT_LIVE_CLIENT_ID"):
-        load_credentials("live", settings=settings, environ={"TOOLKIT_LIVE_CLIENT_ID": "c"})
-
-
-@pytest.mark.filterwarnings("ignore:No system keyring")
-def test_saving_at_once(place, settings, folder):
-    """Saving at the same time loses no profile, and a shared profile is whole. Threads stand for processes here."""
+def test_one_key(memory_keyring, settings):
+    """All profiles are sealed with one key, which is made once, however many save first at the same time."""
 
     def save(number):
-        credentials = KeyPair(f"id-{number}", f"secret-{number}", environment="live")
-        for name in (f"own-{number}", "shared"):
-            save_credentials(credentials, name, settings=settings)
+        save_credentials(KeyPair(f"id-{number}", "s", environment="live"), f"own-{number}", settings=settings)
 
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(save, range(12)))
-    listed = {profile.name for profile in saved_credentials(settings=settings)}
-    assert listed == {"shared", *(f"own-{number}" for number in range(12))}
-    shared = load_credentials("live", "shared", settings=settings)
-    assert shared.key_id.reveal().removeprefix("id-") == shared.secret_key.reveal().removeprefix("secret-")
-    assert {file.suffix for file in folder.iterdir()} == {".toml"}
+        list(pool.map(save, range(8)))
+    assert len(memory_keyring.entries) == 1
+    assert load_credentials("live", "own-7", settings=settings).key_id.reveal() == "id-7"
 
 
-def test_import_loads_nothing_slow():
-    """Importing the package does not load the libraries that it uses late."""
-    code = (
-        "import sys, toolkit.auth.profiles; "
-        "print({'keyring', 'dotenv', 'platformdirs', 'cryptography', 'jwt', 'pandas'} & sys.modules.keys())"
-    )
-    environ = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+def test_keyrings_that_do_not_count(settings):
+    """A keyring that writes in the clear does not count; of several keyrings the first real one is used."""
+
+    class PlaintextKeyring(MemoryKeyring):
+        pass
+
+    plain, real = PlaintextKeyring(), MemoryKeyring()
+    keyring.set_keyring(plain)
+    assert quietly(save_credentials, KeyPair("k", "s", environment="live"), "a", settings=settings).source != "keyring"
+    chain = MemoryKeyring()
+    chain.backends = [null.Keyring(), plain, real]
+    keyring.set_keyring(chain)
+    assert save_credentials(KeyPair("k", "s", environment="live"), "b", settings=settings).source == "keyring"
+    assert (plain.entries, len(real.entries)) == ({}, 1)
+
+
+VARIABLES = {"TOOLKIT_LIVE__A_KEY_ID": "PK-1", "TOOLKIT_LIVE__A_SECRET_KEY": "secret-1"}
+FUND = Profile("fund", Environment.BROKER_LIVE, CredentialKind.CLIENT_KEY, "keyring")
+
+
+def test_survey(memory_keyring, settings, project):
+    """Every place is listed in the order in which places count, and only the first is used."""
+    for name in ("a", "b"):
+        save_credentials(KeyPair("PK-2", "secret-2", environment="live"), name, settings=settings)
+    (project / ".env").write_text("TOOLKIT_LIVE__A_KEY_ID=PK-3\nTOOLKIT_LIVE__A_SECRET_KEY=secret-3\n")
+    listed = survey(settings, VARIABLES)
+    assert all(isinstance(profile.outcome, Profile) for profile in listed)
+    assert [(profile.name, profile.outcome.source, profile.comes_first) for profile in listed] == [
+        ("a", "environment variables", True),
+        ("a", ".env", False),
+        ("a", "keyring", False),
+        ("b", "keyring", True),
+    ]
+
+
+def test_list_as_html():
+    """In a notebook a list is an HTML table with a heading; markup and control characters in names are escaped."""
+    odd = Profile("<b>", Environment.LIVE, CredentialKind.KEY_PAIR, "~/<script>\x1b[31m")
+    html = ProfileList([FUND, odd])._repr_html_()
+    assert html.count("<tr>") == 3
+    assert ">environment</th>" in html
+    assert "<script>" not in html
+    assert "&lt;b&gt;" in html
+    assert "\x1b" not in html + repr(ProfileList([odd]))
+    assert "No profiles" in ProfileList()._repr_html_()

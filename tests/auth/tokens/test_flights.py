@@ -34,11 +34,6 @@ def test_wait_in_another_thread():
     assert outcomes == [True]
 
 
-def test_wait_on_own_thread():
-    """A synchronous caller does not wait for a flight of its own thread, which would take forever."""
-    assert run(waiting(Flight()), None) is False
-
-
 def test_wait_in_a_task():
     """A task can wait for another task of its loop, and for a thread."""
 
@@ -69,14 +64,6 @@ def test_cancelled_waiter():
         return await waiter
 
     assert asyncio.run(main()) is True
-
-
-def test_flight_cannot_be_cancelled():
-    """A flight cannot be cancelled."""
-    flight = Flight()
-    assert not flight.landed.cancel()
-    flight.landed.set_result(True)
-    assert flight.landed.result(0)
 
 
 class LoopThread:
@@ -113,22 +100,3 @@ def test_wait_for_a_loop_that_is_stuck(is_async):
         other.loop.call_soon_threadsafe(freed.wait)
         assert drive(waiting(other.flight()), is_async=is_async) is False
         freed.set()
-
-
-@BOTH
-@pytest.mark.usefixtures("impatient")
-def test_wait_for_a_loop_that_is_closed(is_async):
-    """A loop that is closed is not waited for."""
-    with LoopThread() as other:
-        flight = other.flight()
-    assert drive(waiting(flight), is_async=is_async) is False
-
-
-@BOTH
-@pytest.mark.usefixtures("impatient")
-def test_wait_for_a_loop_that_is_slow(is_async):
-    """A loop that responds is waited for, however long its fetch takes."""
-    with LoopThread() as other:
-        flight = other.flight()
-        other.loop.call_soon_threadsafe(other.loop.call_later, 0.15, flight.landed.set_result, True)
-        assert drive(waiting(flight), is_async=is_async) is True

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import toolkit as tk
-from toolkit.auth.tokens.file_store import FileTokenStore
+from toolkit.auth.tokens.store import FileTokenStore
 
 CHILD = """
 import sys
@@ -87,56 +87,3 @@ def test_wrong_secret(tmp_path, served):
         pytest.raises(tk.TokenRefused),
     ):
         session.accounts()
-
-
-def test_revoked(tmp_path, served):
-    """If the service forgets a token, the first process that notices replaces it for all."""
-    first = call(served, FileTokenStore(tmp_path))
-    served.revoke_tokens()
-    renewed = {call(served, FileTokenStore(tmp_path)).access_token for _ in range(3)}
-    assert len(renewed) == 1
-    assert first.access_token not in renewed
-    assert served.requested() == 2
-
-
-class Signer:
-    """A signer that does not show its key."""
-
-    def __init__(self, key):
-        self._key = key
-        self.algorithm, self.key_id = key.algorithm, key.key_id
-
-    def sign(self, data):
-        return self._key.sign(data)
-
-
-def test_signer(tmp_path, served):
-    """The token of a key that is kept elsewhere stays in memory, because there is nothing to seal it with."""
-    ours = served.credentials["sandbox-key"]
-    credentials = tk.ClientKey(ours.client_id, Signer(ours.private_key), environment="broker-sandbox")
-    store = FileTokenStore(tmp_path / "tokens")
-    with tk.Session(credentials=credentials, settings=served.settings, token_store=store) as session:
-        assert len(session.accounts()) == 1
-    assert not store.folder.exists()
-
-
-def test_folder_that_cannot_be_used(tmp_path, served):
-    """If the folder cannot be used, a warning says so once, and the session goes on in memory."""
-    (tmp_path / "file").write_text("a file in place of the folder")
-    with open_session(served, FileTokenStore(tmp_path / "file")) as session:
-        with pytest.warns(UserWarning, match="token store is not available.*in memory"):
-            session.accounts()
-        session.accounts()
-    assert served.requested() == 1
-
-
-def test_unknown_store(served):
-    """A token store of another kind is refused, and the error says what is possible."""
-    with pytest.raises(tk.ConfigurationError, match="shared"):
-        open_session(served, "disk")
-
-
-def test_memory_by_default(cache, served):
-    """By default nothing is written."""
-    call(served, None)
-    assert not cache.exists()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import itertools
-import os
-import threading
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -14,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.auth.tokens.single_flight import MemoryTokenStore, TokenSource
+from toolkit.auth.tokens.single_flight import TokenSource, with_retries
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import TokenRefused, Unreachable
 from toolkit.core.secret import Secret
-from toolkit.transport.flow import Shielded, Wait, WhichLoop
+from toolkit.transport.flow import Pause, Wait, WhichLoop
+from toolkit.transport.retry import Retry
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 
@@ -85,114 +83,6 @@ def test_one_fetch():
     assert bench.fetches == 1
 
 
-def test_no_lock_across_a_fetch():
-    """Other callers can look at the token source during a fetch, because the lock is not held."""
-    bench = Bench()
-    first = bench.obtain()
-    next(first)
-    thread = threading.Thread(target=lambda: next(bench.obtain()), daemon=True)
-    thread.start()
-    thread.join(10)
-    assert not thread.is_alive()
-    assert bench.source.current(bench.clock) is None
-
-
-@pytest.mark.parametrize("failure", [httpx.ConnectError("down"), TokenRefused("no"), KeyboardInterrupt()])
-def test_failed_leader(failure):
-    """A failed fetch raises for its own caller; the next waiter fetches, and the others wait for that fetch."""
-    bench = Bench()
-    first, second, third = (bench.obtain() for _ in range(3))
-    next(first)
-    flight = next(second).future
-    assert next(third).future is flight
-    with pytest.raises(type(failure)):
-        first.throw(failure)
-    assert flight.result(0)
-    assert second.send(True) == "fetching"
-    assert isinstance(third.send(True), Wait)
-    token = ended(second)
-    assert ended(third, outcome=True) is token
-    assert bench.fetches == 2
-
-
-def test_abandoned_leader():
-    """If a leader is dropped, like a task of a closed loop, the next caller goes on."""
-    bench = Bench()
-    first, second = bench.obtain(), bench.obtain()
-    next(first)
-    flight = next(second).future
-    first.close()
-    assert flight.result(0)
-    assert second.send(True) == "fetching"
-
-
-def test_fetch_that_does_not_start():
-    """A fetch that fails before its first effect ends its flight as well."""
-    bench = Bench()
-    broken = bench.source.obtain(bench.clock, lambda **_: (_ for _ in ()).throw(ValueError("no key")))
-    next(broken)
-    with pytest.raises(ValueError, match="no key"):
-        next(broken)
-    assert bench.obtained()
-
-
-def test_caller_that_cannot_wait():
-    """A caller that cannot wait fetches for itself, and does not disturb the flight."""
-    bench = Bench()
-    leader, alone, other = bench.obtain(), bench.obtain(), bench.obtain()
-    next(leader)
-    flight = next(alone).future
-    assert alone.send(False) == "fetching"
-    assert next(other).future is flight
-    own = ended(alone)
-    assert not flight.done()
-    assert ended(other, outcome=True) is own
-    ended(leader)
-    assert flight.done()
-    assert bench.fetches == 2
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # threads of pytest-xdist
-def test_forked_while_fetching():
-    """A process forked during a fetch does not wait for a flight that only lands in its parent."""
-    bench = Bench()
-    leader = bench.obtain()
-    next(leader)
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            status = 0 if next(bench.obtain()) == "fetching" else 2
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert isinstance(next(bench.obtain()), Wait)
-
-
-def test_renewed_once():
-    """One token is used until shortly before it expires; then one new token is fetched."""
-    bench = Bench()
-    token = bench.obtained()
-    bench.clock.advance(879)
-    assert bench.obtained() is token
-    bench.clock.advance(1)
-    renewed = bench.obtained()
-    assert renewed is not token
-    assert bench.obtained() is renewed
-    assert bench.fetches == 2
-
-
-def test_expired_on_its_way():
-    """A waiter whose token expired before it woke fetches another."""
-    bench = Bench()
-    first, second = bench.obtain(), bench.obtain()
-    next(first), next(second)
-    ended(first)
-    bench.clock.advance(900)
-    assert second.send(True) == "fetching"
-
-
 @given(st.integers(2, 7), st.randoms(use_true_random=False))
 def test_any_order(callers, choose):
     """However callers interleave, fail and are cancelled, there is one fetch at a time, and one more per failure."""
@@ -225,61 +115,6 @@ def test_any_order(callers, choose):
     assert len(tokens) + failures == callers
     assert len(set(tokens)) <= 1
     assert bench.fetches == failures + bool(tokens)
-
-
-def test_rejected_token():
-    """A token that the service answered with 401 is renewed once."""
-    bench = Bench()
-    token = bench.obtained()
-    assert bench.source.reject(token)
-    assert bench.source.current(bench.clock) is None
-    renewed = bench.obtained()
-    assert renewed is not token
-    assert not bench.source.reject(renewed)
-    assert bench.source.current(bench.clock) is renewed
-
-
-def test_rejected_after_it_was_taken():
-    """A renewed token that the service accepted for a while is renewed again after a 401."""
-    bench = Bench()
-    bench.source.reject(bench.obtained())
-    renewed = bench.obtained()
-    bench.source.accept(renewed)
-    assert bench.source.reject(renewed)
-    assert bench.obtained() is not renewed
-
-
-def test_rejected_by_many():
-    """If many parallel calls are answered with 401, the token is renewed once for all of them."""
-    bench = Bench()
-    token = bench.obtained()
-    assert all(bench.source.reject(token) for _ in range(5))
-    renewed = bench.obtained()
-    assert bench.source.reject(token), "a late caller tries the new token"
-    assert bench.obtained() is renewed
-    assert bench.fetches == 2
-
-
-def test_doubt_ends_with_the_token():
-    """After a doubted token has expired, the next token is again renewed after a 401."""
-    bench = Bench()
-    bench.source.reject(bench.obtained())
-    bench.obtained()
-    bench.clock.advance(900)
-    assert bench.source.reject(bench.obtained())
-
-
-def test_memory_store():
-    """A store returns the same token source for the same key on all threads, and another one for another key."""
-    store = MemoryTokenStore()
-    sources = []
-    threads = [threading.Thread(target=lambda: sources.append(store.source("one"))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(map(id, sources))) == 1
-    assert store.source("two") is not store.source("one")
 
 
 LASTING = [
@@ -315,21 +150,6 @@ def test_lasting_refusal(error):
     assert bench.fetches == 2
 
 
-def test_hundred_callers():
-    """If the request they waited for was refused, a hundred callers get the error without a request of their own."""
-    bench = Bench()
-    leader, others = bench.obtain(), [bench.obtain() for _ in range(99)]
-    next(leader)
-    for other in others:
-        assert isinstance(next(other), Wait)
-    with pytest.raises(TokenRefused):
-        leader.throw(LASTING[0])
-    for other in others:
-        with pytest.raises(TokenRefused):
-            other.send(True)
-    assert bench.fetches == 1
-
-
 @pytest.mark.parametrize(
     ("error", "seconds"),
     [
@@ -349,69 +169,6 @@ def test_passing_refusal(error, seconds):
     bench.clock.advance(0.2)
     assert bench.obtained()
     assert bench.fetches == 2
-
-
-@pytest.mark.parametrize("error", [Unreachable("untrusted", is_passing=False), TokenRefused("bad", status=400)])
-def test_other_refusals(error):
-    """After any other refusal, the next caller sends a request at once."""
-    bench = Bench()
-    refused(bench, error)
-    assert bench.obtained()
-
-
-def test_a_token_in_hand_outlives_a_refusal():
-    """A caller that fetched alone and was refused gets the token that another caller has since obtained."""
-    bench = Bench()
-    leader, alone = bench.obtain(), bench.obtain()
-    next(leader)
-    next(alone)
-    assert alone.send(False) == "fetching"
-    token = ended(leader)
-    with pytest.raises(StopIteration) as end:
-        alone.throw(LASTING[0])
-    assert end.value.value is bench.obtained() is token
-
-
-def test_leader_on_a_loop():
-    """A flight knows the event loop that fetches, so that others can see whether it still runs."""
-    bench = Bench()
-    leader, loop = bench.obtain(), asyncio.new_event_loop()
-    shielded = leader.send(loop)
-    assert isinstance(shielded, Shielded)
-    flight = next(bench.obtain()).future
-    assert bench.source._flight.loop is loop
-    # Its driver drives it to the end, even if the leader is cancelled.
-    assert next(shielded.flow) == "fetching"
-    shielded.is_under_way = True
-    leader.close()
-    assert not flight.done()
-    assert ended(shielded.flow) is bench.obtained()
-    assert flight.done()
-    loop.close()
-
-
-def test_leader_that_is_not_taken_over():
-    """A leader that ends before its fetch is driven does not leave a flight behind."""
-    bench = Bench()
-    leader, loop = bench.obtain(), asyncio.new_event_loop()
-    leader.send(loop)
-    flight = next(bench.obtain()).future
-    leader.close()
-    assert flight.done()
-    loop.close()
-    assert bench.obtained()
-
-
-def test_leader_of_a_closed_loop():
-    """A flight of a closed loop is lost: the next caller fetches, and later callers wait for that fetch."""
-    bench = Bench()
-    leader, loop = bench.obtain(), asyncio.new_event_loop()
-    shielded = leader.send(loop)
-    shielded.is_under_way = True
-    loop.close()
-    second, third = bench.obtain(), bench.obtain()
-    assert next(second) == "fetching"
-    assert isinstance(next(third), Wait)
 
 
 @pytest.mark.parametrize("error", [*LASTING, Unreachable("no connection"), TokenRefused("bad", status=400)])
@@ -435,22 +192,66 @@ def test_failed_renewal_keeps_a_good_token(error):
         last.throw(error) if next(last) == "fetching" else None
 
 
-def test_failed_renewal_after_a_401():
-    """If a rejected token cannot be replaced, the caller gets the error, and the next call tries the token again."""
-    bench = Bench()
-    token = bench.obtained()
-    bench.source.reject(token)
-    assert refused(bench, Unreachable("no connection"))
-    assert bench.obtained() is token
-    bench.clock.advance(1)
-    bench.source.reject(token)
-    assert bench.obtained() is not token
+PASSING = [
+    TokenRefused("down", status=503),
+    TokenRefused("down", status=500),
+    TokenRefused("too many", status=429),
+    TokenRefused("late", status=408),
+    TokenRefused("busy", status=400, error="temporarily_unavailable"),
+    Unreachable("no connection"),
+]
 
 
-def test_failed_renewal_after_the_end():
-    """A rejected token that has expired does not come back."""
-    bench = Bench()
-    bench.source.reject(bench.obtained())
-    bench.clock.advance(890)
-    refused(bench, Unreachable("no connection"))
-    assert bench.source.token is None
+class Endpoint:
+    """A token endpoint with a clock of its own that fails as planned."""
+
+    def __init__(self, failures, *, takes=0.0):
+        self.failures = list(failures)
+        self.clock = ManualClock()
+        self.takes = takes
+        self.tries = 0
+        self.pauses = []
+
+    def attempt(self, number):
+        self.tries += 1
+        assert number == self.tries
+        self.clock.advance(self.takes)
+        if self.failures:
+            raise self.failures.pop(0)
+        return "token"
+        yield
+
+    def outcome(self, jitter=0.5):
+        """Return the token; pauses are recorded and end at once."""
+        flow = with_retries(self.attempt, self.clock, Retry(), jitter=lambda: jitter)
+        try:
+            while True:
+                pause = next(flow)
+                assert isinstance(pause, Pause)
+                self.pauses.append(pause.seconds)
+                self.clock.advance(pause.seconds)
+        except StopIteration as end:
+            return end.value
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(PASSING), st.none() | st.floats(0, 100)), max_size=12),
+    st.floats(0, 40),
+    st.floats(0, 1),
+)
+def test_bounds(failures, takes, jitter):
+    """Whatever fails and whatever the service asks, there are at most four tries within 30 s."""
+    errors = [
+        TokenRefused("x", status=failure.status, retry_after=seconds) if isinstance(failure, TokenRefused) else failure
+        for failure, seconds in failures
+    ]
+    passing = [failure for failure in errors if failure.is_passing]
+    endpoint = Endpoint(passing, takes=takes)
+    try:
+        endpoint.outcome(jitter)
+    except (TokenRefused, Unreachable):
+        assert len(passing) >= endpoint.tries
+    else:
+        assert endpoint.tries == len(passing) + 1
+    assert 1 <= endpoint.tries <= 4
+    assert sum(endpoint.pauses) + takes * (endpoint.tries - 1) <= 30 + 1e-9

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-import bz2
 import gzip
 import html
 import io
 import json
-import lzma
 import quopri
 import re
 import struct
@@ -160,18 +158,6 @@ QUOTED_PRINTABLE_SOFT = Code(
     lambda data: b"=\r\n".join(data[at : at + 11] for at in range(0, len(data), 11)).replace(b"+", b"=2B"),
     quopri.decodestring,
 )
-MIME_Q = Code(
-    lambda data: b"=?utf-8?Q?" + b"".join(b"_" if byte == 32 else b"=%02X" % byte for byte in data) + b"?=",
-    lambda data: quopri.decodestring(data[10:-2], header=True),
-)
-MIME_B = Code(
-    lambda data: b"=?UTF-8?B?" + base64.b64encode(data) + b"?=",
-    lambda data: base64.b64decode(data[10:-2]),
-)
-MIME_B_WORDS = Code(
-    lambda data: b"\r\n ".join(MIME_B.write(data[at : at + 12]) for at in range(0, len(data), 12)),
-    lambda data: b"".join(MIME_B.read(word) for word in data.split(b"\r\n ")),
-)
 
 # base64, base32, hex, arrays
 BASE64 = Code(base64.b64encode, base64.b64decode)
@@ -185,7 +171,6 @@ BASE32_LOWER = Code(
 )
 HEX = Code(binascii.hexlify, binascii.unhexlify)
 HEX_UPPER = Code(lambda data: data.hex().upper().encode(), binascii.unhexlify)
-ASCII85 = Code(lambda data: base64.a85encode(data) + b"~>", lambda data: base64.a85decode(data[:-2]))
 
 
 def columns(width: int, end: bytes = b"\n") -> Code:
@@ -203,25 +188,7 @@ def hex_with(separator: str) -> Code:
     )
 
 
-DECIMAL_ARRAY = each(str, ",", int)
-DECIMAL_LINES = each(str, ",\n      ", int)
-SIGNED_ARRAY = each(lambda byte: str(byte - 256 if byte > 127 else byte), ", ", int)
 HEX_ARRAY = each(lambda byte: f"0x{byte:02X}", ", ", lambda item: int(item, 16))
-OCTAL_ARRAY = each(lambda byte: f"0{byte:03o}", ", ", lambda item: int(item, 8))
-HEXDUMP = Code(
-    lambda data: b"".join(
-        b"%08x  %-47s  |%s|\n" % (at, data[at : at + 16].hex(" ").encode(), data[at : at + 16])
-        for at in range(0, len(data), 16)
-    ),
-    lambda data: b"".join(bytes.fromhex(line[10:57].decode()) for line in data.splitlines()),
-)
-XXD = Code(
-    lambda data: b"".join(
-        b"%08x: %-39s  %s\n" % (at, data[at : at + 16].hex(" ", -2).encode(), data[at : at + 16])
-        for at in range(0, len(data), 16)
-    ),
-    lambda data: b"".join(bytes.fromhex(line[10:49].decode()) for line in data.splitlines()),
-)
 
 # Compression and archives
 GZIP = Code(lambda data: gzip.compress(data, mtime=0), gzip.decompress)
@@ -229,16 +196,6 @@ GZIP_MEMBERS = Code(
     lambda data: b"".join(gzip.compress(data[at : at + 9], mtime=0) for at in range(0, len(data), 9)), gzip.decompress
 )
 ZLIB = Code(zlib.compress, zlib.decompress)
-BZ2 = Code(bz2.compress, bz2.decompress)
-XZ = Code(lzma.compress, lzma.decompress)
-
-
-def _deflate(data: bytes) -> bytes:
-    squeezer = zlib.compressobj(wbits=-15)
-    return squeezer.compress(data) + squeezer.flush()
-
-
-DEFLATE = Code(_deflate, lambda data: zlib.decompress(data, -15))
 
 
 def _brotli(data: bytes) -> bytes:
@@ -302,86 +259,6 @@ def tar(mode: Any) -> Code:
     return Code(write, read)
 
 
-# Documents
-def pdf(filters: str, codes: tuple[Code, ...]) -> Code:
-    """Return a PDF file with one content stream."""
-
-    def write(data: bytes) -> bytes:
-        stream = b"BT /F1 12 Tf 72 720 Td (" + data + b") Tj ET"
-        for code in codes:
-            stream = code.write(stream)
-        head = f"4 0 obj\n<< /Length {len(stream)} {filters}>>\nstream\n".encode()
-        return b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog >>\nendobj\n" + head + stream + b"\nendstream\nendobj\n%%EOF\n"
-
-    def read(data: bytes) -> bytes:
-        stream = data[data.index(b"stream\n") + 7 : data.rindex(b"\nendstream")]
-        for code in reversed(codes):
-            stream = code.read(stream)
-        return stream
-
-    return Code(write, read)
-
-
-def png(chunk: bytes, before: bytes, code: Code) -> Code:
-    """Return a PNG file with one chunk that holds the data."""
-
-    def part(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-    def write(data: bytes) -> bytes:
-        content = part(chunk, before + code.write(data))
-        pixels = b"" if chunk == b"IDAT" else part(b"IDAT", zlib.compress(b"\0\0\0\0"))
-        header = struct.pack(">IIBBBBB", max(1, len(data) // 3), 1, 8, 2, 0, 0, 0)
-        return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", header) + content + pixels + part(b"IEND", b"")
-
-    def read(data: bytes) -> bytes:
-        at = data.index(chunk)
-        (size,) = struct.unpack(">I", data[at - 4 : at])
-        return code.read(data[at + 4 + len(before) : at + 4 + size])
-
-    return Code(write, read)
-
-
-def parquet(compression: str) -> Code:
-    """Return a Parquet file with one column of text."""
-
-    def write(data: bytes) -> bytes:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        table = pa.table({"note": [f"row {row}" for row in range(40)] + [data.decode()]})
-        sink = io.BytesIO()
-        pq.write_table(table, sink, compression=compression)
-        return sink.getvalue()
-
-    def read(data: bytes) -> bytes:
-        import pyarrow.parquet as pq
-
-        return "\n".join(pq.read_table(io.BytesIO(data)).column("note").to_pylist()).encode()
-
-    return Code(write, read)
-
-
-def arrow(compression: str | None) -> Code:
-    """Return an Arrow IPC file with one column of text."""
-
-    def write(data: bytes) -> bytes:
-        import pyarrow as pa
-
-        table = pa.table({"note": [f"row {row}" for row in range(40)] + [data.decode()]})
-        sink = io.BytesIO()
-        with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
-            writer.write_table(table)
-        return sink.getvalue()
-
-    def read(data: bytes) -> bytes:
-        import pyarrow as pa
-
-        return "\n".join(pa.ipc.open_file(io.BytesIO(data)).read_all().column("note").to_pylist()).encode()
-
-    return Code(write, read)
-
-
 # The secret itself in another form
 def case(change: Callable[[str], str], back: Callable[[str], str]) -> Code:
     """Return a code that writes the secret's own digits differently."""
@@ -395,9 +272,6 @@ def dashed(digits: str) -> str:
 
 UPPER = case(str.upper, str.lower)
 UUID_PLAIN = case(lambda text: text.replace("-", ""), dashed)
-UUID_BYTES = Code(lambda data: bytes.fromhex(data.decode().replace("-", "")), lambda data: dashed(data.hex()).encode())
-HEX_BYTES = Code(lambda data: bytes.fromhex(data.decode()), lambda data: data.hex().encode())
-BASE64_BYTES = Code(base64.b64decode, base64.b64encode)
 TO_URL_ALPHABET = case(
     lambda text: text.replace("+", "-").replace("/", "_").rstrip("="),
     lambda text: padded(text.replace("-", "+").replace("_", "/").encode(), 4).decode(),
@@ -413,9 +287,6 @@ PEM_BODY = case(
         + "\n".join(text[at : at + 64] for at in range(0, len(text), 64))
         + "\n-----END PRIVATE KEY-----\n"
     ),
-)
-PEM_BYTES = Code(
-    lambda data: base64.b64decode(PEM_BODY.write(data)), lambda data: PEM_BODY.read(base64.b64encode(data))
 )
 
 

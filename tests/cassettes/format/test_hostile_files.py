@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
-import subprocess
-import sys
-import tracemalloc
+import zlib
 from datetime import timedelta
 
+import brotli
 import httpx
 import pytest
 import yaml
-from bombs import bomb
+import zstandard
+from bombs import MIB
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.format import contents, vcrpy_files
-from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
-from toolkit.cassettes.replay.matching import ANYONE
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.format import interactions as interactions_module
+from toolkit.cassettes.format.interactions import HEADER, MARKER, TooLarge, encode, has_its_encoding
 from toolkit.core.errors import CassetteCorrupt, ToolkitError
 from toolkit.core.ledger import EPOCH
 from toolkit.core.text import printable
-from toolkit.scrubbing.messages import RecordedRequest
 
 FOREIGN = """\
 interactions:
@@ -72,19 +72,6 @@ def test_any_bytes(data):
         read_all(before + data)
 
 
-@given(st.data())
-def test_odd_bytes_in_a_cassette(interactions, data):
-    """A cassette of either kind is read or refused with odd bytes in some places."""
-    ours = HEADER + encode(data.draw(interactions())) + encode(data.draw(interactions()))
-    for whole in (ours, FOREIGN.encode(), json.dumps(yaml.safe_load(FOREIGN)).encode()):
-        file = whole
-        for _ in range(data.draw(st.integers(1, 3))):
-            start = data.draw(st.integers(0, len(file)))
-            end = data.draw(st.integers(start, min(len(file), start + 8)))
-            file = file[:start] + data.draw(ODD) + file[end:]
-        read_all(file)
-
-
 VALUES = st.sampled_from(
     ["", "~", "[]", "{}", "7", "-1", "1e9", ".inf", ".nan", "9" * 5000, "0x" + "f" * 5000, "0b1", "'\\0'"]
 )
@@ -102,7 +89,6 @@ def test_odd_values_of_fields(interaction, authorization, value, place):
         data = "\n".join(lines).encode() + b"\n"
         if read_all(data) is not None:
             opened = contents.read(data, source="")
-            assert len(opened.table()) == len(opened)
             for number in range(len(opened)):
                 call = opened.interaction(number)
                 assert (call.recorded_at or EPOCH) + (call.elapsed or timedelta(0)) >= EPOCH - timedelta(days=1)
@@ -119,14 +105,8 @@ HOSTILE = {
         "headers: {}", "headers:\n" + "".join(f"      {b}\n" for b in BOMB.splitlines())
     ),
     "a long number of base 60": FOREIGN.replace("code: 200", "code: 1" + ":59" * LEVELS),
-    "a long number": FOREIGN.replace("code: 200", "code: " + "9" * LEVELS),
-    "digits": FOREIGN.replace("string: x", "string: " + "1" * LEVELS),
-    "colons": FOREIGN.replace("string: x", "string: " + "1:1:1:1:" * LEVELS),
     "quotes": FOREIGN.replace("string: x", "string: '" + "''" * LEVELS + "'"),
-    "an open quote": FOREIGN.replace("string: x", "string: '" + "a b" * LEVELS),
     "lines": FOREIGN.replace("string: x", "string: '" + "a\n        " * LEVELS + "b'"),
-    "blank lines": FOREIGN.replace("string: x", "string: 'a" + "\n" * LEVELS + "b'"),
-    "spaces": FOREIGN.replace("string: x", "string: a" + " " * LEVELS + "b"),
     "many headers": FOREIGN.replace(
         "headers: {}", "headers:\n" + "".join(f"      a{n}:\n      - b\n" for n in range(2_000))
     ),
@@ -145,48 +125,6 @@ def test_hostile_files_are_read_soon(text):
     read_all(MARKER + text.encode())
 
 
-def test_hostile_items_are_read_soon(interaction):
-    """Hostile values in an item of ours take little time."""
-    ours = (HEADER + encode(interaction())).decode()
-    for value in (
-        "[" * LEVELS,
-        "1" + ":59" * LEVELS,
-        "a: " * LEVELS,
-        "'" + "''" * LEVELS,
-        "a " * LEVELS,
-        "&a" * LEVELS,
-    ):
-        read_all(ours.replace("string: '{\"id\": 1}'", "string: " + value).encode())
-        read_all(ours.replace("message: OK", "message: " + value).encode())
-    read_all(ours.replace("complete: true", "token_obtained:\n    token: " + "9" * LEVELS).encode())
-
-
-def test_decompression_bomb():
-    """A body that would expand without limit is not decompressed when its headers are corrected."""
-    body = bomb(100)
-    item = yaml.safe_load(FOREIGN)["interactions"][0]
-    item["response"] = {
-        "status": {"code": 200, "message": "OK"},
-        "headers": {"Content-Encoding": ["gzip"]},
-        "body": {"string": body},
-    }
-    data = yaml.safe_dump({"interactions": [item], "version": 1}).encode()
-    tracemalloc.start()
-    (loaded,) = vcrpy_files.load(data, source="")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert loaded.response.body == body
-    assert peak < 50 << 20
-
-
-def test_unknown_content_encoding():
-    """The header of an encoding that httpx does not decode is kept."""
-    item = yaml.safe_load(FOREIGN)["interactions"][0]
-    item["response"]["headers"] = {"Content-Encoding": ["unheard-of"]}
-    (loaded,) = vcrpy_files.load(yaml.safe_dump({"interactions": [item]}).encode(), source="")
-    assert loaded.response.headers == (("Content-Encoding", "unheard-of"),)
-
-
 def test_tags_run_nothing(tmp_path):
     """A tag in a file of either kind runs nothing."""
     made = tmp_path / "made"
@@ -197,44 +135,6 @@ def test_tags_run_nothing(tmp_path):
     with pytest.raises(CassetteCorrupt, match=r"mkdir"):
         contents.read(FOREIGN.replace("string: x", f"string: {call}").encode(), source="").interaction(0)
     assert not made.exists()
-
-
-def test_nesting_just_below_the_limit(tmp_path):
-    """Nesting just below the limit does not crash the interpreter."""
-    path = tmp_path / "deep.yaml"
-    path.write_text(FOREIGN.replace("string: x", "string: " + "[" * 490 + "]" * 490))
-    code = (
-        "import sys; from toolkit.cassettes.format import contents; from toolkit.core.errors import CassetteCorrupt\n"
-        "try: contents.read(open(sys.argv[1], 'rb').read(), source='').interaction(0)\n"
-        "except CassetteCorrupt: pass\n"
-    )
-    assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == 0
-
-
-def test_paths_in_uris(tmp_path):
-    """A path in a recorded URI never becomes the name of a file."""
-    path = tmp_path / "a.yaml"
-    path.write_text(FOREIGN.replace("http://h/", "http://h/../../etc/passwd"))
-    cassette = Cassette(path, "none")
-    assert cassette.find(contents.read(path.read_bytes(), source="").head(0), ANYONE) is not None
-    assert [file.name for file in tmp_path.iterdir()] == ["a.yaml"]
-
-
-@pytest.mark.parametrize("layout", ["ours", "foreign", "JSON"])
-@pytest.mark.parametrize("uri", ["http://h:99999/", "http://h:-1/", "http://[h/", f"http://h:{'9' * 5000}/"])
-def test_hostile_addresses(tmp_path, interaction, layout, uri):
-    """A request is looked up, or refused with the file's name, in a cassette with an impossible address."""
-    foreign = FOREIGN.replace("http://h/", uri)
-    data = {
-        "ours": HEADER + encode(interaction(request={"uri": "http://h/"})).replace(b"http://h/", uri.encode()),
-        "foreign": foreign.encode(),
-        "JSON": json.dumps(yaml.safe_load(foreign)).encode(),
-    }
-    path = tmp_path / "a.yaml"
-    path.write_bytes(data[layout])
-    with pytest.raises(CassetteCorrupt, match=r"a URI is not valid") as caught:
-        Cassette(path, "none").find(RecordedRequest("GET", "http://h/"), ANYONE)
-    assert uri not in str(caught.value)
 
 
 ODD_TEXT = [
@@ -273,3 +173,43 @@ def test_odd_text_is_replayed_and_shown(tmp_path, text):
             assert printable(table) == table
             with httpx.Client(transport=cassette.transport()) as client:
                 client.get("http://h/")
+
+
+def raw_deflate(data):
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+ENCODERS = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "DEFLATE": raw_deflate,
+    "br": brotli.compress,
+    "zstd": zstandard.compress,
+}
+
+
+def encoded(names, body):
+    for name in names:
+        body = ENCODERS[name](body)
+    return [("Content-Encoding", ", ".join(names))], body
+
+
+@pytest.mark.parametrize(
+    "names", [["gzip"], ["deflate"], ["DEFLATE"], ["br"], ["zstd"], ["gzip", "br"], ["gzip", "gzip"]]
+)
+def test_bombs(monkeypatch, names):
+    """More than the cap is refused, for all decoders together; just below the cap is not."""
+    monkeypatch.setattr(interactions_module, "MOST_BYTES", 4 * MIB)
+    with pytest.raises(TooLarge, match="more than 4 MiB"):
+        has_its_encoding(*encoded(names, bytes(4 * MIB + 1)))
+    assert has_its_encoding(*encoded(names, bytes(3 * MIB)))
+
+
+def test_what_is_not_encoded():
+    """A body without its encoding is left to the client; if there are several, or very many, it is refused."""
+    for name in ENCODERS:
+        assert not has_its_encoding([("content-encoding", name)], b"\xffplain text")
+    for names in (["gzip", "gzip"], ["gzip"] * 50_000):
+        with pytest.raises(TooLarge):
+            has_its_encoding([("content-encoding", ",".join(names))], b"\xffplain text")

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import gzip
 import json
-from io import BytesIO
 
 import httpx
 import pytest
-import requests
-import tornado.httpclient
-import vcr
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 from vcr.request import Request
 from vcr.serialize import serialize
 from vcr.serializers import jsonserializer, yamlserializer
 
 import toolkit as tk
-from toolkit.cassettes.format import contents, vcrpy_files
-from toolkit.core.errors import CassetteCorrupt, CassetteMiss
+from toolkit.cassettes.format import contents
+from toolkit.core.errors import CassetteMiss
 
 ANSWER = {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "x"}}
 FORM = "application/x-www-form-urlencoded"
@@ -40,6 +33,11 @@ def read(data):
     opened = contents.read(data, source="x.yaml")
     assert len(opened) == 1
     return opened.interaction(0)
+
+
+def interaction_of(request, response):
+    """Return the interaction with these fields."""
+    return read(yaml.dump({"interactions": [{"request": request, "response": response}], "version": 1}).encode())
 
 
 def replayed(tmp_path, file, *, match_on=("method", "uri", "body"), **arguments):
@@ -82,23 +80,6 @@ def test_json_of_aiohttp(tmp_path, serializer, value):
     assert replayed(tmp_path, typed, json=value).text == "x"
 
 
-@pytest.mark.parametrize(
-    ("body", "sent"),
-    [
-        (None, b""),
-        ("ü", "ü".encode()),
-        (b"\xff\x00", b"\xff\x00"),
-        (BytesIO(b"\xffab"), b"\xffab"),
-        (iter([b"a", b"b"]), b"ab"),
-        (iter(["a", "ü"]), "aü".encode()),
-        ([b"\xff", b"b"], b"\xffb"),
-    ],
-)
-def test_bodies(body, sent):
-    """Text, bytes, files, iterators and chunks are read as the bytes that were sent."""
-    assert read(written(body)).request.body == sent
-
-
 def fields(body=None, headers=None):
     return {"method": "GET", "uri": "http://h/", "body": body, "headers": headers}
 
@@ -106,9 +87,7 @@ def fields(body=None, headers=None):
 @pytest.mark.parametrize("headers", [{"A": "1", "B": ["2"]}, [["A", ["1"]], ["B", "2"]], [("A", ["1"]), ("B", ("2",))]])
 def test_headers(tmp_path, headers):
     """Headers may be a mapping or a list of pairs, with plain values or lists, in requests and in responses."""
-    interaction = vcrpy_files.interaction_of(
-        {"request": fields(headers=headers), "response": {**ANSWER, "headers": headers}}
-    )
+    interaction = interaction_of(fields(headers=headers), {**ANSWER, "headers": headers})
     assert interaction.request.headers == interaction.response.headers == (("A", "1"), ("B", "2"))
     item = {"request": {**fields("x", headers), "method": "POST", "uri": "http://h/a"}, "response": ANSWER}
     data = json.dumps({"version": 1, "interactions": [item]}).encode()
@@ -124,81 +103,6 @@ def test_headers(tmp_path, headers):
         else:
             with pytest.raises(CassetteMiss):
                 cassette.transport().handle_request(request)
-
-
-def test_tornado(server, tmp_path):
-    """What vcrpy records of tornado, headers as a list of pairs, loads and answers a request of httpx."""
-
-    async def fetch():
-        client = tornado.httpclient.AsyncHTTPClient(force_instance=True)
-        return await client.fetch(server.url + "/cookies")
-
-    path = tmp_path / "tornado.yaml"
-    with vcr.use_cassette(str(path)):
-        live = asyncio.run(fetch())
-    (item,) = yamlserializer.deserialize(path.read_text())["interactions"]
-    assert isinstance(item["response"]["headers"], list)
-    interaction = contents.read(path.read_bytes(), source="").interaction(0)
-    assert [value for name, value in interaction.response.headers if name == "Set-Cookie"] == ["a=1", "b=2"]
-    with httpx.Client(transport=tk.Cassette(path, "none").transport()) as client:
-        assert client.get(server.url + "/cookies").content == live.body
-
-
-def test_requests(server, tmp_path):
-    """What vcrpy records of requests answers httpx: a form, JSON and a stream."""
-    path = tmp_path / "requests.yaml"
-    sent = [{"data": {"a": "1"}}, {"json": {"a": [1]}}, {"data": iter([b"x", b"y"])}]
-    with vcr.use_cassette(str(path)):
-        live = [requests.post(server.url + "/echo", timeout=10, **arguments).content for arguments in sent]
-    sent[-1] = {"content": b"xy"}
-    cassette = tk.Cassette(path, "none", match_on=("method", "uri", "body"))
-    with httpx.Client(transport=cassette.transport()) as client:
-        assert [client.post(server.url + "/echo", **arguments).content for arguments in sent] == live
-
-
-@pytest.mark.parametrize(("recorded", "requested"), [("get", "GET"), ("Post", "POST"), ("GET", "get")])
-def test_methods(tmp_path, recorded, requested):
-    """A method matches in any case, because httpx sends it in capitals."""
-    path = tmp_path / "a.yaml"
-    path.write_bytes(written(method=recorded))
-    with tk.Cassette(path, "none") as cassette, httpx.Client(transport=cassette.transport()) as client:
-        assert client.request(requested, "http://h/a").text == "x"
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/v1/.",
-        "/v1/..",
-        "/./v1",
-        "/v1/../v2/",
-        "/a b",
-        "/ä",
-        "/<id>",
-        "/a%20b",
-        "/%zz",
-        "/100%",
-        "/.well-known",
-        "/a'b",
-        "",
-        "//a",
-        "/a;b=1",
-        "/[x]",
-        "/a|b",
-    ],
-)
-@pytest.mark.parametrize("match_on", [None, ("method", "uri")])
-def test_paths(tmp_path, path, match_on):
-    """A path answers a request for the same path, however httpx writes it."""
-    file = tmp_path / "a.yaml"
-    file.write_bytes(written(uri=f"http://h{path}"))
-    with (
-        tk.Cassette(file, "none", match_on=match_on) as cassette,
-        httpx.Client(transport=cassette.transport()) as client,
-    ):
-        assert client.post(f"http://h{path}").text == "x"
-        with pytest.raises(CassetteMiss):
-            client.post("http://h/other")
 
 
 def response(**changes):
@@ -225,50 +129,7 @@ def response(**changes):
 )
 def test_content(answer, body):
     """Content is read from each place where vcrpy, or a tool around it, wrote it."""
-    assert vcrpy_files.interaction_of({"request": fields(), "response": answer}).response.body == body
-
-
-NO_CONTENT = [
-    {"String": "x"},
-    None,
-    "text",
-    [],
-    7,
-    {"base64_string": "A"},
-    {"string": 7},
-    {"string": ["x"]},
-]
-
-
-@pytest.mark.parametrize("body", [*NO_CONTENT, ...])
-@pytest.mark.parametrize("layout", ["block", "flow", "json"])
-def test_no_content(body, layout):
-    """A response without content is an error that names the file, the line and the interaction, not an empty 200."""
-    good = {"request": fields(), "response": ANSWER}
-    bad = {"request": fields(), "response": response(body=body)}
-    value = {"interactions": [good, bad], "version": 1}
-    if layout == "json":
-        data = json.dumps(value, indent=1)
-    elif layout == "flow":
-        data = f"version: 1\ninteractions: [\n{json.dumps(good)},\n{json.dumps(bad)}]\n"
-    else:
-        data = yaml.dump(value, Dumper=Plain)
-    line = data[: data.index("request", data.index("request") + 5)].count("\n") + (0 if layout == "json" else 1)
-    with pytest.raises(
-        CassetteCorrupt, match=rf"^x\.yaml, line {line} is not a cassette: in interaction 2, .*(body|content)"
-    ):
-        contents.read(data.encode(), source="x.yaml").interaction(1)
-
-
-class Plain(yaml.SafeDumper):
-    def ignore_aliases(self, data):
-        return True
-
-
-def test_no_content_of_head():
-    """A response to HEAD has no content, whatever its status."""
-    head = {**fields(), "method": "HEAD"}
-    assert vcrpy_files.interaction_of({"request": head, "response": response(body={})}).response.body == b""
+    assert interaction_of(fields(), answer).response.body == body
 
 
 def test_body_recorded_decoded():
@@ -276,50 +137,9 @@ def test_body_recorded_decoded():
     for headers, body, kept in (
         ({"Content-Encoding": ["gzip"]}, gzip.compress(b"a"), True),
         ({"Content-Encoding": ["gzip, gzip"]}, gzip.compress(gzip.compress(b"a")), True),
-        ({"Content-Encoding": ["gzip, gzip"]}, gzip.compress(b"a"), False),
-        ({"Content-Encoding": ["br, gzip"]}, b"plain", False),
+        ({"Content-Encoding": ["gzip"]}, b"plain", False),
         ({"Content-Encoding": ["deflate"]}, b"plain", False),
     ):
         answer = response(headers=headers, body={"string": body})
-        names = [
-            name for name, _ in vcrpy_files.interaction_of({"request": fields(), "response": answer}).response.headers
-        ]
+        names = [name for name, _ in interaction_of(fields(), answer).response.headers]
         assert names == (["Content-Encoding"] if kept else ["Content-Length"])
-
-
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.binary(max_size=8)
-ODD = st.recursive(
-    SCALARS | st.dates() | st.datetimes() | st.just({1, 2}) | st.just("\ud800\0"),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(SCALARS, inner, max_size=3) | st.tuples(inner, inner),
-    max_leaves=6,
-)
-PLACES = [
-    ("request",), ("response",), ("request", "body"), ("request", "headers"), ("request", "method"), ("request", "uri"),
-    ("response", "body"), ("response", "headers"), ("response", "status"), ("response", "status", "code"),
-    ("response", "status", "message"), ("response", "body", "string"), ("response", "content"),
-    ("response", "status_code"),
-]  # fmt: skip
-
-
-@given(st.sampled_from(PLACES), ODD)
-def test_odd_values(place, value):
-    """An interaction with an odd value in any place is read and replayed, or refused."""
-    item = {
-        "request": fields(),
-        "response": {**ANSWER, "status": {"code": 200, "message": "OK"}, "body": {"string": "x"}},
-    }
-    target = item
-    for name in place[:-1]:
-        target = target[name]
-    target[place[-1]] = value
-    try:
-        data = yaml.dump({"interactions": [item], "version": 1}).encode()
-    except yaml.YAMLError:
-        return
-    try:
-        opened = contents.read(data, source="x.yaml")
-        for number in range(len(opened)):
-            opened.head(number)
-            assert isinstance(opened.interaction(number).request.body, bytes)
-    except CassetteCorrupt:
-        return

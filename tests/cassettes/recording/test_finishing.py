@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
@@ -14,7 +13,6 @@ from recordings import recorded_bodies
 import toolkit as tk
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.recording import recorder as finishing
-from toolkit.core.errors import CassetteError
 
 
 @pytest.fixture
@@ -61,30 +59,6 @@ def test_with_fails(path, at_exit):
     assert recorded_bodies(path) == (["old"], ["new"])
 
 
-def test_abandoned_before_the_first_call(path, at_exit):
-    """Calls recorded after abandon() do not replace the old recording."""
-    cassette = tk.Cassette(path, "all")
-    cassette.abandon()
-    record(cassette)
-    at_exit()
-    assert recorded_bodies(path) == (["old"], ["new"])
-
-
-def test_nothing_recorded(path, at_exit):
-    """A recording without calls does not replace the old one."""
-    tk.Cassette(path, "all").close()
-    at_exit()
-    assert recorded_bodies(path) == (["old"], None)
-
-
-def test_script_fails(path, at_exit, monkeypatch):
-    """After a script that ended in an exception the old recording stays."""
-    record(tk.Cassette(path, "all"))
-    monkeypatch.setattr(sys, "last_value", ValueError(), raising=False)
-    at_exit()
-    assert recorded_bodies(path) == (["old"], ["new"])
-
-
 def test_cells(path, at_exit, monkeypatch):
     """In a notebook, the end of a cell that succeeded finishes a recording; a failed cell does not."""
     registered = {}
@@ -106,25 +80,3 @@ def test_cells(path, at_exit, monkeypatch):
     monkeypatch.setattr(sys, "last_value", ValueError(), raising=False)  # of any cell that failed
     at_exit()
     assert recorded_bodies(path) == (["new"], None)
-
-
-def test_all_are_finished(at_exit):
-    """An error in one recording is a warning, and the others are finished; cancelled ones are not."""
-    calls = []
-
-    def fail(**_):
-        raise CassetteError("Cannot move it.")
-
-    def finish(**_):
-        calls.append("finish")
-
-    def other(**_):
-        calls.append("other")
-
-    for callback in (fail, finish, other):
-        finishing.finish_later(Path(callback.__name__), callback)
-    finishing.cancel(other)
-    finishing.cancel(other)
-    with pytest.warns(UserWarning, match="Cannot move it"):
-        at_exit()
-    assert calls == ["finish"]

@@ -5,18 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import stat
-import sys
-import threading
 
 import pytest
 from recordings import paths_in
 
-from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.recording.recorder import Recorder
-from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
+from toolkit.core.errors import CassetteError, SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import ScrubbedExchange, Scrubber
@@ -57,62 +53,12 @@ def test_appending_rewrites_nothing(path, scrubber, interaction, monkeypatch):
     Recorder(path, scrubber).append(interaction("/0"))
     inode = path.stat().st_ino
     monkeypatch.setattr("os.truncate", None)
-    monkeypatch.setattr("toolkit.cassettes.recording.appending.write_atomically", None)
+    monkeypatch.setattr("toolkit.cassettes.recording.recorder.write_atomically", None)
     recorder = Recorder(path, scrubber)
     recorder.append(interaction("/1"))
     recorder.append(interaction("/2"))
     assert path.stat().st_ino == inode
     assert paths_in(path) == ["0", "1", "2"]
-
-
-def test_two_recorders_of_one_file(path, scrubber, interaction):
-    """A recorder keeps what another recorder has written since it was made."""
-    first, second = Recorder(path, scrubber), Recorder(path, scrubber)
-    first.append(interaction("/0"))
-    second.append(interaction("/1"))
-    first.append(interaction("/2"))
-    third = Recorder(path, scrubber)
-    second.append(interaction("/3"))
-    third.append(interaction("/4"))
-    assert paths_in(path) == ["0", "1", "2", "3", "4"]
-
-
-def test_torn_anywhere(path, scrubber, interaction):
-    """A file that ends within an item keeps all earlier items, and the next item follows them."""
-    recorded = [interaction("/0"), interaction("/1", body=b"a\n  complete: true\nb\n")]
-    first, whole = HEADER + encode(recorded[0]), HEADER + b"".join(map(encode, recorded))
-    path.parent.mkdir(parents=True)
-    # Every byte is tried where the layout is tested.
-    for cut in (*range(len(HEADER), len(whole), 37), len(first) - 1, len(first), len(first) + 1, len(whole) - 1):
-        path.write_bytes(whole[:cut])
-        Recorder(path, scrubber).append(interaction("/2"))
-        kept = whole if cut == len(whole) - 1 else first if cut >= len(first) - 1 else b""
-        assert path.read_bytes() == (kept or HEADER) + encode(interaction("/2")), cut
-
-
-@pytest.mark.parametrize("data", [b"", b"\n", b" \r\n\t", HEADER, HEADER[:10]])
-def test_empty_files(path, scrubber, interaction, data):
-    """A file without an interaction starts again with the header."""
-    path.parent.mkdir(parents=True)
-    path.write_bytes(data)
-    Recorder(path, scrubber).append(interaction())
-    assert path.read_bytes() == HEADER + encode(interaction())
-
-
-def test_recording_anew(path, scrubber, interaction):
-    """A recording that replaces a file is written beside it, over what an earlier attempt left there, until it ends."""
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"old")
-    recorder = Recorder(path, scrubber, anew=True)
-    recorder.part.write_bytes(b"<html>")
-    recorder.append(interaction("/0"))
-    recorder.append(interaction("/1"))
-    assert (paths_in(recorder.part), path.read_bytes()) == (["0", "1"], b"old")
-    recorder.finish()
-    assert (paths_in(path), recorder.part.exists()) == (["0", "1"], False)
-    recorder.append(interaction("/2"))
-    recorder.finish()
-    assert (paths_in(path), recorder.part.exists()) == (["0", "1", "2"], False)
 
 
 def foreign(*paths):
@@ -147,31 +93,6 @@ def test_foreign_file_is_rewritten_once(path, interaction):
     assert os.listdir(path.parent) == ["tour.yaml"]  # noqa: PTH208 - names are enough
 
 
-def test_file_of_another_layout_keeps_our_keys(path, scrubber, interaction, authorization):
-    """A file that a formatter has laid out differently is rewritten in our layout, our own keys included."""
-    ours = HEADER + encode(interaction(authorized_by=authorization()))
-    path.parent.mkdir(parents=True)
-    path.write_bytes(
-        ours.replace(b"- request:", b"-   request:").replace(b"\n    ", b"\n      ").replace(b"\n  ", b"\n    ")
-    )
-    assert isinstance(contents.read(path.read_bytes(), source=""), contents.Parsed)
-    Recorder(path, scrubber).append(interaction("/1"))
-    assert path.read_bytes() == ours + encode(interaction("/1"))
-
-
-@pytest.mark.parametrize("data", [b"<html>", b"- a\n- b\n", b"\x00\xff", HEADER + b"x: ["])
-def test_other_files_are_left_alone(path, scrubber, interaction, data):
-    """A file that is not a cassette, or was replaced by something else, keeps its bytes."""
-    recorder = Recorder(path, scrubber)
-    path.parent.mkdir(parents=True)
-    path.write_bytes(data)
-    for _ in range(2):
-        with pytest.raises(CassetteCorrupt):
-            recorder.append(interaction())
-    assert path.read_bytes() == data
-    assert recorder.count == 0
-
-
 class LeakyScrubber(Scrubber):
     """A scrubber that changes nothing."""
 
@@ -190,33 +111,6 @@ def test_leak_is_refused(path, interaction):
     with pytest.raises(SecretLeak):
         Recorder(path, LeakyScrubber(known)).append(with_token(interaction))
     assert path.read_bytes() == before
-
-
-def test_leak_in_foreign_file_is_refused(path, interaction):
-    """A foreign file from which scrubbing did not remove a secret is not rewritten."""
-    known = KnownSecrets([("SECRET", Secret("a-fake-token-1"))])
-    path.parent.mkdir(parents=True)
-    path.write_bytes(foreign("a"))
-    with pytest.raises(SecretLeak, match="as it is rewritten"):
-        Recorder(path, LeakyScrubber(known)).append(interaction())
-    assert path.read_bytes() == foreign("a")
-
-
-def test_threads(path, scrubber, interaction):
-    """Interactions that end at the same time are all recorded completely, by one recorder or several."""
-    recorders = [Recorder(path, scrubber) for _ in range(2)]
-
-    def record(thread):
-        for number in range(10):
-            recorders[thread % 2].append(interaction(f"/{thread}-{number}", body=b"x" * 5000))
-
-    threads = [threading.Thread(target=record, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [recorder.count for recorder in recorders] == [20, 20]
-    assert sorted(paths_in(path)) == sorted(f"{thread}-{number}" for thread in range(4) for number in range(10))
 
 
 @pytest.mark.parametrize(
@@ -238,113 +132,6 @@ def test_disk_full(path, scrubber, interaction, writes_that_stop, error, recorde
     assert recorder.count == recorded
     recorder.append(interaction("/more"))
     assert paths_in(path) == [*map(str, range(recorded)), "more"]
-
-
-def test_deleted_folder(path, scrubber, interaction):
-    """The error for a deleted folder does not suggest repeating the call, because it has the response."""
-    recorder = Recorder(path, scrubber)
-    recorder.append(interaction("/0"))
-    shutil.rmtree(path.parent)
-    with pytest.raises(CassetteError, match="Cannot record to") as caught:
-        recorder.append(interaction("/1"))
-    assert "The folder is gone" in caught.value.next_step
-    assert "`response`" in caught.value.next_step
-    assert "again" not in caught.value.next_step
-    path.parent.mkdir()
-    with pytest.warns(UserWarning, match="vanished"):
-        recorder.append(interaction("/2"))
-    assert paths_in(path) == ["2"]
-
-
-def test_interrupted(path, scrubber, interaction, writes_that_stop):
-    """An interrupt during a write leaves no partial item."""
-    recorder = Recorder(path, scrubber)
-    recorder.append(interaction("/0"))
-    with writes_that_stop(KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
-        recorder.append(interaction("/1"))
-    recorder.append(interaction("/2"))
-    assert paths_in(path) == ["0", "2"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX")
-def test_file_size_limit(path, scrubber, interaction):
-    """At a real limit in the middle of a write, earlier interactions are intact, and recording can go on later."""
-    import resource
-
-    recorder, large = Recorder(path, scrubber), interaction(body=b"x" * 400_000)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, hard))
-    try:
-        recorder.append(large)
-        recorder.append(large)
-        with pytest.raises(CassetteError, match="Cannot record to"):
-            recorder.append(large)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    recorder.append(interaction("/more"))
-    assert paths_in(path) == ["accounts", "accounts", "more"]
-
-
-def refuse(*_, **__):
-    raise PermissionError(errno.EACCES, "Permission denied")
-
-
-@pytest.mark.parametrize("what", ["pathlib.Path.mkdir", "os.open"])
-def test_no_permission(path, scrubber, interaction, monkeypatch, what):
-    """A folder or file without permission is reported, and keeps its content."""
-    path.parent.mkdir(parents=True)
-    whole = HEADER + encode(interaction("/0"))
-    path.write_bytes(whole + b"- req")
-    with monkeypatch.context() as patch:
-        patch.setattr(what, refuse)
-        with pytest.raises(CassetteError, match="Permission denied"):
-            Recorder(path, scrubber).append(interaction("/1"))
-    assert path.read_bytes().startswith(whole)
-    Recorder(path, scrubber).append(interaction("/2"))
-    assert paths_in(path) == ["0", "2"]
-
-
-def test_file_in_place_of_the_folder(tmp_path, scrubber, interaction):
-    """A file where the folder should be is reported, not overwritten."""
-    (tmp_path / "cassettes").write_text("mine", encoding="utf-8")
-    with pytest.raises(CassetteError, match="Cannot record to"):
-        Recorder(tmp_path / "cassettes" / "tour.yaml", scrubber).append(interaction())
-    assert (tmp_path / "cassettes").read_text(encoding="utf-8") == "mine"
-
-
-def test_moved_folder(path, scrubber, interaction):
-    """A folder that is moved away during a recording is reported; the recording moved with it."""
-    recorder = Recorder(path, scrubber)
-    recorder.append(interaction("/0"))
-    moved = path.parent.with_name("moved")
-    path.parent.rename(moved)
-    with pytest.raises(CassetteError, match="No such file"):
-        recorder.append(interaction("/1"))
-    assert paths_in(moved / "tour.yaml") == ["0"]
-    moved.rename(path.parent)
-    recorder.append(interaction("/2"))
-    assert paths_in(path) == ["0", "2"]
-
-
-def test_deleted_file(path, scrubber, interaction):
-    """A file that is deleted during a recording is started again as a complete cassette, with a warning."""
-    recorder = Recorder(path, scrubber)
-    recorder.append(interaction("/0"))
-    path.unlink()
-    with pytest.warns(UserWarning, match="starts again without the interaction that was in it"):
-        recorder.append(interaction("/1"))
-    assert paths_in(path) == ["1"]
-    assert recorder.count == 1
-
-
-def test_partial_files_are_removed(path, scrubber, interaction):
-    """The next recording removes the partial files of a process that was killed while it replaced the file."""
-    path.parent.mkdir(parents=True)
-    for name in (".tour.yaml.0123abcd.part", ".other.yaml.0123abcd.part", ".tour.yaml.mine"):
-        (path.parent / name).write_bytes(b"half")
-    Recorder(path, scrubber).append(interaction())
-    left = {".other.yaml.0123abcd.part", ".tour.yaml.mine", "tour.yaml"}
-    assert set(os.listdir(path.parent)) == left  # noqa: PTH208 - names are enough
 
 
 def test_file_changed_during_a_recording(path, scrubber, interaction):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 
 import httpx
 import pytest
@@ -12,7 +11,6 @@ from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.replay import player as play_log
 from toolkit.cassettes.replay.player import read_play_log
-from toolkit.core.errors import ConfigurationError
 
 
 @pytest.fixture
@@ -48,15 +46,6 @@ def test_first_plays_are_logged(cassette, folder):
     assert len(log.read_bytes().splitlines()) == 4
 
 
-def test_token_request_is_logged(cassette, folder, interaction, authorization):
-    """A token request is logged with the first call that its token authorized."""
-    caller = authorization()
-    recorded = [interaction("/token", token_obtained=caller), interaction("/a", authorized_by=caller)]
-    cassette.write_bytes(HEADER + b"".join(map(encode, recorded)))
-    get(cassette, "/a")
-    assert read_play_log(folder) == {cassette.resolve(): {0, 1}}
-
-
 def test_processes_are_read_together(cassette, folder, python):
     """Each process has a file of its own, links to the cassette are resolved, and half a line does not count."""
     link = cassette.with_name("link.yaml")
@@ -73,26 +62,3 @@ with httpx.Client(transport=tk.Cassette({str(cassette)!r}, "none").transport()) 
         stream.write(b'["/other.yaml", 1')
     (folder / "notes.txt").write_text('["/other.yaml", 1]')
     assert read_play_log(folder) == {cassette.resolve(): {0, 1}}
-
-
-def test_nothing_is_logged_unless_asked(cassette, folder, monkeypatch):
-    """Without the variable, or if it is empty, nothing is written."""
-    for value in ("", None):
-        monkeypatch.delenv(play_log.VARIABLE) if value is None else monkeypatch.setenv(play_log.VARIABLE, value)
-        get(cassette, "/a")
-    assert not folder.exists()
-
-
-def test_folders_that_cannot_be_used(cassette, folder):
-    """A log that cannot be written or read is an error, which names the folder and the variable."""
-    with pytest.raises(ConfigurationError, match=r"Cannot read .*run") as caught:
-        read_play_log(folder)
-    assert caught.value.about == play_log.VARIABLE
-    folder.mkdir(parents=True)
-    (folder / f"{os.getpid()}.plays").symlink_to(cassette)
-    with pytest.raises(ConfigurationError, match=r"Cannot write .*run: it is a link"):
-        get(cassette)
-    shutil.rmtree(folder.parent)
-    folder.parent.write_text("a file")
-    with pytest.raises(ConfigurationError, match=r"Cannot write .*run"):
-        get(cassette)

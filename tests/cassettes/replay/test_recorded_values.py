@@ -81,44 +81,6 @@ def test_pseudonyms_of_rules_that_are_not_here(path, note):
             assert client.get(f"https://api.example.com/x/{value}").status_code == 200
 
 
-def test_bearer_token_of_the_recording(path):
-    """The placeholder is recognized after its scheme as well."""
-    with pytest.raises(tk.AccessError, match="header Authorization"):
-        add_to(path).get("/x", headers={"Authorization": "Bearer <ACCESS_TOKEN>"})
-
-
-def test_cookie_of_the_recording(tmp_path):
-    """A cookie that a replay has set is not sent to the live service; the error says how to forget it."""
-    path = tmp_path / "recorded.yaml"
-    set_cookie = httpx.MockTransport(lambda _: httpx.Response(200, headers={"Set-Cookie": f"visit={TOKEN}"}))
-    with tk.Cassette(path) as cassette, httpx.Client(transport=cassette.transport(set_cookie)) as client:
-        client.get("https://api.example.com/first")
-    client = add_to(path, answer)
-    client.get("/first")
-    with pytest.raises(tk.AccessError, match=r"header Cookie holds the placeholder <COOKIE>[^$]*cookies\.clear\(\)"):
-        client.get("/second")
-    client.cookies.clear()
-    assert client.get("/second").status_code == 200
-
-
-def test_items_that_are_not_needed_are_not_read(path):
-    """A request that is not recorded is sent although another item of the file is broken, unless rules need it."""
-    ruled = path.read_bytes()
-    path.write_bytes(ruled.replace(b"status:", b"statu$:").replace(b"  pseudonyms:\n  - account_id\n", b""))
-    with tk.Cassette(path, "new_episodes") as cassette:
-        client = httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)))
-        assert client.get("https://api.example.com/other").status_code == 200
-
-
-def test_what_is_recorded_still_replays(path):
-    """The same value in a request that is recorded needs no sending."""
-    stand_in = stand_in_of(path)
-    with tk.Cassette(path, "new_episodes", rules=RULES) as cassette:
-        client = httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)))
-        client.get(f"https://api.example.com/accounts/{ACCOUNT}")
-    assert add_to(path).get(f"/accounts/{stand_in}").json()["account_id"] == stand_in
-
-
 def test_other_values_are_sent(path):
     """The real account number, unknown placeholders, and short values pass."""
     client = add_to(path, answer)

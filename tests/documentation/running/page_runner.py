@@ -102,3 +102,7 @@ def main() -> None:
             run_page(sys.argv[1], loop)
         except BlockFailure as problem:
             sys.exit(str(problem))
+
+
+if __name__ == "__main__":
+    main()

@@ -7,7 +7,7 @@ import re
 import sys
 
 import pytest
-from documented_blocks import ROOT, anchors_of, links_of
+from documented_blocks import ROOT, links_of
 
 import toolkit as tk
 from toolkit.auth.profiles.fields import FIELDS
@@ -24,7 +24,6 @@ import command_help  # noqa: E402 - of notebooks/.site
 import docstrings  # noqa: E402
 import public_names  # noqa: E402
 import reference  # noqa: E402
-import site_pages  # noqa: E402
 
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (NOTEBOOKS / "reference").glob("*.md")}
 ERRORS = {
@@ -76,26 +75,6 @@ def test_members_exist() -> None:
     for name, members in public_names.MEMBERS.items():
         text = "" if not members else public_names.api(name)
         assert all(f"### `{name}.{member}`\n" in text for member in members.split()), name
-
-
-def test_docstrings_become_markdown() -> None:
-    """Examples, lists of terms and titled parts of a docstring keep their meaning."""
-    text = "Return it.\n\n>>> a\n... b\n\nCode:\n\n    x = 1\n\nRows\n    - one\n\n"
-    text += "Returns:\n    A table:\n        n (int): how\n            many.\n"
-    parts = docstrings.sections(text)
-    assert docstrings.prose(parts[""]) == (
-        "Return it.\n\n\n```python\na\nb\n```\n\n\nCode:\n\n```python\nx = 1\n```\n\n\n\n**Rows**\n\n- one"
-    )
-    assert docstrings.prose(parts["Returns"]) == "A table:\n\n`n` (int)\n: how\n  many."
-
-
-def test_inline_code_leads_to_its_section() -> None:
-    """Code in the text finds the section that it is about, and no other."""
-    assert reference.section_of('tk.Session("paper")') == ("calls", "Session")
-    assert reference.section_of("CassetteMiss") == ("errors", "CassetteMiss")
-    assert reference.section_of("toolkit cassettes check --unplayed x") == ("command-line", "toolkit cassettes check")
-    assert reference.section_of("toolkit.toml") is None
-    assert reference.section_of("session.calls()") is None
 
 
 def test_every_command_and_option_has_its_place() -> None:
@@ -154,53 +133,3 @@ def test_start_page_leads_everywhere() -> None:
     pages = [path for door in ("0*.ipynb", "how-to/*.md", "explanation/*.md") for path in NOTEBOOKS.glob(door)]
     assert len(pages) > 25
     assert [path.name for path in pages if path not in linked] == []
-
-
-def test_links_out_of_the_folder_stay_in_the_site() -> None:
-    """Links to the README and the changelog lead to the pages that have their text; others stay as they are."""
-    text = "[a](../../README.md) [b](../../CHANGELOG.md#x) [c](../x.md) [d](../../../README.md)"
-    assert site_pages.site_text("how-to/x", text) == (
-        "[a](../index.md) [b](../reference/changelog.md#x) [c](../x.md) [d](../../../README.md)"
-    )
-
-
-def test_generated_headings_are_anchors() -> None:
-    """Links to generated sections are checked as well."""
-    assert {"session", "sessioncalls"} <= anchors_of(site_pages.site_text("reference/calls", PAGES["calls"]))
-
-
-def test_navigation_has_a_group_for_each_heading() -> None:
-    """How-to pages stand under the first heading of the start page that links them; the changelog comes last."""
-    trees = list(site_pages.navigation((NOTEBOOKS / "index.md").read_text(encoding="utf-8")))
-    captions = [re.search(r":caption: (.*)", tree)[1] for tree in trees]  # type: ignore[index]
-    assert captions[:3] == ["Tutorials", "How-to: start", "How-to: record and share"]
-    assert captions[-2:] == ["Explanation", "Reference"]
-    pages = re.findall(r"^how-to/.*$", "\n".join(trees), re.MULTILINE)
-    assert sorted(pages) == sorted(f"how-to/{path.stem}" for path in NOTEBOOKS.glob("how-to/*.md"))
-    assert "reference/changelog\n" in trees[-1].splitlines(keepends=True)[-2]
-
-
-def test_navigation_opens_the_group_of_the_page() -> None:
-    """Groups are closed, except for that of the page that is shown."""
-    group = '<p class="caption" role="heading"><span class="caption-text">{}</span></p><ul><li class="{}">x</li></ul>'
-    shown = site_pages.collapsed("".join(group.format(*each) for each in [("A", "toctree-l1"), ("B", "current")]))
-    assert shown.count("<details") == shown.count("</details>") == 2
-    assert '<details class="group"><summary class="caption"><span class="caption-text">A</span>' in shown
-    assert '<details class="group" open><summary class="caption"><span class="caption-text">B</span>' in shown
-
-
-def test_navigation_of_the_start_page_opens_trouble() -> None:
-    """On the start page the groups are open that newcomers need, and no other."""
-    group = '<p class="caption" role="heading"><span class="caption-text">{}</span></p><ul><li>x</li></ul>'
-    shown = site_pages.collapsed("".join(map(group.format, ["Tutorials", "How-to: trouble", "Reference"])))
-    assert re.findall(r"<details class=\"group\"( open)?>", shown) == [" open", " open", ""]
-
-
-def test_comment_becomes_words_to_search_for() -> None:
-    """A page is also found by the words of its comment, each on its own; other comments stay."""
-    from docutils import nodes
-
-    comments = ["<!-- search: no internet,\nGDPR -->", "<!-- not run: x -->"]
-    tree = nodes.section("", *[nodes.raw("", text, format="html") for text in comments])
-    site_pages.add_searched_words(tree)
-    assert [node.attributes.get("content") for node in tree.children] == ["no,internet,GDPR", None]

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import secrets
 import string
-from pathlib import Path
 
 import pytest
-import test_floors
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.scanning import scan_files
-from toolkit.scrubbing.scanning.allow import AllowList, path_matches
+from toolkit.scrubbing.scanning.allow import AllowList
 from toolkit.scrubbing.scanning.findings import entries_for
 from toolkit.sharing.saved_secrets import scan
-
-ROOT = Path(test_floors.__file__).parents[1]
 
 
 def fake():
@@ -87,19 +81,6 @@ def test_entries_ready_to_paste(project, monkeypatch):
     assert names(scan_files("..", settings=settings)) == ["a.txt"]
 
 
-def test_unused_entries_of_other_files(project):
-    """A scan of a few files does not call entries unused that other files may need."""
-    entries = [
-        {"path": "tests/**", "reason": "r"},
-        {"kind": "private key", "reason": "r"},
-        {"path": "c.txt", "reason": "r"},
-    ]
-    assert scanned(project, *entries, paths=[project / "c.txt"]).unused_allowances == ()
-    (project / "c.txt").write_text("clean\n", encoding="utf-8")
-    assert scanned(project, *entries, paths=[project / "c.txt"]).unused_allowances == ()
-    assert len(scanned(project, *entries).unused_allowances) == 2
-
-
 def test_settings_of_the_project(project, monkeypatch):
     """`tk.scan` follows the project's toolkit.toml, and none that came with the files in a folder of it."""
     (project / "toolkit.toml").write_text(
@@ -113,13 +94,6 @@ def test_settings_of_the_project(project, monkeypatch):
     (project / "c.txt").rename(project / "vendored" / "c.txt")
     for paths in (".", "vendored", "vendored/c.txt"):  # only the project's own list counts
         assert [finding.path.name for finding in scan(paths)] == ["c.txt"]
-
-
-def test_this_repository():
-    """The files of this repository's tests that hold made-up secrets say so, each for a reason."""
-    folder = ROOT / "tests" / "compatibility"
-    report = scan_files(folder, settings=Settings.load(folder / "toolkit.toml", environ={}))
-    assert (list(report), report.unused_allowances, report.allowed) == ([], (), 4)
 
 
 @pytest.mark.parametrize(
@@ -138,16 +112,3 @@ def test_malformed_tables(tmp_path, table, message):
     with pytest.raises(ConfigurationError, match=message) as caught:
         AllowList(table, tmp_path)
     assert caught.value.about == "scan"
-
-
-@given(st.lists(st.sampled_from(["a", "b", "ab.txt"]), min_size=1, max_size=5))
-def test_patterns(names):
-    """`**` stands for any number of folders, `*` for one name or a part of it."""
-    path = "/".join(names)
-    assert path_matches(path, path)
-    assert path_matches("**/" + names[-1], path)
-    assert path_matches(names[0] + "/**", path) == (len(names) > 1)
-    assert path_matches("/".join("*" for _ in names), path)
-    assert path_matches(f"{names[0][:1]}*/**/*{names[-1][-1:]}", path) == (len(names) > 1)
-    assert not path_matches("/".join(["*"] * (len(names) + 1)), path)
-    assert not path_matches(f"c/**/{names[-1]}", path)

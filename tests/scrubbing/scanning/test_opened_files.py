@@ -126,16 +126,6 @@ def test_what_is_broken(tmp_path, holder):
     assert len(findings) == (holder in {"gzip", "xz"})
 
 
-def test_encrypted_members(tmp_path):
-    """An encrypted member of an archive is named as not read, and the others are scanned."""
-    data = bytearray(zipped(a=b"closed", b=leak()))
-    for magic, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        data[data.find(magic) + offset] |= 1
-    findings, unreadable = found_in(tmp_path, bytes(data))
-    assert [part for _, part, _ in findings] == ["b"]
-    assert unreadable == ["a member of it is encrypted"]
-
-
 def test_a_bomb(tmp_path, monkeypatch):
     """A small file that unpacks to an endless one is given up, by the bytes and not by the clock."""
     monkeypatch.setattr("toolkit.scrubbing.scanning.contents._ALLOWANCE", 1 << 20)
@@ -145,84 +135,3 @@ def test_a_bomb(tmp_path, monkeypatch):
     findings, unreadable = found_in(tmp_path, zipped(a=leak(), b=zipped(c=bomb)))
     assert ("a", 2) in {(part, line) for line, part, _ in findings}
     assert len(unreadable) == 1
-
-
-def test_chance_is_not_too_deep(tmp_path):
-    """Bytes of a font or a picture that chance makes look like compressed data, layer after layer, can be read."""
-    data = bytes(range(128, 160)) * 4
-    for _ in range(9):
-        data = bytes(range(128, 200)) + zlib.compress(data)
-    assert found_in(tmp_path, data) == ([], [])
-
-
-def test_too_deep(tmp_path):
-    """Layers beyond a limit are not opened, and the file is named."""
-    data = leak()
-    for _ in range(8):
-        data = gzip.compress(data)
-    findings, unreadable = found_in(tmp_path, data)
-    assert findings == []
-    assert unreadable == ["it holds compressed or encoded data, too large or too deep to scan"]
-
-
-ORDINARY = {
-    "random": lambda: base64.b64encode(os.urandom(5_000)).decode(),
-    "digest": lambda: f"integrity: sha512-{base64.b64encode(os.urandom(64)).decode()}",
-    "digests": lambda: "\n".join(secrets.token_hex(32) for _ in range(40)),
-    "picture": lambda: (
-        f"data:image/png;base64,{base64.b64encode(png(tEXt=b'Software' + bytes(1) + b'matplotlib')).decode()}"
-    ),
-    "body": lambda: f"string: !!binary |\n  {base64.b64encode(os.urandom(300)).decode()}",
-    "text": lambda: f"see {base64.b64encode(b'nothing of interest is written in this text').decode()}",
-    "names": lambda: f"x{'/path' * 40}/{'name_' * 30}",
-}
-
-
-@pytest.mark.parametrize("text", ORDINARY)
-def test_no_alarm_in_base64(tmp_path, text):
-    """Digests, keys of other kinds, pictures and texts in base64 are no findings."""
-    assert found_in(tmp_path, ORDINARY[text]().encode()) == ([], [])
-
-
-def test_known_secrets_in_what_is_opened(tmp_path):
-    """A secret that the user names is found inside of archives and base64, too."""
-    text = "an invented phrase that is secret"
-    (tmp_path / "a.zip").write_bytes(zipped(**{"b.txt": f"1\n2 {text}\n"}))
-    (tmp_path / "c.bin").write_bytes(bytes(50) + text.encode() + bytes(50))
-    report = scan_files(tmp_path, secrets=[text])
-    places = [(each.path.name, each.line, each.part, each.kind) for each in report]
-    assert places == [
-        ("a.zip", 2, "b.txt", "known secret, as it is"),
-        ("c.bin", 1, "", "known secret, as it is"),
-    ]
-
-
-def test_names_of_members(tmp_path):
-    """The name of a member is shown on one line, whatever bytes it has."""
-    data = tarred("a\udcff\n\x1b[31m.env", leak())
-    ((_, part, _),), _ = found_in(tmp_path, data)
-    assert part == "a?\n\x1b[31m.env"
-    text = str(scan_files(tmp_path)[0])
-    assert text.isprintable()
-    text.encode()
-
-
-def test_texts_in_base64(tmp_path):
-    """Each of many texts in base64 has the line on which it stands."""
-    texts = [b"a text\nof three\nlines, number %d" % number for number in range(9)]
-    texts[4] = texts[4] + b"\npassword=" + fake().encode()
-    texts[7] = b"{}\n" + texts[7] + b"\npassword=" + fake().encode() + b"\n"
-    lines = "".join(f"x:\n  y: '{base64.b64encode(text).decode()}'\n" for text in texts)
-    findings, _ = found_in(tmp_path, lines.encode())
-    assert findings == [(10, "base64", "secret field"), (16, "base64", "secret field")]
-
-
-def test_signed_tokens(tmp_path):
-    """A signed token is one finding, whatever its claims are."""
-    claims = (
-        base64.urlsafe_b64encode(json.dumps({"password": fake(), "client_secret": fake()}).encode())
-        .decode()
-        .rstrip("=")
-    )
-    head = base64.urlsafe_b64encode(b'{"alg":"HS256"}').decode().rstrip("=")
-    assert found_in(tmp_path, f"see {head}.{claims}.{fake()} there".encode())[0] == [(1, "", "signed token")]

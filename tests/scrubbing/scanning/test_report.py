@@ -8,15 +8,12 @@ import tomllib
 from pathlib import Path
 from urllib.parse import unquote
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.secret import REGISTER, Secret
 from toolkit.scrubbing.scanning import Finding, FindingList, Unreadable
-from toolkit.scrubbing.scanning.findings import FORMATS, PAGE
+from toolkit.scrubbing.scanning.findings import FORMATS
 
-ROOT = Path(__file__).resolve().parents[3]
 FOLDER = Path("/checkout")
 NOTEBOOK = Finding(FOLDER / "a b.ipynb", 12, "bearer token", 3, "output text/html", "aa11bb")
 ARCHIVE = Finding(FOLDER / "old.zip", 7, "secret field", None, "keys.json", "cc22dd")
@@ -83,72 +80,6 @@ def test_text():
     assert [entry["path"] for entry in entries] == ["a b.ipynb", "call.sh", "old.zip"]
 
 
-@pytest.mark.parametrize(
-    ("name", "cell", "part", "line"),
-    [
-        ("a.py", None, "", 7),
-        ("a.ipynb", 2, "source", 7),
-        ("a.zip", 2, "b.ipynb, source", None),
-    ],
-)
-def test_line_of_an_annotation(name, cell, part, line):
-    """An annotation stands at a line of the file itself; a line within an archive is in the message."""
-    finding = Finding(FOLDER / name, 7, "cookie", cell, part)
-    text = written(report_of(finding), "github")
-    assert text.startswith(f"::error file={name},{f'line={line},' if line else ''}title")
-    assert (", line 7." in text) == (line is None)
-
-
-def test_clean_text():
-    """Without findings there is one line."""
-    assert written(CLEAN, "text") == "No findings (2 files read).\n"
-    assert (
-        written(report_of(skipped=(Path("a/.git"),)), "text")
-        == "not looked at: .git\n\nNo findings (0 files read, 1 skipped).\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "shown"), [("my tour.yaml", "'my tour.yaml'"), ("x; rm -rf \x1b[2J.yaml", "'x; rm -rf [2J.yaml'")]
-)
-def test_steps_about_one_file(name, shown):
-    """Steps about a single file name it as a shell takes it; the name cannot add commands or move the cursor."""
-    finding = Finding(Path(name), 2, "bearer token", fingerprint="aa11bb")
-    text = written(report_of(finding, finding, files=1), "text")
-    assert f"git filter-repo --invert-paths --path {shown} " in text
-    assert "FILE" not in text
-    assert finding.advice[0].startswith("Revoke each secret first")
-    assert (ROOT / PAGE).is_file()
-
-
-def test_json():
-    """JSON has everything that the report has, and the steps of each finding."""
-    content = json.loads(written(REPORT, "json"))
-    assert {key: value for key, value in content["findings"][0].items() if key != "advice"} == {
-        "path": "/checkout/a b.ipynb",
-        "line": 12,
-        "cell": 3,
-        "part": "output text/html",
-        "kind": "bearer token",
-        "fingerprint": "aa11bb",
-    }
-    assert content["findings"][1]["advice"] == list(SCRIPT.advice)
-    assert content["unreadable"] == [{"path": "/checkout/locked.db", "reason": "Permission denied"}]
-    assert (content["version"], content["files"], content["allowed"], len(content["skipped"])) == (1, 9, 4, 3)
-    assert content["unused_allowances"] == list(REPORT.unused_allowances)
-
-
-def test_github():
-    """Each finding is an error at its line; a line within an archive is in the message, since it is not in the file."""
-    lines = written(REPORT, "github").splitlines()
-    assert lines[0].startswith("::error file=a b.ipynb,line=12,title=Secret%3A bearer token::Bearer token in cell 3, ")
-    assert lines[2].startswith("::error file=old.zip,title=Secret%3A secret field::Secret field in keys.json, line 7.")
-    assert [line.partition(" ")[0] for line in lines] == ["::error"] * 3 + ["::warning"] * 2 + ["::error"]
-    assert "locked.db: Permission denied" in lines[3]
-    assert "entry 1" in lines[4]
-    assert written(CLEAN, "github") == "::notice title=toolkit scan::No findings (2 files read).\n"
-
-
 def test_sarif():
     """SARIF has the fields that the standard requires, and places relative to the checkout."""
     run = checked_sarif(REPORT)
@@ -161,13 +92,6 @@ def test_sarif():
     assert run["invocations"][0]["executionSuccessful"] is False
     assert len(run["invocations"][0]["toolExecutionNotifications"]) == 3
     assert checked_sarif(CLEAN)["invocations"][0]["executionSuccessful"] is True
-
-
-def test_sarif_outside_of_the_checkout(tmp_path):
-    """A file elsewhere has an absolute address."""
-    run = checked_sarif(report_of(Finding(tmp_path / "x y", 1, "bearer token")))
-    uri = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-    assert uri == (tmp_path / "x y").as_uri()
 
 
 NAMES = st.text(st.sampled_from("ab.:,%'\"\\\n\r\x1b\u202e\u2028 é\udcff[]#?$`<>"), min_size=1, max_size=12)
@@ -191,12 +115,3 @@ def test_any_name(name, part, suffix):
     uri = checked_sarif(report)["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert unquote(uri, errors="surrogateescape") == f"x{name}.{suffix}"
     assert written(report, "sarif").isascii()
-
-
-@pytest.mark.parametrize("form", list(FORMATS))
-def test_known_secret_in_a_name(form):
-    """A secret that the process knows is masked in the name of a file too."""
-    REGISTER.add("PASSWORD", Secret("obviously-fake-7"))
-    finding = Finding(FOLDER / "obviously-fake-7.log", 1, "bearer token", None, "obviously-fake-7/x", "aa11bb")
-    report = report_of(finding, unreadable=(Unreadable(finding.path, "odd"),))
-    assert "obviously-fake-7" not in written(report, form)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import string
-import sys
 
-import pytest
-
-from toolkit.core.errors import ConfigurationError
 from toolkit.scrubbing.scanning import scan_files
 
 
@@ -39,34 +34,3 @@ def test_which_files(tmp_path):
     assert skipped == [".cache", ".git", "__pycache__", "env", "node_modules", "a/.venv"]
     assert "not looked at: .cache, .git, __pycache__, env, node_modules, .venv" in repr(report)
     assert len(scan_files(tmp_path / "env")) == 2  # a folder that is named is read
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
-def test_links(tmp_path):
-    """Links to files are read, links to folders are not followed, and broken ones are left out."""
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "b.txt").write_text(leak(), encoding="utf-8")
-    (tmp_path / "link.txt").symlink_to(tmp_path / "a" / "b.txt")
-    (tmp_path / "a" / "up").symlink_to(tmp_path, target_is_directory=True)
-    (tmp_path / "gone").symlink_to(tmp_path / "nothing")
-    (tmp_path / "self").symlink_to(tmp_path / "self")
-    report = scan_files(tmp_path)
-    assert [finding.path.relative_to(tmp_path).as_posix() for finding in report] == ["a/b.txt", "link.txt"]
-    assert [path.name for path in report.skipped] == ["up"]
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes of this kind there")
-def test_pipes(tmp_path):
-    """A pipe, which has no end, is not read."""
-    os.mkfifo(tmp_path / "pipe")
-    assert scan_files(tmp_path).files == 0
-    with pytest.raises(ConfigurationError, match="neither a file nor a folder"):
-        scan_files(tmp_path / "pipe")
-
-
-def test_a_file_named_twice(tmp_path, monkeypatch):
-    """A file that several paths lead to is read once."""
-    (tmp_path / "a.txt").write_text(leak(), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    report = scan_files([".", "a.txt", tmp_path / "a.txt"])
-    assert (report.files, len(report)) == (1, 1)

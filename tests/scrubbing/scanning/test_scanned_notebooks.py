@@ -8,11 +8,8 @@ import secrets
 import string
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolkit.scrubbing.scanning import scan_files
-from toolkit.scrubbing.scanning.contents import Notebook, TextPlace
 
 
 def fake():
@@ -83,37 +80,3 @@ def test_password_fields(tmp_path, typed, count):
     document = notebook(**widget(_model_name="PasswordModel", description="x", value=typed))
     (tmp_path / "a.ipynb").write_text(json.dumps(document), encoding="utf-8")
     assert [each.part for each in scan_files(tmp_path)] == ["widget state"] * count
-
-
-@pytest.mark.parametrize("depth", [*range(150, 1000, 50), 100_000])
-def test_what_is_read_as_text(tmp_path, depth):
-    """A file that only looks like a notebook, is cut short or is nested too deeply is read as text."""
-    deep = f'{{"cells": [], "a": {"[" * depth}{"]" * depth}, "password": "{fake()}"}}'
-    for number, text in enumerate(
-        (deep, f'{{"cells": [\n "password": "{fake()}"', f'{{"cells": 3, "pwd": "{fake()}"}}')
-    ):
-        (tmp_path / f"{number}.ipynb").write_text(text, encoding="utf-8")
-    assert [each.cell for each in scan_files(tmp_path)] == [None] * 3
-
-
-KEYS = st.sampled_from("cells metadata source outputs data text traceback attachments widgets state value a".split())
-SHAPES = st.recursive(
-    st.text("ab", min_size=3, max_size=5) | st.none() | st.integers(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
-    max_leaves=12,
-)
-
-
-@given(st.dictionaries(KEYS, SHAPES, max_size=3))
-def test_every_text_is_read(document):
-    """Whatever shape a notebook has, each text in it is searched, and has a place."""
-    texts = Notebook(json.dumps({"cells": [document]}))
-    for line in range(1, texts.text.count("\n") + 2):
-        assert texts.place(TextPlace(0), line).line == 1
-
-    def check(value):
-        assert not isinstance(value, str) or value in texts.text
-        for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-            check(each)
-
-    check(document)

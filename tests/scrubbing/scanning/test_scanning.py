@@ -89,14 +89,6 @@ def test_unreadable_below_a_folder(tmp_path, monkeypatch):
     assert "c.txt: Permission denied" in report._repr_html_()
 
 
-@pytest.mark.parametrize("paths", [3, None, [3], {"a": 1}.items()])
-def test_paths_of_another_type(paths):
-    """Paths of any other type are refused."""
-    with pytest.raises(ConfigurationError, match="a path or a list of paths") as caught:
-        scan(paths)
-    assert caught.value.about == "paths"
-
-
 def test_a_secret_in_several_lines(tmp_path):
     """A secret on each of three lines is three findings; a key that runs over several lines is one."""
     path = tmp_path / "notes.txt"

@@ -59,21 +59,15 @@ def texts_of(chart):
 
 
 def rows_of(chart):
-    """Return the labels of the rows, from the top."""
-    return [label.get_text() for label in chart.axes[0].get_yticklabels()]
+    """Return the labels of the rows of all plots, from the top."""
+    return [row.partition(": ")[0] for row in chart.rows]
 
 
-def widths_of(chart):
+def widths_of(axes):
     """Return the lengths of the bars, from the top."""
-    return [bar.get_width() for bar in chart.axes[0].patches]
+    return [bar.get_width() for bar in axes.patches]
 
 
 def count_marks(chart, marker):
     """Return the number of dots ("o") or crosses ("X")."""
     return sum(len(line.get_xdata()) for line in chart.axes[0].lines if line.get_marker() == marker)
-
-
-def marks_by_row(chart):
-    """Return the number of marks on each row."""
-    marks = [line for line in chart.axes[0].lines if line.get_marker() in ("o", "X")]
-    return [sum(list(line.get_ydata()).count(row) for line in marks) for row in range(len(rows_of(chart)))]

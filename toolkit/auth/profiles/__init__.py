@@ -9,17 +9,13 @@
    keyring if there is one.
 
 Fields from two places are never combined: otherwise the `.env` of a cloned repository could change what a secret of the
-user is used for. Saved profiles are bound to the destinations that they were saved for, and credentials from variables
-and `.env` go where the user says or allows: see `toolkit.auth.destinations`. A replay does not need credentials.
-
-With the settings of a practice service that runs in this process, its own credentials are found by their names before
-any saved profile.
+user is used for. With the settings of a practice service that runs in this process, its own credentials are found
+before any saved profile. A replay does not need credentials.
 
 - `saving` loads, saves, lists and removes, and goes through the places.
+- `fields`: what one place gives, variables and `.env`, and credentials as texts and back.
+- `saved`: the files, with the destinations that they are bound to, and the key that seals them.
 - `practice_profiles`: the credentials of practice services that run in this process.
-- `variables`: environment variables and `.env`. `prompt`: questions at the keyboard.
-- `fields`: what one place gives, and credentials as texts and back.
-- `saved`: the files, with the destinations that they are bound to. `keyring`: the key that seals them.
 
 A file `<environment>.<name>.toml` in the folder of saved profiles may be written by hand:
 
@@ -34,8 +30,3 @@ A file `<environment>.<name>.toml` in the folder of saved profiles may be writte
     auth = "https://auth.example.com"
     broker = "https://broker.example.com/v1"
 """
-
-from toolkit.auth.profiles.fields import Profile
-from toolkit.auth.profiles.saving import load_credentials, remove_credentials, save_credentials, saved_credentials
-
-__all__ = ["Profile", "load_credentials", "remove_credentials", "save_credentials", "saved_credentials"]

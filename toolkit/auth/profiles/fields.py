@@ -1,65 +1,51 @@
-"""The fields of credentials: what one place has for a profile, and how credentials become fields and back.
+"""The fields of profiles: how credentials become fields and back, and fields in variables.
 
-Fields have the same names in variables and files. A field that ends in `_file` names a file with the value.
+Variables are TOOLKIT_<ENVIRONMENT>_<FIELD>, and TOOLKIT_<ENVIRONMENT>__<PROFILE>_<FIELD>, of the process or in the
+`.env` file of a project. The project may be a cloned repository, so its file may contain secrets but may not point at
+others: variables of the process are not expanded in it, it may not be a link out of the project, and it cannot name a
+file outside. A file of another user is refused, because it would choose the account that the user works in.
 """
 
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar, cast
-from urllib.parse import parse_qsl, urlencode
+from typing import Final
 
-from toolkit.auth.assertion import ASSERTION_LIFETIME
-from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.auth.keys import LocalKey
+from toolkit.auth.credentials import Credentials, Field
+from toolkit.auth.kinds import KINDS
+from toolkit.core.arguments import as_instance
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.core.secret import Secret
 from toolkit.core.tracebacks import frameless
-from toolkit.local.files import expanded, lies_in, read_text
+from toolkit.local.dotenv import FILE_NAME, variables_in
+from toolkit.local.files import expanded, lies_in, read_text, shown
+from toolkit.local.folders import belongs_to_stranger
 
-if TYPE_CHECKING:
-    from toolkit.auth.credentials import Scheme
-
+DEFAULT: Final = "default"
 PASSPHRASE: Final = "private_key_passphrase"  # noqa: S105 - the name of a field
-REQUIRED: Final[Mapping[CredentialKind, tuple[str, ...]]] = {
-    CredentialKind.KEY_PAIR: ("key_id", "secret_key"),
-    CredentialKind.CLIENT_SECRET: ("client_id", "client_secret"),
-    CredentialKind.CLIENT_KEY: ("client_id", "private_key"),
+REQUIRED: Final = {kind: tuple(field.name for field in KINDS[kind].fields if field.is_required) for kind in KINDS}
+_FILE: Final = "_file"
+_OWN_PLACES: Final = (
+    "A project may not point at secrets elsewhere: set environment variables, or save the credentials: `toolkit "
+    "credentials add`, or save_credentials() in Python."
+)
+# By kind: the fields by the names that they may have, `<name>_file` included.
+_FIELDS: Final[Mapping[CredentialKind, Mapping[str, Field]]] = {
+    kind: {field.name: field for field in kind_class.fields}
+    | {f"{field.name}{_FILE}": field for field in kind_class.fields if field.is_secret}
+    for kind, kind_class in KINDS.items()
 }
-_OPTIONAL: Final[Mapping[CredentialKind, tuple[str, ...]]] = {
-    CredentialKind.KEY_PAIR: ("scheme",),
-    CredentialKind.CLIENT_SECRET: ("form_fields",),
-    CredentialKind.CLIENT_KEY: (
-        PASSPHRASE,
-        "private_key_id",
-        "algorithm",
-        "audience",
-        "assertion_typ",
-        "assertion_lifetime",
-        "form_fields",
-    ),
-}
-# Each field that names a file, and the field whose value is in the file.
-_FILES: Final = {f"{field}_file": field for field in ("secret_key", "client_secret", "private_key", PASSPHRASE)}
-_NO_TYP: Final = "none"  # because an empty text counts as unset
-_WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}\Z")
-_ONLY_CLIENT_KEY: Final = {"private_key", *_OPTIONAL[CredentialKind.CLIENT_KEY]} - {"form_fields"}
-
-Default = TypeVar("Default", str, None)
+FIELDS: Final = frozenset[str]().union(*_FIELDS.values())
 
 
-def fields_of(environment: Environment) -> frozenset[str]:
-    """Return the fields that credentials of this environment may have."""
-    own = {field for kind in environment.rules.credentials for field in (*REQUIRED[kind], *_OPTIONAL[kind])}
-    return frozenset(own | {file for file, field in _FILES.items() if field in own})
-
-
-FIELDS: Final = frozenset[str]().union(*map(fields_of, Environment))
+def kinds_of(environment: Environment) -> list[CredentialKind]:
+    """Return the kinds of credentials that an environment takes, in the order of the document."""
+    return [kind for kind in CredentialKind if kind in environment.rules.credentials]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,286 +67,176 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class ProfileFields:
-    """The fields that one place has for a profile.
-
-    Attributes:
-        environment: the environment of the profile.
-        name: name of the profile.
-        source: the place in words, for messages and lists.
-        values: text of each field. All are Secrets, because a secret may stand in the wrong field.
-        label: returns the place's own name of a field, such as the variable.
-        folder: where relative paths of files start.
-        confined: True if those files must lie in that folder.
-    """
+    """The fields that one place has for a profile."""
 
     environment: Environment
     name: str
-    source: str
-    values: Mapping[str, Secret]
-    label: Callable[[str], str]
-    folder: Path
-    confined: bool = False
+    source: str  # the place in words, for messages and lists
+    values: Mapping[str, Secret]  # all are Secrets, because a secret may stand in the wrong field
+    label: Callable[[str], str]  # returns the place's own name of a field, such as the variable
+    folder: Path  # where relative paths of files start
+    confined: bool = False  # True if those files must lie in that folder
 
     def profile(self) -> Profile:
         """Return the profile as a list shows it. Raises the errors of `kind`."""
         return Profile(self.name, self.environment, self.kind(), self.source)
 
     def kind(self) -> CredentialKind:
-        """Return the kind of credentials that the fields make up.
-
-        Raises:
-            CredentialsMismatch: if the environment does not take a field.
-            ConfigurationError: if a field is missing, is given twice, or cannot be used with the others.
-        """
-        self._check_environment()
-        for file, field in _FILES.items():
-            if {file, field} <= self.values.keys():
-                raise self._both_set({file, field})
-        present = {_FILES.get(field, field) for field in self.values}
-        if {"client_secret", "private_key"} <= present:
-            raise self._both_set({self._field_in_use("client_secret"), self._field_in_use("private_key")})
-        kind = self._intended_kind(present)
-        if missing := [field for field in REQUIRED[kind] if field not in present]:
-            raise self._incomplete(missing)
-        self._check_kind(kind)
+        """Return the kind of credentials that the fields make up."""
+        fitting = self._fitting(kinds_of(self.environment))
+        present = [_FIELDS[fitting[0]][name].name for name in self.values]
+        if len(set(present)) < len(present):
+            raise self._error(self.values, "give a value and its file, of which one can be used", "Remove one.")
+        kind = self.intended_kind()
+        missing = {kind: [name for name in REQUIRED[kind] if name not in present] for kind in fitting}
+        if missing[kind]:
+            needed = " or ".join(self._labels(missing[each]) for each in fitting)
+            what = f"make no credentials for {self.environment} without {needed}"
+            raise self._error(self.values, what, "Add what is missing, or remove the rest.")
         return kind
 
-    def check_fits(self, kind: CredentialKind) -> None:
-        """Check that the fields, of which some may still be missing, can be used with a kind of credentials.
+    def intended_kind(self) -> CredentialKind:
+        """Return the kind that the fields belong to, of which some may still be missing."""
+        present = {name.removesuffix(_FILE) for name in self.values}
+        fitting = self._fitting(kinds_of(self.environment))
+        return min(fitting, key=lambda kind: len(set(REQUIRED[kind]) - present))
 
-        Raises:
-            CredentialsMismatch: if the environment does not take a field.
-            ConfigurationError: if the kind does not take a field.
-        """
-        self._check_environment()
-        self._check_kind(kind)
+    def check_fits(self, kind: CredentialKind) -> None:
+        """Check that the fields, of which some may still be missing, can be used with a kind of credentials."""
+        if kind not in kinds_of(self.environment):
+            uses = f"A {self.environment.rules.holder} uses a {' or a '.join(kinds_of(self.environment))}."
+            raise CredentialsMismatch(f"{self.environment} does not accept a {kind}.", uses, about="kind")
+        self._fitting([kind])
+
+    def _fitting(self, kinds: list[CredentialKind]) -> list[CredentialKind]:
+        """Return those of the kinds that have all of these fields."""
+        own = kinds_of(self.environment)
+        if foreign := self.values.keys() - set[str]().union(*(_FIELDS[kind] for kind in own)):
+            next_step = f"A {self.environment.rules.holder} uses a {' or a '.join(own)}."
+            raise self._error(foreign, f"cannot be for {self.environment}", next_step, CredentialsMismatch)
+        fitting = [kind for kind in kinds if self.values.keys() <= _FIELDS[kind].keys()]
+        if not fitting:
+            useless = self.values.keys() - (_FIELDS[kinds[0]] if len(kinds) == 1 else ())
+            how = f"with a {kinds[0]}" if len(kinds) == 1 else "together"
+            raise self._error(useless, f"cannot be used {how}", "Remove what belongs to another kind of credentials.")
+        return fitting
+
+    def _error(
+        self, fields: Iterable[str], what: str, next_step: str, kind: type[ToolkitError] = ConfigurationError
+    ) -> ToolkitError:
+        labels = self._labels(fields) or "The credentials"
+        return kind(f"{labels} in {self.source} {what}.", next_step, about=min(fields, default="credentials"))
 
     @frameless
     def credentials(self) -> Credentials:
-        """Return the credentials that the fields make up.
-
-        Raises:
-            CredentialsMismatch: if the environment does not take a field.
-            ConfigurationError: if `kind` raises it, a value is malformed, or a file cannot be read.
-        """
+        """Return the credentials that the fields make up."""
         kind = self.kind()
-        texts = {_FILES.get(field, field): self._text(field) for field in self.values}
+        arguments = {}
         try:
-            credentials = compose(kind, texts, self.environment, self.name)
+            for name in self.values:
+                field = _FIELDS[kind][name]
+                arguments[field.argument or field.name] = field.read(self._text(name))
+            credentials = KINDS[kind](environment=self.environment, name=self.name, **arguments)
         except ConfigurationError as error:
             raise ConfigurationError(f"From {self.source}: {error.what}", error.next_step, about=error.about) from None
         credentials.note_source(self.source)
         return credentials
 
-    def _check_environment(self) -> None:
-        if foreign := self.values.keys() - fields_of(self.environment):
-            kinds = " or a ".join(sorted(self.environment.rules.credentials))
-            raise CredentialsMismatch(
-                f"{self._labels(foreign)} in {self.source} cannot be for {self.environment}.",
-                f"A {self.environment.rules.holder} uses a {kinds}.",
-                about=min(foreign),
-            )
-
-    def _check_kind(self, kind: CredentialKind) -> None:
-        present = {_FILES.get(field, field) for field in self.values}
-        if useless := present - {*REQUIRED[kind], *_OPTIONAL[kind]}:
-            raise ConfigurationError(
-                f"{self._labels(useless)} in {self.source} cannot be used with a {kind}.",
-                "Remove it.",
-                about=min(useless),
-            )
-
-    def _intended_kind(self, present: set[str]) -> CredentialKind:
-        if CredentialKind.KEY_PAIR in self.environment.rules.credentials:
-            return CredentialKind.KEY_PAIR
-        is_key = "client_secret" not in present and _ONLY_CLIENT_KEY & present
-        return CredentialKind.CLIENT_KEY if is_key else CredentialKind.CLIENT_SECRET
-
-    def _text(self, field: str) -> Secret:
+    def _text(self, name: str) -> Secret:
         """Return the value of a field, read from its file if the field names one."""
-        if field not in _FILES:
-            return self.values[field]
+        if not name.endswith(_FILE):
+            return self.values[name]
         # The path is not quoted: a secret may stand in its place by mistake.
-        what = f"the file that {self.label(field)} in {self.source} names"
-        next_step = "Write its path in full, and let only yourself read it."
-        try:
-            file = self.folder / expanded(self.values[field].reveal())
-        except ConfigurationError:
-            raise ConfigurationError(
-                f"Cannot read {what}: the home folder in its path does not exist.", next_step, about=field
-            ) from None
+        what, next_step = f"the file of {self.label(name)}", "Write its path in full, and let only yourself read it."
+        file = self.folder / expanded(self.values[name].reveal(), about=name)
         if self.confined and not lies_in(file, self.folder):
-            raise ConfigurationError(
-                f"{self.label(field)} in {self.source} names a file outside the folder of the project.",
-                f"A project may not point at secrets elsewhere: set {self.label(field)} as an environment variable, "
-                "or save the credentials: `toolkit credentials add`, or save_credentials() in Python.",
-                about=field,
-            )
-        try:
-            content = read_text(file, what, next_step)
-        except ConfigurationError as error:
-            raise ConfigurationError(error.what, error.next_step, about=field) from None
+            raise self._error([name], "names a file outside the folder of the project", _OWN_PLACES)
+        content = read_text(file, what, next_step)
         # The line break that editors add does not belong to the secret, but a passphrase may have spaces.
-        text = Secret(content.strip("\r\n") if _FILES[field] == PASSPHRASE else content.strip())
+        text = Secret(content.strip("\r\n") if name.startswith(PASSPHRASE) else content.strip())
         if not text:
-            raise ConfigurationError(f"Cannot read {what}: it is empty.", next_step, about=field)
+            raise self._error([name], "names a file that is empty", next_step)
         return text
-
-    def _field_in_use(self, field: str) -> str:
-        return field if field in self.values else f"{field}_file"
-
-    def _both_set(self, fields: set[str]) -> ConfigurationError:
-        return ConfigurationError(
-            f"{self._labels(fields)} in {self.source} are both set, but only one of them can be used.",
-            "Keep one of them, and remove the other.",
-            about=min(fields),
-        )
-
-    def _incomplete(self, missing: list[str]) -> ConfigurationError:
-        needed = [self.label(field) for field in missing]
-        if "client_secret" in missing:
-            secrets = (self.label(field) for field in ("client_secret", "private_key", "private_key_file"))
-            needed[-1] = f"one of {', '.join(secrets)}"
-        present = self._labels(self.values)
-        return ConfigurationError(
-            f"The credentials for {self.environment} in {self.source} are incomplete: "
-            f"{present or 'nothing'} without {' and '.join(needed)}.",
-            "Add what is missing, or remove the rest.",
-            about=missing[0],
-        )
 
     def _labels(self, fields: Iterable[str]) -> str:
         return " and ".join(sorted(map(self.label, fields)))
 
 
 def decompose(credentials: Credentials) -> dict[str, Secret]:
-    """Return the fields of credentials, from which `compose` makes equal credentials; a private key as PKCS#8 PEM.
+    """Return the fields of credentials, which make equal credentials again; a private key as PKCS#8 PEM.
 
     Options that are not set are left out, and so is a passphrase, which is not needed any more.
-
-    Raises:
-        ConfigurationError: if the private key is kept elsewhere, or the value is not credentials.
     """
-    if isinstance(credentials, KeyPair):
-        return {
-            "key_id": credentials.key_id,
-            "secret_key": credentials.secret_key,
-            "scheme": Secret(credentials.scheme),
-        }
-    if isinstance(credentials, ClientSecret):
-        return {
-            "client_id": Secret(credentials.client_id),
-            "client_secret": credentials.client_secret,
-            **_form_field_texts(credentials),
-        }
-    if not isinstance(credentials, ClientKey):
+    as_instance(credentials, Credentials, about="credentials", next_step="Pass a KeyPair or the like.")
+    texts = {field.name: field.text_of(credentials) for field in credentials.fields}
+    return {name: text for name, text in texts.items() if text is not None}
+
+
+def variable(environment: Environment, name: str, field: str) -> str:
+    """Return the variable of a field: `client_id` of broker-live is TOOLKIT_BROKER_LIVE_CLIENT_ID."""
+    profile = "" if name == DEFAULT else f"__{_upper(name)}"
+    return f"TOOLKIT_{_upper(environment)}{profile}_{field.upper()}"
+
+
+def variables_to_set(environment: Environment, name: str | None) -> str:
+    """List in words the variables to set for a profile, for each kind of credentials that the environment takes."""
+    profile = DEFAULT if name in (None, DEFAULT) else "<PROFILE>"
+    choices = [[variable(environment, profile, field) for field in REQUIRED[kind]] for kind in kinds_of(environment)]
+    return ", or ".join(" and ".join(names) for names in choices).replace("PRIVATE_KEY", "PRIVATE_KEY_FILE")
+
+
+def fields_in_variables(
+    variables: Mapping[str, str], source: str, folder: Path, *, confined: bool = False
+) -> list[ProfileFields]:
+    """Return the fields that variables set, one item for each profile. An empty variable counts as unset."""
+    profiles: dict[tuple[Environment, str], dict[str, Secret]] = {}
+    for written in sorted(variables):
+        place = _parse(written)
+        if place is not None and variables[written]:
+            environment, name, field = place
+            profiles.setdefault((environment, name), {})[field] = Secret(variables[written])
+    return [
+        ProfileFields(*key, source, profiles[key], partial(variable, *key), folder, confined)
+        for key in sorted(profiles)
+    ]
+
+
+def fields_in_dotenv(project: Path) -> list[ProfileFields]:
+    """Return the fields that the `.env` of a folder sets. They are not added to `os.environ`."""
+    file = project / FILE_NAME
+    if not (file.is_file() or file.is_fifo()):  # the folder of a virtual environment may have this name
+        return []
+    if not lies_in(file, project) or belongs_to_stranger(file, project):
         raise ConfigurationError(
-            f"A value of type {type(credentials).__name__} is not credentials.",
-            "Pass a KeyPair, a ClientSecret or a ClientKey.",
-            about="credentials",
+            f"{shown(file)} is a link out of the project, or belongs neither to you nor to the owner of its folder.",
+            f"Put a file of your own there. {_OWN_PLACES}",
+            about=FILE_NAME,
         )
-    if not isinstance(credentials.private_key, LocalKey):
-        raise ConfigurationError(
-            "The private key is kept elsewhere, by a signer, so there is nothing to save.",
-            "Make the ClientKey from its signer wherever you need it.",
-            about="private_key",
-        )
-    if credentials.assertion_typ == _NO_TYP:
-        raise ConfigurationError(
-            f'The assertion type "{_NO_TYP}" cannot be saved, because it would be read as no type.',
-            "Use another assertion_typ.",
-            about="assertion_typ",
-        )
-    fields = {
-        "client_id": Secret(credentials.client_id),
-        "private_key": _pem(credentials.private_key),
-        "algorithm": Secret(credentials.algorithm),
-        "audience": Secret(credentials.audience),
-        "assertion_typ": Secret(_NO_TYP if credentials.assertion_typ is None else credentials.assertion_typ),
-        "assertion_lifetime": Secret(str(credentials.assertion_lifetime)),
-        **_form_field_texts(credentials),
-    }
-    return fields if credentials.key_id is None else {**fields, "private_key_id": Secret(credentials.key_id)}
+    variables = variables_in(read_text(file, shown(file), "Fix or remove the file."))
+    return fields_in_variables(variables, FILE_NAME, project, confined=True)
 
 
-def compose(
-    kind: CredentialKind, texts: Mapping[str, Secret], environment: Environment, name: str
-) -> KeyPair | ClientSecret | ClientKey:
-    """Return credentials of a kind, made of the texts of its fields. The required fields must be present.
-
-    Raises:
-        ConfigurationError: if a text is malformed. The text is not quoted.
-    """
-    if kind is CredentialKind.KEY_PAIR:
-        return KeyPair(
-            texts["key_id"],
-            texts["secret_key"],
-            environment=environment,
-            name=name,
-            scheme=cast("Scheme", _plain(texts, "scheme", "headers")),
-        )
-    if kind is CredentialKind.CLIENT_SECRET:
-        return ClientSecret(
-            texts["client_id"].reveal(),
-            texts["client_secret"],
-            environment=environment,
-            name=name,
-            form_fields=_form_fields(texts.get("form_fields")),
-        )
-    return ClientKey(
-        texts["client_id"].reveal(),
-        texts["private_key"],
-        environment=environment,
-        name=name,
-        passphrase=texts.get(PASSPHRASE),
-        key_id=_plain(texts, "private_key_id", None),
-        algorithm=_plain(texts, "algorithm", None),
-        audience=_plain(texts, "audience", "token-endpoint"),
-        assertion_typ=None if texts.get("assertion_typ") == Secret(_NO_TYP) else _plain(texts, "assertion_typ", "JWT"),
-        assertion_lifetime=_seconds(texts.get("assertion_lifetime")),
-        form_fields=_form_fields(texts.get("form_fields")),
-    )
+def _upper(name: str) -> str:
+    return name.upper().replace("-", "_")
 
 
-def _plain(texts: Mapping[str, Secret], field: str, default: Default) -> str | Default:
-    return texts[field].reveal() if field in texts else default
+def _pattern(environment: Environment, fields: Iterable[str]) -> re.Pattern[str]:
+    alternatives = "|".join(sorted(field.upper() for field in fields))
+    return re.compile(rf"TOOLKIT_{_upper(environment)}(?:__([A-Z0-9][A-Z0-9_]*))?_({alternatives})\Z")
 
 
-def _pem(key: LocalKey) -> Secret:
-    body = "\n".join(textwrap.wrap(key.identity(), 64))  # base64 of its PKCS#8 DER; RFC 7468 sections 2 and 10
-    return Secret(f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n")
+# The patterns with all fields come last: they recognize fields of another environment only to refuse them, and
+# PRIVATE_KEY_ID of a broker partner must not be read as the KEY_ID of a profile PRIVATE.
+_PATTERNS: Final = [
+    *((each, _pattern(each, [name for kind in kinds_of(each) for name in _FIELDS[kind]])) for each in Environment),
+    *((each, _pattern(each, FIELDS)) for each in Environment),
+]
 
 
-def _seconds(text: Secret | None) -> int:
-    if text is None:
-        return ASSERTION_LIFETIME
-    if _WHOLE_NUMBER.match(text.reveal()) is None:
-        raise ConfigurationError(
-            "The lifetime of an assertion is not a whole number of seconds.",
-            "Write it like 60.",
-            about="assertion_lifetime",
-        )
-    return int(text.reveal())
-
-
-def _form_field_texts(credentials: ClientSecret | ClientKey) -> dict[str, Secret]:
-    fields = credentials.form_fields
-    return {"form_fields": Secret(urlencode(dict(fields)))} if fields else {}
-
-
-def _form_fields(text: Secret | None) -> dict[str, str] | None:
-    """Return the form fields in a text of the type application/x-www-form-urlencoded."""
-    if text is None:
-        return None
-    try:
-        pairs = parse_qsl(text.reveal(), keep_blank_values=True, strict_parsing=True, errors="strict")
-    except ValueError:  # not UTF-8, for example; the error may quote the text
-        pairs = []
-    fields = dict(pairs)
-    if not fields or len(fields) < len(pairs):
-        raise ConfigurationError(
-            "The form fields are not pairs of names and values, or a name occurs twice.",
-            "Write them like the body of a form, such as scope=accounts.read&resource=orders.",
-            about="form_fields",
-        )
-    return fields
+def _parse(written: str) -> tuple[Environment, str, str] | None:
+    """Return environment, profile name and field of a variable, or None if it is not for credentials."""
+    for environment, pattern in _PATTERNS:
+        if match := pattern.match(written):
+            profile, field = match.groups()
+            return environment, DEFAULT if profile is None else profile.lower().replace("_", "-"), field.lower()
+    return None

@@ -1,9 +1,8 @@
 """The credentials of practice services that run in this process, found by name like saved profiles.
 
-A practice service enters its addresses and credentials when it starts, and they are removed when it stops. They are
-found only with settings in which every address of the environment is the service's own, so no other address can receive
-them. There they come before saved profiles of the same name, because nobody else's credentials are accepted there. When
-the service has stopped, no profile of that name takes their place: another program may have its ports by then.
+They are found only with settings in which every address of the environment is the service's own, so no other address
+can receive them. There they come before saved profiles of the same name, because nobody else's credentials are accepted
+there. When the service has stopped, no profile takes their place: another program may have its ports.
 
 Displays show such a session as practice, whatever its environment, because no real account is behind it.
 """
@@ -11,7 +10,8 @@ Displays show such a session as practice, whatever its environment, because no r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials
@@ -19,77 +19,53 @@ if TYPE_CHECKING:
     from toolkit.local.settings import Settings
 
 
-class RunningService(NamedTuple):
-    """A practice service that runs in this process.
+@dataclass
+class RunningService:
+    """A practice service of this process."""
 
-    Attributes:
-        addresses: its URLs by name of the address.
-        credentials: the credentials that it accepts, by their names.
-    """
+    addresses: Mapping[str, str]  # by their names
+    credentials: Mapping[str, Credentials]  # that it accepts, by their names; none once it has stopped
 
-    addresses: Mapping[str, str]
-    credentials: Mapping[str, Credentials]
+    def has_addresses(self, environment: Environment, settings: Settings) -> bool:
+        """Check whether the settings have this service's address for each interface of the environment."""
+        names = environment.rules.addresses.values()
+        return all(name in self.addresses and settings.addresses.get(name) == self.addresses[name] for name in names)
 
 
-_RUNNING: Final[dict[object, RunningService]] = {}
-_STOPPED: Final[list[tuple[Mapping[str, str], frozenset[str]]]] = []  # addresses, and names of the credentials
+_SERVICES: Final[list[RunningService]] = []
 
 
 def register_service(addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Callable[[], None]:
-    """Enter a practice service that has started, and return the function that removes it again.
+    """Enter a practice service that has started, and return the function that notes that it has stopped."""
+    service = RunningService(dict(addresses), credentials)
+    _SERVICES.append(service)
 
-    Args:
-        addresses: the URLs of the service by name of the address.
-        credentials: the credentials that it accepts, by their names.
-    """
-    entry = object()
-    _RUNNING[entry] = RunningService(dict(addresses), credentials)
+    def stop() -> None:
+        service.credentials = {}
 
-    def remove() -> None:
-        if _RUNNING.pop(entry, None) is not None:
-            _STOPPED.append((dict(addresses), frozenset(credentials)))
-
-    return remove
+    return stop
 
 
 def running_services() -> list[RunningService]:
     """Return the practice services that run in this process, in the order in which they started."""
-    return list(_RUNNING.values())
+    return [service for service in _SERVICES if service.credentials]
 
 
 def practice_credentials(environment: Environment, settings: Settings) -> dict[str, Credentials]:
     """Return the practice credentials of an environment by name; empty unless the settings are a running service's."""
-    for addresses, credentials in running_services():
-        if _are_addresses_of(environment, settings, addresses):
-            return {name: own for name, own in credentials.items() if own.environment is environment}
-    return {}
+    running = (each for each in running_services() if each.has_addresses(environment, settings))
+    own = next((each.credentials for each in running), {})
+    return {name: each for name, each in own.items() if each.environment is environment}
 
 
 def is_over(environment: Environment, settings: Settings) -> bool:
     """Check whether these are the addresses of a practice service of this process that has stopped."""
-    is_running = bool(practice_credentials(environment, settings))
-    return not is_running and any(_are_addresses_of(environment, settings, own) for own, _ in _STOPPED)
-
-
-def has_stopped(environment: Environment, name: str | None, settings: Settings) -> bool:
-    """Check whether a name is that of credentials of a practice service that had these addresses and has stopped."""
-    return any(name in names and _are_addresses_of(environment, settings, own) for own, names in _STOPPED)
-
-
-def _are_addresses_of(environment: Environment, settings: Settings, addresses: Mapping[str, str]) -> bool:
-    """Check whether the settings have a service's address for each interface of the environment."""
-    names = environment.rules.addresses.values()
-    return all(name in addresses and settings.addresses.get(name) == addresses[name] for name in names)
+    services = [each for each in _SERVICES if each.has_addresses(environment, settings)]
+    return bool(services) and not any(each.credentials for each in services)
 
 
 def is_practice(environment: Environment, credentials: Credentials | None, settings: Settings | None) -> bool:
-    """Check whether a practice service answers: by the credentials, or by the addresses while it runs here.
-
-    Args:
-        environment: the environment that is called.
-        credentials: the caller's credentials.
-        settings: the addresses; None if nothing is sent to them.
-    """
+    """Check whether a practice service answers: by the credentials, or by the addresses while it runs here."""
     if credentials is not None and credentials.is_practice:
         return True
     return settings is not None and bool(practice_credentials(environment, settings))

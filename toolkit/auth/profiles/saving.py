@@ -9,30 +9,21 @@ from typing import TYPE_CHECKING, Final
 
 from toolkit.auth import checks
 from toolkit.auth.credentials import Credentials, as_environment
-from toolkit.auth.destination_memory import check_destinations, note_destinations
-from toolkit.auth.destinations import Destination, destinations_of
-from toolkit.auth.profiles.fields import Profile, ProfileFields, decompose
-from toolkit.auth.profiles.keyring import seal_text
-from toolkit.auth.profiles.practice_profiles import has_stopped, practice_credentials
-from toolkit.auth.profiles.saved import (
-    KEYRING,
-    Document,
-    SavedProfile,
-    SealedDocument,
-    delete,
-    make_folder,
-    profile_at,
-    profiles_folder,
-    render,
-    render_sealed,
-    saved_profiles,
-    write,
+from toolkit.auth.destinations import Destination, check_destinations, destinations_of, note_destinations
+from toolkit.auth.profiles.fields import (
+    DEFAULT,
+    Profile,
+    ProfileFields,
+    decompose,
+    fields_in_dotenv,
+    fields_in_variables,
+    variables_to_set,
 )
-from toolkit.auth.profiles.variables import DEFAULT, fields_in_dotenv, fields_in_variables, variables_to_set
+from toolkit.auth.profiles.practice_profiles import is_over, practice_credentials
+from toolkit.auth.profiles.saved import KEYRING, SavedProfile, profile_at, profiles_folder, saved_profiles
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import SHORTEST_SECRET
-from toolkit.core.shells import shell_word
 from toolkit.core.text import excerpt, list_html, list_text
 from toolkit.core.tracebacks import frameless, warn
 from toolkit.local.dotenv import FILE_NAME
@@ -46,48 +37,38 @@ if TYPE_CHECKING:
 
     from toolkit.core.document import CredentialKind
 
-_VARIABLES: Final = "environment variables"
-_ENVIRONMENTS: Final = tuple(Environment)
 _COLUMNS: Final = ("environment", "profile", "kind", "source")
-_NONE: Final = "No profiles."
 
 
 class ProfileList(list[Profile]):
     """Profiles, shown as a table in a notebook and a terminal."""
 
     def __repr__(self) -> str:
-        return list_text(_COLUMNS, _rows(self)) if self else _NONE
+        return list_text(_COLUMNS, self._rows()) if self else "No profiles."
 
     def _repr_html_(self) -> str:
-        return list_html(_COLUMNS, _rows(self)) if self else f"<p>{_NONE}</p>"
+        return list_html(_COLUMNS, self._rows()) if self else "<p>No profiles.</p>"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [(profile.environment, profile.name, profile.kind, profile.source) for profile in self]
 
 
 @dataclass(frozen=True, slots=True)
 class ListedProfile:
-    """A profile in one place, whether it can be loaded or not.
-
-    Attributes:
-        environment: the environment that it is for.
-        name: the name to load it by.
-        outcome: the profile as a list shows it, or the error that it raises.
-        comes_first: False if an earlier place has a profile of this name, so that this profile is not used.
-    """
+    """A profile in one place, or the error that it raises."""
 
     environment: Environment
     name: str
     outcome: Profile | ToolkitError
-    comes_first: bool
+    comes_first: bool  # False if an earlier place has a profile of this name, so that this one is not used
 
 
 def profiles_in_order(settings: Settings, environ: Mapping[str, str] | None) -> Iterator[ProfileFields | SavedProfile]:
     """Yield every profile, place by place in the order in which they count. A place is read when its turn comes.
 
     A malformed profile raises its error when it is used.
-
-    Raises:
-        ConfigurationError: if a place as a whole cannot be read.
     """
-    yield from fields_in_variables(os.environ if environ is None else environ, _VARIABLES, Path())
+    yield from fields_in_variables(os.environ if environ is None else environ, "environment variables", Path())
     yield from fields_in_dotenv(settings.project)
     yield from saved_profiles()
 
@@ -96,17 +77,19 @@ def survey(settings: Settings, environ: Mapping[str, str] | None) -> list[Listed
     """Return all profiles, sorted by environment and name, and then in the order in which places count.
 
     No keyring is opened.
-
-    Raises:
-        ConfigurationError: if a place as a whole cannot be read.
     """
     listed: list[ListedProfile] = []
-    known: set[tuple[Environment, str]] = set()
+    known = set()
     for profile in profiles_in_order(settings, environ):
+        outcome: Profile | ToolkitError
+        try:
+            outcome = profile.profile()
+        except ToolkitError as error:
+            outcome = error.with_traceback(None)
         key = profile.environment, profile.name
-        listed.append(ListedProfile(*key, _outcome(profile), key not in known))
+        listed.append(ListedProfile(*key, outcome, key not in known))
         known.add(key)
-    return sorted(listed, key=lambda profile: (_ENVIRONMENTS.index(profile.environment), profile.name))
+    return sorted(listed, key=lambda each: (list(Environment).index(each.environment), each.name))
 
 
 @frameless
@@ -139,6 +122,7 @@ def load_credentials(
     *,
     settings: Settings | None = None,
     environ: Mapping[str, str] | None = None,
+    anywhere: bool = False,
 ) -> Credentials:
     """Return the credentials of a profile, or practice credentials if the settings are a running practice service's.
 
@@ -148,6 +132,7 @@ def load_credentials(
             for `default` among several.
         settings: where the project is, and the addresses that the credentials are about to be used with.
         environ: environment variables; by default those of the process.
+        anywhere: True to return a saved profile wherever the settings would send it.
 
     Raises:
         ConfigurationError: if no profile matches, or several do and none is named `default`; if it is incomplete
@@ -157,30 +142,11 @@ def load_credentials(
             from variables are checked before each session's first live call.)
     """
     settings = _settings(settings, environ)
-    credentials = find_credentials(environment, name, settings=settings, environ=environ)
-    if credentials.binding is not None:
-        check_destinations(credentials, settings)
-    return credentials
-
-
-@frameless
-def find_credentials(
-    environment: Environment | str,
-    name: str | None,
-    *,
-    settings: Settings,
-    environ: Mapping[str, str] | None = None,
-) -> Credentials:
-    """Return the credentials of a profile like `load_credentials`, wherever the settings would send them.
-
-    Raises:
-        ConfigurationError, CredentialsMismatch: as `load_credentials`.
-    """
     environment = as_environment(environment)
     practice = practice_credentials(environment, settings)
     if name in practice:
         return practice[name]
-    if has_stopped(environment, name, settings):
+    if is_over(environment, settings):
         raise ConfigurationError(
             "The practice service with these addresses has stopped, so its credentials no longer work.",
             "Start it again, and use its new settings.",
@@ -189,30 +155,20 @@ def find_credentials(
     by_name: dict[str, ProfileFields | SavedProfile] = {}
     for profile in profiles_in_order(settings, environ):
         if profile.environment is environment:
-            if profile.name == name:
-                return profile.credentials()
             by_name.setdefault(profile.name, profile)
-    if name is None and DEFAULT in by_name:
-        return by_name[DEFAULT].credentials()
-    if name is None and len(by_name) == 1:
-        return by_name.popitem()[1].credentials()
-    if name is None and by_name:
-        raise ConfigurationError(
-            f"Several profiles exist for {environment}: {', '.join(sorted(by_name))}.",
-            f'Choose one by its name: tk.Session("{environment}", "{min(by_name)}").',
-            about="name",
-        )
-    if practice:
-        raise _not_a_practice_name(environment, name, [*practice, *by_name])
-    raise _not_found(environment, name, sorted(by_name), settings)
+            if profile.name == name:
+                break
+    chosen = next(iter(by_name), None) if name is None and len(by_name) == 1 else name or DEFAULT
+    if chosen in by_name:
+        credentials = by_name[chosen].credentials()
+        if credentials.binding is not None and not anywhere:
+            check_destinations(credentials, settings)
+        return credentials
+    raise _not_found(environment, name, [*practice, *sorted(by_name)], settings)
 
 
 def unbound_credentials(environment: Environment, name: str, *, settings: Settings) -> Credentials | None:
-    """Return the credentials of a profile in variables or `.env`, or None if it is a saved one, which is not opened.
-
-    Raises:
-        ConfigurationError, CredentialsMismatch: as `load_credentials`.
-    """
+    """Return the credentials of a profile in variables or `.env`, or None if it is a saved one, which is not opened."""
     for profile in profiles_in_order(settings, None):
         if (profile.environment, profile.name) == (environment, name):
             return profile.credentials() if isinstance(profile, ProfileFields) else None
@@ -242,28 +198,20 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
             malformed, the keyring is locked or broken, or the file cannot be written.
     """
     fields, environment = decompose(credentials), credentials.environment
-    checks.profile_name(name)
+    saved = profile_at(environment, checks.profile_name(name))
     destinations = destinations_to_save(environment, credentials.kind, _settings(settings, None))
-    text = render(Document(fields, {name: text for name, text, _ in destinations}))
-    saved = profile_at(environment, name)
-    sealed = seal_text(text, saved.label, make_folder())
-    write(saved.file, text if sealed is None else render_sealed(SealedDocument(credentials.kind, sealed)))
+    source = saved.save(fields, {name: text for name, text, _ in destinations}, credentials.kind)
     note_destinations(environment, destinations)
-    if sealed is not None:
-        return Profile(name, environment, credentials.kind, KEYRING)
-    warn(
-        f"No system keyring is available. The credentials are now in {shown(saved.file)}, unencrypted: other users "
-        "cannot read it, but every program that you run can."
-    )
-    return Profile(name, environment, credentials.kind, shown(saved.file))
+    if source != KEYRING:
+        warn(
+            f"No system keyring is available. The credentials are now in {source}, unencrypted: other users cannot "
+            "read it, but every program that you run can."
+        )
+    return Profile(name, environment, credentials.kind, source)
 
 
 def destinations_to_save(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Destination]:
-    """Return the destinations that credentials are saved for.
-
-    Raises:
-        ConfigurationError: if no address is set.
-    """
+    """Return the destinations that credentials are saved for."""
     destinations = destinations_of(environment, kind, settings)
     if not destinations:
         names = environment.rules.addresses.values()
@@ -287,15 +235,20 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
         ConfigurationError: if no such profile is saved, or it cannot be removed.
     """
     environment = as_environment(environment)
-    checks.profile_name(name)
-    saved = {profile.name: profile for profile in saved_profiles() if profile.environment is environment}
-    if name not in saved:
-        raise ConfigurationError(
-            f"No profile of that name is saved for {environment}.",
-            f"Saved: {', '.join(saved) or 'none'}. Profiles in variables and {FILE_NAME} cannot be removed here.",
-            about="name",
-        )
-    delete(saved[name].file)
+    file, reason = profile_at(environment, checks.profile_name(name)).file, ""
+    try:
+        file.unlink()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        reason = f" could not be removed: {error.strerror}"
+    else:
+        return
+    raise ConfigurationError(
+        f"The profile{reason or f' is not saved for {environment}'}.",
+        f"`toolkit credentials list` shows all. Profiles in variables and {FILE_NAME} cannot be removed here.",
+        about="name",
+    )
 
 
 def _settings(settings: Settings | None, environ: Mapping[str, str] | None) -> Settings:
@@ -303,38 +256,17 @@ def _settings(settings: Settings | None, environ: Mapping[str, str] | None) -> S
 
 
 def _not_found(environment: Environment, name: str | None, others: list[str], settings: Settings) -> ConfigurationError:
-    if name is None:
-        what = f"No profile exists for {environment}."
-    else:
-        what = f"The profile {_quoted(name)} does not exist for {environment}{'' if others else ', and no other does'}."
     choice = f"Choose one of {', '.join(others)}. " if others else ""
-    new = name or DEFAULT
-    new = shell_word(new) if len(new) < SHORTEST_SECRET and new.isprintable() else "NAME"
+    what = f"No profile exists for {environment}."
+    if name is None and others:
+        what = f"Several profiles exist for {environment}, and none is named {DEFAULT}."
+    elif name is not None:  # one that is long enough to be a misplaced secret is not quoted
+        quoted = "of that name" if len(name) >= SHORTEST_SECRET else repr(excerpt(name))
+        what = f"The profile {quoted} does not exist for {environment}."
     return ConfigurationError(
         what,
-        f"{choice}To save {'it' if name else 'one'}, run `toolkit credentials add {new} --environment {environment}` "
-        f"at a terminal, or save_credentials() in Python. Or set {variables_to_set(environment, name)}, as environment "
-        f"variables or in {shown(settings.project / FILE_NAME)}. Looked there and in {shown(profiles_folder())}.",
+        f"{choice}To save one, run `toolkit credentials add NAME --environment {environment}` at a terminal, or "
+        f"save_credentials() in Python. Or set {variables_to_set(environment, name)}, as environment variables or in "
+        f"{shown(settings.project / FILE_NAME)}. Looked there and in {shown(profiles_folder())}.",
         about="name" if name else "credentials",
     )
-
-
-def _not_a_practice_name(environment: Environment, name: str | None, names: list[str]) -> ConfigurationError:
-    what = f"does not have credentials {_quoted(name)} for {environment}" if name else "needs the name of credentials"
-    return ConfigurationError(f"The practice service {what}.", f"Choose one of {', '.join(names)}.", about="name")
-
-
-def _quoted(name: str) -> str:
-    """Return a name for a message. A name that is long enough to be a misplaced secret is not quoted."""
-    return "of that name" if len(name) >= SHORTEST_SECRET else repr(excerpt(name))
-
-
-def _outcome(profile: ProfileFields | SavedProfile) -> Profile | ToolkitError:
-    try:
-        return profile.profile()
-    except ToolkitError as error:
-        return error.with_traceback(None)
-
-
-def _rows(profiles: list[Profile]) -> list[tuple[str, ...]]:
-    return [(profile.environment, profile.name, profile.kind, profile.source) for profile in profiles]

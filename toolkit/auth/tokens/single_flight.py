@@ -2,10 +2,14 @@
 
 A lock is held only to decide what to do: use the current token, wait for the caller who is fetching a new one, or
 fetch. It is never held across a request.
+
+A token request is sent again if that may help: 429, 5xx, `temporarily_unavailable` and broken connections may pass. The
+service document shows no rate limits; the bounds are ours, and those of calls (`transport.retry`).
 """
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -13,29 +17,31 @@ from dataclasses import dataclass, field
 from functools import partial
 from os import getpid
 from threading import get_ident
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Final, Protocol
 
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.tokens.retrying import seconds_until_another_try
-from toolkit.auth.tokens.store import SharedToken, TokenStore, token_seal
+from toolkit.auth.tokens.store import SharedToken, TokenStore, user_token_store
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import Clock
-from toolkit.core.errors import ConfigurationError, TokenError, Unreachable
-from toolkit.transport.flow import Flow, Shielded, Wait, WhichLoop
+from toolkit.core.errors import ConfigurationError, TokenError, TokenRefused, Unreachable
+from toolkit.transport.flow import Flow, Pause, Shielded, Wait, WhichLoop
+from toolkit.transport.retry import Retry
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
+# RFC 6749 section 5.2: the same request is refused again until somebody changes something.
+_LASTING: Final = frozenset(
+    {"invalid_client", "invalid_request", "invalid_scope", "unauthorized_client", "unsupported_grant_type"}
+)
+_LASTING_IS_REMEMBERED: Final = 30.0  # seconds
+_PASSING_IS_REMEMBERED: Final = 1.0  # seconds; for callers who waited for the request that failed
+_LONGEST_REMEMBERED: Final = 60.0  # seconds; bounds a Retry-After
 _LONGEST_SILENCE: Final = 1.0  # seconds without a response after which an event loop counts as stuck
 
 
 class Fetch(Protocol):
-    """Sends a token request.
-
-    Args:
-        patiently: True to try again for as long as is reasonable; False while there still is a good token.
-    """
+    """Sends a token request; patiently, without a good token, as often as is reasonable."""
 
     def __call__(self, *, patiently: bool) -> Flow[Token]: ...
 
@@ -44,15 +50,11 @@ class Fetch(Protocol):
 class Flight:
     """A fetch in progress that other callers wait for.
 
-    Attributes:
-        loop: the event loop that fetches, or None for synchronous code.
-        landed: done when the fetch has ended, successfully or not. It does not carry the result: waiters look again,
-            because the result may be used up or stale by then.
-        thread: ID of the thread that fetches.
-        process: ID of the process that fetches. In a process forked from it, the flight never lands.
+    It has landed when the fetch has ended, successfully or not. It does not carry the result: waiters look again,
+    because the result may be used up or stale by then. In a process forked from the one that fetches, it never lands.
     """
 
-    loop: AbstractEventLoop | None = None
+    loop: AbstractEventLoop | None = None  # that fetches, or None for synchronous code
     landed: Future[bool] = field(default_factory=Future)
     thread: int = field(default_factory=get_ident)
     process: int = field(default_factory=getpid)
@@ -71,9 +73,6 @@ class Flight:
 
         A loop that fetches is asked for a sign of life again and again. It gives none while it is stopped, closed or
         blocked, for example by a call that waits for a thread that in turn waits for this flight.
-
-        Args:
-            loop: the event loop that waits, or None for synchronous code.
         """
         if loop is None and self.thread == get_ident():
             return False  # a task of an event loop on this thread fetches, and cannot go on while the thread is blocked
@@ -96,38 +95,24 @@ class Flight:
         return responded.is_set
 
 
-class _Failure(NamedTuple):
-    """A failed token request that is not to be repeated yet; both instants are monotonic seconds."""
-
-    error: TokenError | Unreachable
-    since: float
-    until: float
-
-
 class TokenSource:
     """The token of one set of credentials at one token endpoint, and the fetch of the next token.
 
-    Args:
-        shared: the same token in a store that processes share; None to keep it in this process.
-
     Attributes:
+        shared: the same token in a store that processes share; None to keep it in this process.
         token: the last token obtained, usable or not; None at first and after a 401.
         doubted: a token that was fetched after a 401, and that the service has not accepted yet.
     """
 
     def __init__(self, shared: SharedToken | None = None) -> None:
         self._lock = threading.Lock()
-        self._shared = shared
+        self.shared = shared
         self.token: Token | None = None
         self._flight: Flight | None = None
         self._rejected: Token | None = None
-        self._failure: _Failure | None = None
+        # A failed request that is not to be repeated yet, with two instants in monotonic seconds: since and until.
+        self._failure: tuple[TokenError | Unreachable, float, float] | None = None
         self.doubted: Token | None = None
-
-    def current(self, clock: Clock) -> Token | None:
-        """Return the token if it is usable, else None."""
-        token = self.token
-        return token if token is not None and token.is_usable(clock) else None
 
     def accept(self, token: Token) -> None:
         """Note that the service accepted this token; if it is refused later, it is worth renewing."""
@@ -151,14 +136,10 @@ class TokenSource:
     def obtain(self, clock: Clock, fetch: Fetch) -> Flow[Token]:
         """Return the current token, the token that another caller is fetching, or a new token.
 
-        - If a task that fetches is cancelled, its fetch goes on for the callers who wait for it or come later.
-        - If a fetch fails in an unforeseen way, only its own caller gets the error; the next waiter fetches.
-        - If the service refuses, that is remembered for a while, so that a hundred callers do not send a hundred
-          requests that would all be refused.
-        - If no new token is available, the old one is used until it expires.
-
-        Raises:
-            TokenError, Unreachable: if no token is available.
+        If a task that fetches is cancelled, its fetch goes on for the callers who wait for it or come later. If a fetch
+        fails in an unforeseen way, only its own caller gets the error; the next waiter fetches. If the service refuses,
+        that is remembered for a while, so that a hundred callers do not send a hundred requests that would all be
+        refused. If no new token is available, the old one is used until it expires.
         """
         mine: Flight | None = None
         shielded: Shielded | None = None
@@ -167,8 +148,8 @@ class TokenSource:
         try:  # starts here, so that no interrupt leaves behind a flight that never lands
             while mine is None:
                 with self._lock:
-                    token = self.current(clock)
-                    if token is not None:
+                    token = self.token
+                    if token is not None and token.is_usable(clock):
                         return token
                     failure = self._remembered(clock)
                     if failure is not None:
@@ -213,9 +194,9 @@ class TokenSource:
         failure: TokenError | Unreachable
         request = partial(fetch, patiently=not self._is_good(clock))
         try:
-            if self._shared is None:
+            if self.shared is None:
                 return (yield from request())
-            return (yield from self._shared.obtain(clock, request, other_than=self._rejected, alone=alone))
+            return (yield from self.shared.obtain(clock, request, other_than=self._rejected, alone=alone))
         except (TokenError, Unreachable) as error:
             failure = error
         with self._lock:  # before the flight lands and the waiters look
@@ -235,17 +216,57 @@ class TokenSource:
         raise failure
 
     def _remember(self, error: TokenError | Unreachable, clock: Clock) -> None:
-        seconds, now = seconds_until_another_try(error, needs_token=not self._is_good(clock)), clock.monotonic()
-        self._failure = _Failure(error, now, now + seconds) if seconds else None
+        seconds, now = _seconds_until_another_try(error, needs_token=not self._is_good(clock)), clock.monotonic()
+        self._failure = (error, now, now + seconds) if seconds else None
 
     def _remembered(self, clock: Clock) -> TokenError | Unreachable | None:
-        failure, now = self._failure, clock.monotonic()
-        if failure is None or now >= failure.until:
+        now = clock.monotonic()
+        if self._failure is None or now >= self._failure[2]:
             return None
-        error, ago, left = failure.error, round(now - failure.since), max(1, round(failure.until - now))
+        error, since, until = self._failure
+        left = max(1, round(until - now))
         return error.reworded(
-            error.what, f"{error.next_step} That was {ago} s ago; the next request is possible in {left} s."
+            error.what,
+            f"{error.next_step} That was {round(now - since)} s ago; the next request is possible in {left} s.",
         )
+
+
+def with_retries(
+    attempt: Callable[[int], Flow[Token]],
+    clock: Clock,
+    retry: Retry,
+    *,
+    jitter: Callable[[], float] = random.random,
+) -> Flow[Token]:
+    """Send a token request until it gives a token, fails for good, or reaches the limits; raise the last error.
+
+    `attempt` makes a new request for each try, from 1, because an assertion is valid for one request only. A pause is
+    multiplied with `jitter`, from 0 to 1.
+    """
+    first_sent, tries = clock.monotonic(), 0
+    while True:
+        tries += 1
+        failure: TokenRefused | Unreachable
+        try:
+            return (yield from attempt(tries))
+        except (TokenRefused, Unreachable) as error:
+            failure = error
+        retry_after = failure.retry_after if isinstance(failure, TokenRefused) else None
+        elapsed = clock.monotonic() - first_sent
+        pause = retry.pause(tries, elapsed, retry_after, jitter=jitter()) if failure.is_passing else None
+        if pause is None:  # raised outside of the handler, so that the error has no context
+            raise failure if tries == 1 else failure.reworded(f"{failure.what} {tries} tries.", failure.next_step)
+        yield Pause(pause, clock)
+
+
+def _seconds_until_another_try(error: TokenError | Unreachable, *, needs_token: bool) -> float:
+    """Return for how many seconds to remember a failure instead of sending another request; 0 for not at all."""
+    if isinstance(error, TokenRefused) and error.error in _LASTING:
+        return _LASTING_IS_REMEMBERED
+    if not isinstance(error, TokenRefused | Unreachable) or not error.is_passing:
+        return 0.0 if needs_token else _PASSING_IS_REMEMBERED
+    retry_after = error.retry_after if isinstance(error, TokenRefused) else None
+    return min(max(retry_after or 0.0, _PASSING_IS_REMEMBERED), _LONGEST_REMEMBERED)
 
 
 class MemoryTokenStore:
@@ -262,7 +283,7 @@ class MemoryTokenStore:
 
 
 SHARED_IN_PROCESS: Final = MemoryTokenStore()
-_MEMORY_OF: Final[WeakKeyDictionary[TokenStore, MemoryTokenStore]] = WeakKeyDictionary()
+_MEMORY_OF: Final[dict[int, tuple[TokenStore, MemoryTokenStore]]] = {}  # by the id of the store, which is kept alive
 
 
 def token_source(store: MemoryTokenStore | TokenStore, credentials: Credentials, token_url: str) -> TokenSource:
@@ -271,35 +292,23 @@ def token_source(store: MemoryTokenStore | TokenStore, credentials: Credentials,
     With a store that processes share, the sessions of this process still share one source, which looks into the store.
     If the private key is kept elsewhere, an encryption key cannot be derived, and the token stays in memory.
     """
-    key = f"{credentials.fingerprint()} {token_url}"
+    key, identity = f"{credentials.fingerprint()} {token_url}", credentials.token_identity()
     if isinstance(store, MemoryTokenStore):
         return store.source(key)
-    identity = credentials.token_identity()
-    shared = None if identity is None else SharedToken(store, token_seal(identity, token_url))
-    try:
-        return _MEMORY_OF.setdefault(store, MemoryTokenStore()).source(key, shared)
-    except TypeError:  # a store that cannot be a dictionary key: each session gets a source of its own
-        return TokenSource(shared)
+    shared = None if identity is None else SharedToken(store, identity, token_url)
+    return _MEMORY_OF.setdefault(id(store), (store, MemoryTokenStore()))[1].source(key, shared)
 
 
 def as_token_store(
     store: TokenStore | MemoryTokenStore | str | None, *, clock: Clock | None
 ) -> TokenStore | MemoryTokenStore:
-    """Return where a session keeps its tokens.
+    """Return where a session keeps its tokens: in this process, in the user's cache folder ("shared"), or in a store.
 
-    Args:
-        store: None for this process, "shared" for the user's cache folder, or a store.
-        clock: the clock that was passed to the session, or None. Its tokens are useless to other sessions, so they are
-            not shared.
-
-    Raises:
-        ConfigurationError: if `store` is none of these.
+    Tokens of a session with a clock of its own are useless to other sessions, so they are not shared.
     """
     if store is None:
         return SHARED_IN_PROCESS if clock is None else MemoryTokenStore()
     if store == "shared":
-        from toolkit.auth.tokens.file_store import user_token_store
-
         return user_token_store()
     if isinstance(store, MemoryTokenStore | TokenStore):
         return store

@@ -1,14 +1,19 @@
 """Share one token among processes: the store and its entries, and how processes take turns to request a token.
 
 An entry is JSON, sealed with a key derived from the credentials. Only a holder of the same credentials can find and
-read it.
+read it. `FileTokenStore` keeps entries in the user's cache folder; a cache server can be another store.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
+from functools import cache
+from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
 
 from toolkit.auth.sealing import Seal
@@ -18,9 +23,14 @@ from toolkit.core.clock import Clock
 from toolkit.core.ledger import instant_text, parse_instant
 from toolkit.core.secret import REGISTER, Secret
 from toolkit.core.tracebacks import warn
+from toolkit.local.files import shown, write_atomically
+from toolkit.local.locks import FileLock, try_lock
+from toolkit.local.private_files import is_own_folder, private_folder, read_private
+from toolkit.local.user_folders import cache_folder
 from toolkit.transport.flow import Flow, Pause
 
 LARGEST_ENTRY: Final = 1 << 16  # bytes, sealed
+STALE_AFTER: Final = 2 * 86_400.0  # seconds; twice the longest lifetime of a token
 _EARLIEST_ISSUE: Final = timedelta(seconds=5)  # ahead of our clock, which may have been set back a little
 _LOOK_AGAIN: Final = 0.02  # seconds
 # Seconds. A token request with its retries usually takes less; it takes longer if the reply comes in drips. Then this
@@ -28,25 +38,12 @@ _LOOK_AGAIN: Final = 0.02  # seconds
 _PATIENCE: Final = 60.0
 
 
-class StoreUnavailableError(Exception):
-    """A store cannot be used now; the text says why and is shown in a warning. Never reaches the user's code."""
-
-
-class Lock(Protocol):
-    """The lock of an entry, held by one process."""
-
-    def release(self) -> None:
-        """Release the lock; a second call does nothing. Any thread may call this."""
-        ...
-
-
 @runtime_checkable
 class TokenStore(Protocol):
     """Keeps sealed tokens for processes that share nothing else: on a disk, in a cache server, in a cluster.
 
-    Entries are encrypted and their names look random, so the operator of the store learns nothing from them. If a
-    method raises, the store counts as unavailable and tokens are kept in memory. Threads and event loops call the
-    methods, so none may take long.
+    Names of entries look random. If a method raises, the store counts as unavailable and tokens are kept in memory.
+    Threads and event loops call the methods, so none may take long.
     """
 
     def read(self, name: str, /) -> bytes | None:
@@ -57,31 +54,27 @@ class TokenStore(Protocol):
         """Replace the entry of this name, whole or not at all."""
         ...
 
-    def try_lock(self, name: str, /) -> Lock | None:
-        """Lock the entry of this name, or return None at once if it is locked. The lock of a dead process is free."""
+    def try_lock(self, name: str, /) -> Any | None:
+        """Lock the entry of this name, or return None at once if it is locked. The lock of a dead process is free.
+
+        The lock has a method `release`, which any thread may call.
+        """
         ...
 
 
 class SharedToken:
     """The token in a store for one set of credentials and one token endpoint, which determine the seal."""
 
-    def __init__(self, store: TokenStore, seal: Seal) -> None:
+    def __init__(self, store: TokenStore, identity: bytes, token_url: str) -> None:
         self._store = store
-        self._seal = seal
+        self._seal = Seal(identity, f"token\x00{Address.parse(token_url, setting='The token endpoint')}")
         self._is_available = True
         self._has_warned = False
 
     def obtain(
         self, clock: Clock, fetch: Callable[[], Flow[Token]], *, other_than: Token | None = None, alone: bool = False
     ) -> Flow[Token]:
-        """Return the token in the store, or a new one. One process requests it while the others wait for the entry.
-
-        Args:
-            clock: decides whether a token is usable.
-            fetch: sends the token request.
-            other_than: a token that the service refused, which must not be returned again.
-            alone: do not wait for another process, because that process may be waiting for this thread.
-        """
+        """Return the token in the store, or a new one. One process requests it while the others wait for the entry."""
         lock = None
         self._is_available = True
         give_up_at = clock.monotonic() + _PATIENCE
@@ -97,7 +90,12 @@ class SharedToken:
                 if lock is None and self._is_available:
                     yield Pause(_LOOK_AGAIN, clock)
             token = yield from fetch()
-            entry = seal_token(token, self._seal)
+            fields = {
+                "access_token": token.access_token.reveal(),
+                "issued_at": instant_text(token.issued_at),
+                "expires_at": instant_text(token.expires_at),
+            }
+            entry = self._seal.seal(json.dumps(fields).encode("ascii"))
             self._attempt(lambda: self._store.write(self._seal.name, entry))
             return token
         finally:
@@ -120,44 +118,19 @@ class SharedToken:
             if not self._has_warned:
                 self._has_warned = True
                 # The error of somebody else's store may quote anything, such as an address with a password in it.
-                reason = str(error) if isinstance(error, StoreUnavailableError) else type(error).__name__
+                reason = type(error).__name__
+                if isinstance(error, OSError) and isinstance(self._store, FileTokenStore):
+                    reason = f"{self._store!r}: {error.strerror}"
                 warn(f"The shared token store is not available: {reason}. This process keeps its tokens in memory.")
             return None
-
-
-def token_seal(identity: bytes, token_url: str) -> Seal:
-    """Return the seal for the token of these credentials at a token endpoint.
-
-    Args:
-        identity: everything that a token depends on, secrets included; see `Credentials.token_identity`.
-        token_url: the URL of the token endpoint. Equal URLs written differently give equal seals.
-
-    Raises:
-        ValueError: if the identity is empty.
-        ConfigurationError, UnsafeAddress: if credentials may not be sent to this URL.
-    """
-    return Seal(identity, f"token\x00{Address.parse(token_url, setting='The token endpoint')}")
-
-
-def seal_token(token: Token, seal: Seal) -> bytes:
-    """Return the entry of a token."""
-    fields = {
-        "access_token": token.access_token.reveal(),
-        "issued_at": instant_text(token.issued_at),
-        "expires_at": instant_text(token.expires_at),
-    }
-    return seal.seal(json.dumps(fields).encode("ascii"))
 
 
 def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
     """Return the token of an entry, or None if it was made with another seal, or its token has expired.
 
-    The token is entered in the register of secrets.
-
-    The remaining lifetime, which the wall clock tells, is then measured on the monotonic clock.
-
-    A token that lasts longer than a day, or was issued more than 5 s from now, also counts as missing: one of the two
-    clocks must be wrong, so the time of expiry cannot be trusted.
+    The token is entered in the register of secrets. Its remaining lifetime, which the wall clock tells, is measured on
+    the monotonic clock from then on. A token that lasts longer than a day, or was issued more than 5 s from now, also
+    counts as missing: one of the two clocks must be wrong, so the time of expiry cannot be trusted.
     """
     data = seal.open(entry) if len(entry) <= LARGEST_ENTRY else None
     if data is None:
@@ -177,3 +150,59 @@ def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
         return None
     left = min(expires_at - now, lifetime)
     return Token(access_token, issued_at, expires_at, expires_monotonic=clock.monotonic() + left.total_seconds())
+
+
+class FileTokenStore:
+    """Keeps entries as files in a folder that only their user may enter.
+
+    Nothing is read or written through a link. An entry must be a plain file that belongs to this user and has at most
+    LARGEST_ENTRY bytes; anything else in its place counts as missing, and the next entry replaces it. Methods raise
+    OSError if the folder is a link or belongs to another user, or the disk fails or does not have locks.
+
+    Args:
+        folder: the folder of the entries, made when it is first needed; by default in the user's cache folder.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        # The permissions of another folder's parent are the user's own decision.
+        self._folders = [cache_folder(), cache_folder() / "tokens"] if folder is None else [folder]
+        self.folder = self._folders[-1]
+
+    def __repr__(self) -> str:
+        return f"<FileTokenStore {shown(self.folder)}>"
+
+    def read(self, name: str, /) -> bytes | None:
+        """Return the entry of a name, or None if it does not exist."""
+        exists = all(is_own_folder(folder) for folder in self._folders)
+        return read_private(self.folder / f"{name}.token", LARGEST_ENTRY) if exists else None
+
+    def write(self, name: str, data: bytes, /) -> None:
+        """Replace the entry of a name, and remove entries that were last written two days ago or earlier."""
+        self._make_folder()
+        # Not durable: an entry that a crash tore does not open, and then a new token is requested.
+        write_atomically(self.folder / f"{name}.token", data, private=True)
+        oldest = time.time() - STALE_AFTER
+        for file in self.folder.glob("*.token*"):  # a new token is requested if another process has just written it
+            with suppress(OSError):
+                if os.lstat(file).st_mtime < oldest:
+                    file.unlink()
+
+    def try_lock(self, name: str, /) -> FileLock | None:
+        """Lock the entry of a name, or return None if another process or thread holds the lock."""
+        self._make_folder()
+        return try_lock(self.folder / f"{name}.lock")
+
+    def _make_folder(self) -> None:
+        for folder in self._folders:
+            private_folder(folder)
+            is_own_folder(folder)
+
+
+@cache
+def _store_in(folder: Path) -> FileTokenStore:  # noqa: ARG001 - another folder has another store
+    return FileTokenStore()
+
+
+def user_token_store() -> FileTokenStore:
+    """Return the store in the user's cache folder; always the same object, so that the sessions share token sources."""
+    return _store_in(cache_folder())

@@ -1,1 +1,3 @@
-"""The cassettes of a project: what is in them, whether they are clean and complete, and what to drop."""
+"""The cassettes of a project: which there are (`facts`), what is in them (`showing`) and wrong with them (`checking`),
+what changed between two (`comparing`), and rewriting them: scrubbed again, or without some interactions (`rewriting`).
+"""

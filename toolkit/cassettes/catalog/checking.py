@@ -2,61 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from toolkit.cassettes.catalog.facts import cassettes_at, name_of
+from toolkit.cassettes.catalog.showing import frame_of
+from toolkit.cassettes.replay.player import read_play_log
+from toolkit.core.arguments import as_clock, wrong_type
+from toolkit.core.clock import Clock, SystemClock
+from toolkit.local.settings import as_settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 import os
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, PERSONAL, rescrubbed
+from toolkit.cassettes.cassette import staleness_text
+from toolkit.cassettes.catalog.rewriting import SHOWN_IN_SHARED_FILES, rescrubbed
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.opening import read_bytes, staleness_text, todays_scrubber
+from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.recording import writer_lock
-from toolkit.cassettes.recording.recorder import part_of
-from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
+from toolkit.cassettes.recording.recorder import part_of, todays_scrubber
+from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
 from toolkit.core.text import count_text, excerpt
 from toolkit.local.files import partials
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.scanning import scan_files
 
-CORRUPT, INCOMPLETE, SECRET, RULES, TOKEN, STALE, UNPLAYED = (
-    "corrupt",
-    "incomplete",
-    "secret",
-    "rules",
-    "token",
-    "stale",
-    "unplayed",
-)
+_SCRUB: Final = "Scrub it: toolkit cassettes scrub."
+_TO_SCRUB: Final = f"{_SCRUB} If the file was shared, replace the secrets in it."
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that is wrong with a recording. All texts are safe to show.
-
-    Attributes:
-        path: the file.
-        kind: such as CORRUPT.
-        what: what is wrong, without a secret.
-        next_step: what to do about it.
-        line: line of the file, from 1; None for the whole file.
-        number: number of the interaction, from 1; None for the whole file.
-    """
+class Problem(NamedTuple):
+    """Something that is wrong with a recording; `check_cassettes` documents its fields. All texts are safe to show."""
 
     path: Path
     kind: str
     what: str
-    next_step: str
+    next: str
     line: int | None = None
-    number: int | None = None
+    interaction: int | None = None
 
     @property
     def fails(self) -> bool:
         """True if a check fails because of it."""
-        return self.kind != TOKEN  # no fault of the recording: a session may have used a token of an earlier one
+        return self.kind != "token"  # no fault of the recording: a session may have used a token of an earlier one
 
 
 def check_files(
@@ -75,35 +70,31 @@ def check_files(
         played: the interactions that notebooks or tests play, from 0, by the real path of the file; None if they
             did not run.
     """
-    opened: dict[Path, tuple[bytes, Contents]] = {}
-    problems: dict[Path, list[Problem]] = {path: list(_incomplete(path)) for path in paths}
-    for path, own in problems.items():
+    findings = scan_files([path for path in paths if path.is_file()], settings=settings)
+    problems: list[Problem] = []
+    for path in paths:
+        problems += _incomplete(path)
+        data, opened = b"", Contents()
         try:
             data = read_bytes(path)
+            opened = contents.read(data, source=str(path))
+        except CassetteError as error:
+            problems.append(Problem(path, "corrupt", error.what, error.next_step))
+        else:
             if not data.strip():
                 what = "It is empty." if path.exists() else "It is a link to a file that does not exist."
-                own.append(Problem(path, CORRUPT, what, "Delete it, or record it again."))
-                continue
-            content = contents.read(data, source=str(path))
-            for number in range(len(content)):
-                if isinstance(error := content.interaction_or_error(number), CassetteCorrupt):
-                    own.append(Problem(path, CORRUPT, error.what, error.next_step, content.line(number), number + 1))
-            opened[path] = data, content
-        except CassetteError as error:
-            own.append(Problem(path, CORRUPT, error.what, error.next_step))
-    for finding in scan_files([path for path in paths if path.is_file()], settings=settings):
-        what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
-        problems[finding.path].append(Problem(finding.path, SECRET, what, _TO_SCRUB, finding.line or None))
-    for path, (data, content) in opened.items():
-        problems[path] += _unclean(path, data, content, settings)
-        problems[path] += _facts(
-            path, content, settings, now, None if played is None else played.get(path.resolve(), ())
-        )
-    return [problem for several in problems.values() for problem in several]
-
-
-_SCRUB: Final = "Scrub it: toolkit cassettes scrub."
-_TO_SCRUB: Final = f"{_SCRUB} If the file was shared, replace the secrets in it."
+                problems.append(Problem(path, "corrupt", what, "Delete it, or record it again."))
+        for number in range(len(opened)):
+            if isinstance(unread := opened.interaction_or_error(number), CassetteCorrupt):
+                line = opened.line(number)
+                problems.append(Problem(path, "corrupt", unread.what, unread.next_step, line, number + 1))
+        for finding in (each for each in findings if each.path == path):
+            what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
+            problems.append(Problem(path, "secret", what, _TO_SCRUB, finding.line or None))
+        problems += _unclean(path, data, opened, settings)
+        problems += _facts(path, opened, settings, now)
+        problems += _unplayed(path, opened, None if played is None else played.get(path.resolve(), ()))
+    return problems
 
 
 def _incomplete(path: Path) -> Iterator[Problem]:
@@ -113,59 +104,37 @@ def _incomplete(path: Path) -> Iterator[Problem]:
         return  # it is not interrupted
     part = part_of(real)
     if part.exists():
-        yield Problem(
-            path,
-            INCOMPLETE,
-            f"{part.name} is left from an interrupted recording with mode all.",
-            f"To use it, rename it to {real.name}; otherwise delete it.",
-        )
+        what = f"{part.name} is left from an interrupted recording with mode all."
+        yield Problem(path, "incomplete", what, f"To use it, rename it to {real.name}; otherwise delete it.")
     for left in (*partials(real), *partials(part)):
-        yield Problem(
-            path,
-            INCOMPLETE,
-            f"{left.name} is left from an interrupted write.",
-            "Delete it; the next recording to this cassette would, too.",
-        )
+        what = f"{left.name} is left from an interrupted write."
+        yield Problem(path, "incomplete", what, "Delete it; the next recording to this cassette would, too.")
 
 
 def _unclean(path: Path, data: bytes, opened: Contents, settings: Settings) -> Iterator[Problem]:
     """Yield what recording the same calls today, under today's rules, would replace."""
     try:
-        scrubber, recorded = todays_scrubber(settings), opened.readable()
-        result = rescrubbed(data, opened, scrubber, source=path, recorded=recorded)
+        recorded = opened.readable()
+        _, replacements = rescrubbed(data, opened, todays_scrubber(settings), source=path, recorded=recorded)
     except SecretLeak as error:
-        yield Problem(path, SECRET, error.what, "Drop that interaction with toolkit cassettes prune.")
+        yield Problem(path, "secret", error.what, "Drop that interaction with toolkit cassettes prune.")
     except CassetteError as error:
-        yield Problem(path, CORRUPT, error.what, error.next_step)
+        yield Problem(path, "corrupt", error.what, error.next_step)
     else:
-        for number, counts in result.replacements:
+        for number, counts in replacements:
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
             what = f"Recorded today, this would be replaced: {kinds}."
-            next_step = _SCRUB if counts.keys() <= {ADDRESS, PERSONAL, OTHER} else _TO_SCRUB
-            yield Problem(path, RULES, what, next_step, opened.line(number), number + 1)
+            next_step = _SCRUB if counts.keys() <= SHOWN_IN_SHARED_FILES else _TO_SCRUB
+            yield Problem(path, "rules", what, next_step, opened.line(number), number + 1)
 
 
-def _facts(
-    path: Path, opened: Contents, settings: Settings, now: datetime, played: Container[int] | None
-) -> Iterator[Problem]:
+def _facts(path: Path, opened: Contents, settings: Settings, now: datetime) -> Iterator[Problem]:
     if opened.is_torn:
-        complete = count_text(len(opened), "interaction")
-        what = f"It ends in an incomplete interaction; {complete} before it can be played."
-        yield Problem(path, INCOMPLETE, what, "Open it once with tk.Cassette, which cuts it off, or record it again.")
-    yield from _tokens(path, opened)
-    stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
-    if stale is not None:
-        yield Problem(path, STALE, stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')
-    for number, interaction in opened.readable().items():
-        if played is not None and number not in played:
-            head = interaction.request
-            what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
-            next_step = "Drop what nothing plays: toolkit cassettes prune, with the same notebooks or log."
-            yield Problem(path, UNPLAYED, what, next_step, opened.line(number), number + 1)
-
-
-def _tokens(path: Path, opened: Contents) -> Iterator[Problem]:
-    """Yield the calls that a token authorized whose request is not recorded; the first call of each token."""
+        what = (
+            f"It ends in an incomplete interaction; {count_text(len(opened), 'interaction')} before it can be played."
+        )
+        next_step = "Open it once with tk.Cassette, which cuts it off, or record it again."
+        yield Problem(path, "incomplete", what, next_step)
     recorded = opened.readable()
     obtained = {interaction.token_obtained for interaction in recorded.values()}
     for number, interaction in recorded.items():
@@ -173,16 +142,68 @@ def _tokens(path: Path, opened: Contents) -> Iterator[Problem]:
         if caller is not None and caller.token is not None and caller not in obtained:
             obtained.add(caller)
             what = f"The request for token {caller.token} is not recorded: an earlier session obtained the token."
-            yield Problem(
-                path,
-                TOKEN,
-                what,
-                "Nothing needs to be done: calls replay without it.",
-                opened.line(number),
-                number + 1,
-            )
+            next_step = "Nothing needs to be done: calls replay without it."
+            yield Problem(path, "token", what, next_step, opened.line(number), number + 1)
+    stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
+    if stale is not None:
+        next_step = 'Record it again with mode="all"; toolkit cassettes drift says what changed.'
+        yield Problem(path, "stale", stale, next_step)
 
 
-def failing(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems because of which a check fails."""
-    return [problem for problem in problems if problem.fails]
+def _unplayed(path: Path, opened: Contents, played: Container[int] | None) -> Iterator[Problem]:
+    for number, interaction in opened.readable().items():
+        if played is not None and number not in played:
+            head = interaction.request
+            what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
+            next_step = "Drop what nothing plays: toolkit cassettes prune, with the same notebooks or log."
+            yield Problem(path, "unplayed", what, next_step, opened.line(number), number + 1)
+
+
+def check_cassettes(
+    cassettes: str | Path | Iterable[str | Path] | None = None,
+    *,
+    play_log: str | Path | None = None,
+    settings: Settings | None = None,
+    clock: Clock | None = None,
+) -> pd.DataFrame:
+    """Return what is wrong with recordings; no rows if all are clean, complete, readable and not stale.
+
+    Clean means that `tk.scan` finds nothing, and that recording the same calls today, under today's rules, would
+    replace nothing more. Nothing is changed.
+
+    Args:
+        cassettes: names, files and folders; by default the cassettes folder of the project.
+        play_log: the folder that TOOLKIT_PLAY_LOG named while notebooks or tests ran, or that `verify` was given: then
+            interactions that they did not play are listed.
+        settings: by default those of the project.
+        clock: by default the machine's; it decides what is stale.
+
+    Returns:
+        One row per problem, file by file:
+            name (str): what to open the file by.
+            kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale",
+                "unplayed", or "token" (a note: a token of an earlier session).
+            line (Int64): its line, from 1, if it is known.
+            interaction (Int64): number of the interaction, from 1, if it is about one.
+            what, next (str): what is wrong, and what to do.
+            fails (bool): whether `toolkit cassettes check` fails because of it.
+
+    Raises:
+        ConfigurationError: if a file or folder does not exist, or the log cannot be read.
+    """
+    settings = as_settings(settings)
+    value: object = cassettes
+    if value is not None and (isinstance(value, bytes) or not isinstance(value, str | Path | Iterable)):
+        raise wrong_type("cassettes", "a name, a path or a list of them", value, 'For example cassettes="tour".')
+    several = [cassettes] if cassettes is None or isinstance(cassettes, str | Path) else list(cassettes)
+    paths = list(dict.fromkeys(path for place in several for path in cassettes_at(place, settings)))
+    if missing := next((path for path in paths if not os.path.lexists(path)), None):  # a broken link is a problem
+        what = f"The cassette {missing} does not exist."
+        raise ConfigurationError(what, "See which there are: toolkit cassettes list.", about="cassettes")
+    played = None if play_log is None else read_play_log(play_log)
+    problems = check_files(paths, settings, (as_clock(clock) or SystemClock()).now(), played=played)
+    rows = [
+        (name_of(each.path, settings), each.kind, each.line, each.interaction, each.what, each.next, each.fails)
+        for each in problems
+    ]
+    return frame_of("name kind line interaction what next fails", rows)

@@ -1,99 +1,72 @@
-"""The facts about one cassette, such as its size and environments, and the cassettes of a folder."""
+"""The cassettes of a folder, and the facts about one of them, such as its size and environments."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from toolkit.cassettes.cassette import is_stale
+from toolkit.cassettes.catalog.showing import frame_of
+from toolkit.core.arguments import as_clock
+from toolkit.core.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    import pandas as pd
 import os
 import re
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Container, Iterable
 from datetime import datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.opening import read_bytes
-from toolkit.cassettes.paths import find_cassette
-from toolkit.cassettes.recording.recorder import part_of
-from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError
+from toolkit.cassettes.format.contents import Contents, read_bytes
+from toolkit.cassettes.paths import find_cassette, same_name_in_project
+from toolkit.cassettes.replay import differences
+from toolkit.core.arguments import LONGEST_QUOTE
+from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import EPOCH
+from toolkit.core.text import count_text
 from toolkit.local.files import expanded, read_file
 from toolkit.local.private_files import UnfitFile
 from toolkit.local.settings import Settings, as_settings
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
-OURS, VCRPY = "toolkit", "vcrpy"
 _PART: Final = ".part"
 # In the cassettes of vcrpy and of most other programs.
 _SIGN: Final = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?(?:http_)?interactions:|["'](?:http_)?interactions["']""")
 
 
-@dataclass(frozen=True, slots=True)
-class CassetteFacts:
-    """The contents of a file in figures.
-
-    Attributes:
-        name: the name to open it by: for a file in the project's cassettes folder its name without suffix, else a path.
-        path: the file.
-        size: bytes of the file.
-        interactions: how many there are.
-        environments: names of the environments that were called.
-        recorded_at: when the first interaction was recorded; None if that is not known.
-        last_recorded_at: when the last interaction was recorded; None if that is not known.
-        written_by: "toolkit" or "vcrpy"; "" if it cannot be read as a cassette.
-        is_torn: whether it ends in an incomplete interaction.
-        part: an interrupted recording with mode `all` beside it, or None.
-        problem: why it cannot be read as a cassette; "" if it can.
-    """
+class CassetteFacts(NamedTuple):
+    """The contents of a file in figures; `list_cassettes` documents its fields."""
 
     name: str
-    path: Path
+    environments: str | None
+    interactions: int
+    recorded: datetime | None
+    last: datetime | None
     size: int
-    interactions: int = 0
-    environments: tuple[str, ...] = ()
-    recorded_at: datetime | None = None
-    last_recorded_at: datetime | None = None
-    written_by: str = ""
-    is_torn: bool = False
-    part: Path | None = None
-    problem: str = ""
+    written_by: str | None
+    problem: str | None
 
 
 def facts_of(path: Path, settings: Settings) -> CassetteFacts:
     """Return what is in a file. A file that cannot be read as a cassette has a `problem`."""
-    name = name_of(path, settings)
-    part = part_of(path)
-    beside = part if part.exists() else None
+    name, size = name_of(path, settings), path.stat().st_size if path.is_file() else 0
     try:
         data = read_bytes(path)
-        if not data.strip():
-            return CassetteFacts(name, path, len(data), part=beside, problem=f"{path} is empty.")
         opened = contents.read(data, source=str(path))
-        instants = [at for at in _instants(opened) if at not in (None, EPOCH)]
     except CassetteError as error:
-        size = path.stat().st_size if path.is_file() else 0
-        return CassetteFacts(name, path, size, part=beside, problem=error.what)
-    return CassetteFacts(
-        name,
-        path,
-        len(data),
-        len(opened),
-        tuple(opened.environments),
-        instants[0] if instants else None,
-        instants[-1] if instants else None,
-        VCRPY if opened.is_foreign else OURS,
-        opened.is_torn,
-        beside,
-    )
-
-
-def _instants(opened: contents.Contents) -> Iterator[datetime]:
-    """Yield when the first and the last interaction were recorded."""
-    if opened.recorded_at is not None:
-        yield opened.recorded_at
-    with suppress(CassetteCorrupt):
-        if len(opened) and (last := opened.interaction(len(opened) - 1).recorded_at) is not None:
-            yield last
+        return CassetteFacts(name, None, 0, None, None, size, None, error.what)
+    if not data.strip():
+        return CassetteFacts(name, None, 0, None, None, size, None, f"{path} is empty.")
+    last = opened.interaction_or_error(len(opened) - 1) if len(opened) else None
+    instants = [opened.recorded_at, getattr(last, "recorded_at", None)]
+    first_at, last_at = (None if at == EPOCH else at for at in instants)
+    environments = ", ".join(opened.environments) or None
+    written_by = "vcrpy" if opened.is_foreign else "toolkit"
+    return CassetteFacts(name, environments, len(opened), first_at, last_at, size, written_by, None)
 
 
 def name_of(path: Path, settings: Settings) -> str:
@@ -156,3 +129,147 @@ def _may_be_cassette(path: Path) -> bool:
         return True  # whoever reads it says why not
     is_empty = path.suffix != "" and not data.strip()
     return is_empty or contents.is_ours(data) or _SIGN.search(data) is not None
+
+
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\Z")
+
+
+class Opened(NamedTuple):
+    """A cassette that was read.
+
+    Attributes:
+        path: the file.
+        data: its bytes.
+        contents: its interactions.
+    """
+
+    path: Path
+    data: bytes
+    contents: Contents
+
+
+def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Opened:
+    """Return the contents of a cassette, given by name or path.
+
+    Raises:
+        CassetteMiss: if the file does not exist, or it is empty.
+        CassetteCorrupt: if it is not a cassette.
+        CassetteError: if it cannot be read.
+        ConfigurationError: if the name is not a valid one.
+    """
+    path = find_cassette(cassette, settings)
+    data = read_bytes(path)
+    if not data.strip():
+        elsewhere = same_name_in_project(path, settings)
+        raise differences.missing(path, elsewhere=elsewhere, to_record="see which there are: toolkit cassettes list")
+    return Opened(path, data, contents.read(data, source=str(path)))
+
+
+def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:
+    """Return the interactions, from 0, that texts such as `3` and `5-7` name: numbers from 1, and ranges.
+
+    Args:
+        texts: the numbers and ranges; commas may separate several.
+        count: number of interactions in the recording.
+
+    Raises:
+        ConfigurationError: if a text is neither, or names an interaction that there is not.
+    """
+    numbers: set[int] = set()
+    for text in (part for each in texts for part in str(each).split(",") if part.strip()):
+        match = _RANGE.match(text.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not 1 <= first <= last <= count:
+            quoted = repr(text) if len(text) < LONGEST_QUOTE else "A text"
+            raise ConfigurationError(
+                f"{quoted} names no interaction: the cassette has {count_text(count, 'interaction')}, numbered from 1.",
+                "Write numbers such as 3, and ranges such as 5-7; toolkit cassettes show lists them.",
+                about="numbers",
+            )
+        numbers.update(range(first - 1, last))
+    return numbers
+
+
+def selected(
+    opened: Contents,
+    numbers: Iterable[str | int] = (),
+    *,
+    method: str | None = None,
+    uri: str | None = None,
+    played: Container[int] | None = None,
+) -> set[int]:
+    """Return the interactions, from 0, with these numbers, and the calls that fit all conditions.
+
+    A token request is among them if all of its calls are, and otherwise only if its number is given.
+
+    Args:
+        opened: the recording.
+        numbers: as `parse_numbers` takes them.
+        method: the method, in any case.
+        uri: a pattern for the URI, or for its path with or without the query: `*` stands for any text, `?` for a
+            character.
+        played: the interactions that something plays; the others fit.
+
+    Raises:
+        ConfigurationError: as `parse_numbers` does.
+    """
+    chosen = parse_numbers(numbers, len(opened))
+    readable = opened.readable()
+    token_requests = {readable[number].token_obtained: number for number in opened.token_requests if number in readable}
+    calls: dict[int, set[int]] = {}
+    for number, interaction in readable.items():
+        head, caller = interaction.request, interaction.authorized_by
+        has_condition = method is not None or uri is not None or played is not None
+        if (
+            has_condition
+            and interaction.token_obtained is None
+            and (played is None or number not in played)
+            and (method is None or head.method.upper() == method.upper())
+            and (uri is None or _fits(head.uri, uri))
+        ):
+            chosen.add(number)
+        if caller in token_requests:
+            calls.setdefault(token_requests[caller], set()).add(number)
+    return chosen | {token_request for token_request, numbers in calls.items() if numbers <= chosen}
+
+
+def _fits(uri: str, pattern: str) -> bool:
+    parts = urlsplit(uri)
+    with_query = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    return any(fnmatchcase(text, pattern) for text in (uri, parts.path, with_query))
+
+
+def list_cassettes(
+    folder: str | Path | None = None, *, settings: Settings | None = None, clock: Clock | None = None
+) -> pd.DataFrame:
+    """Return the recordings in a folder and below it, one row each.
+
+    Args:
+        folder: by default the cassettes folder of the project.
+        settings: by default those of the project.
+        clock: by default the machine's; it decides what is stale.
+
+    Returns:
+        Sorted by path:
+            name (str): what to open it by.
+            environments (str): names of the environments that were called, separated by commas.
+            interactions (int64): how many there are.
+            recorded, last (datetime64[us, UTC]): when the first and the last interaction were recorded; missing if
+                that is not known.
+            stale (bool): whether the first is older than `stale_after` in toolkit.toml.
+            size (int64): bytes of the file.
+            written_by (str): "toolkit" or "vcrpy"; missing if it cannot be read.
+            problem (str): why it cannot be read as a cassette; missing if it can.
+
+    Raises:
+        ConfigurationError: if the folder does not exist, or is a whole disk.
+    """
+    settings = as_settings(settings)
+    now = (as_clock(clock) or SystemClock()).now()
+    files = cassettes_in(settings.cassettes_folder if folder is None else expanded(folder, about="folder"))
+    facts = [facts_of(path, settings) for path in files]
+    names = "name environments interactions recorded last stale size written_by problem"
+    return frame_of(
+        names,
+        [(*fact[:5], is_stale(fact.recorded, settings.stale_after_days, now), *fact[5:]) for fact in facts],
+    )

@@ -5,27 +5,36 @@ A file is rewritten in one step, while nobody records to it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from toolkit.cassettes.catalog.facts import read_cassette, selected
+from toolkit.cassettes.catalog.showing import frame_of, scrubber_to_show, table_of
+from toolkit.cassettes.replay.player import read_play_log
+from toolkit.core.arguments import as_flag, as_text, wrong_type
+from toolkit.local.settings import as_settings
+from toolkit.scrubbing.rules.model import Rules, as_rules
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents, Unparsed
+from toolkit.cassettes.format.contents import Contents, Unparsed, read_bytes
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
-from toolkit.cassettes.opening import read_bytes, todays_scrubber
-from toolkit.cassettes.recording.appending import repaired, scrub
-from toolkit.cassettes.recording.recorder import Recorder
+from toolkit.cassettes.recording.recorder import Recorder, repaired, scrub, todays_scrubber
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteBusy, CassetteError, ConfigurationError, SecretLeak
 from toolkit.core.text import count_text
 from toolkit.local.files import write_atomically
 from toolkit.local.settings import Settings
-from toolkit.scrubbing import gate
 from toolkit.scrubbing.compression import decompress_body
-from toolkit.scrubbing.messages import HeaderList, header_bytes
+from toolkit.scrubbing.messages import header_bytes
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.scrubbing.strength import is_dummy
 
@@ -80,49 +89,12 @@ def rewrite(path: Path, scrubber: Scrubber, change: Callable[[bytes], bytes]) ->
 
 
 ADDRESS, PERSONAL, OTHER = "address", "personal data", "other"
+SHOWN_IN_SHARED_FILES: Final = frozenset({ADDRESS, PERSONAL, OTHER})  # kinds that are no secrets to replace elsewhere
 # A placeholder as it is, and as URLs and JSON write it.
 _PLACEHOLDER: Final = re.compile(rb"(?:<|%3[Cc]|\\u003c)([A-Z][A-Z0-9_]{0,60})(?:-[0-9]{1,9})?(?:>|%3[Ee]|\\u003e)")
 # What tools and services write where there is nothing to hide, as a whole value.
 _STAND_IN: Final = re.compile(r"(?i)<[\w -]+>|\[[\w -]+\]|suppress|test_set_cookie|(?:dummy|fake|test)[\w-]*")
 _SYMBOLIC: Final = SYMBOLIC_ENDING.encode()
-
-
-class Replacement(NamedTuple):
-    """The secrets and values of one interaction that scrubbing again replaces.
-
-    Attributes:
-        number: number of the interaction, from 0.
-        counts: how often each kind is replaced, such as ACCESS_TOKEN, ADDRESS or PERSONAL.
-    """
-
-    number: int
-    counts: dict[str, int]
-
-
-class Rescrubbed(NamedTuple):
-    """A recording under today's rules.
-
-    Attributes:
-        data: the bytes of the file. Interactions in which nothing is replaced keep theirs.
-        replacements: what is replaced, by interaction.
-    """
-
-    data: bytes
-    replacements: list[Replacement]
-
-    @property
-    def counts(self) -> Counter[str]:
-        """How often each kind is replaced in the whole file."""
-        return sum((Counter(replacement.counts) for replacement in self.replacements), Counter())
-
-
-def scrubber_to_show(settings: Settings, *recordings: Contents) -> Scrubber:
-    """Return a scrubber that knows the secrets in recordings that nobody scrubbed, so that none of them is shown."""
-    scrubber = todays_scrubber(settings)
-    for interaction in (each for opened in recordings if opened.is_foreign for each in opened.readable().values()):
-        with suppress(SecretLeak):
-            scrub(interaction, scrubber)
-    return scrubber
 
 
 def rescrubbed(
@@ -132,7 +104,7 @@ def rescrubbed(
     *,
     source: Path | str,
     recorded: Mapping[int, Interaction] | None = None,
-) -> Rescrubbed:
+) -> tuple[bytes, list[tuple[int, dict[str, int]]]]:
     """Scrub all interactions of a file, and let the gate check the result.
 
     Args:
@@ -141,6 +113,10 @@ def rescrubbed(
         scrubber: see `todays_scrubber`.
         source: the file, for messages.
         recorded: some of the interactions by their numbers; the result then holds only these. By default all.
+
+    Returns:
+        The bytes of the file, in which interactions keep theirs if nothing is replaced in them; and for the others the
+        number, from 0, with the count of each kind that is replaced, such as ACCESS_TOKEN.
 
     Raises:
         SecretLeak: if an interaction cannot be checked, or holds a secret that cannot be removed.
@@ -159,55 +135,20 @@ def rescrubbed(
     if not scrubber.has_rules:  # what a user's rule names counts, whatever it is
         telling = {number for number in changed if not _are_dummies(recorded[number], safe[number])}
     result = _written(data, opened, safe, changed)
-    gate.check(result, scrubber.known, where=f"{source}, scrubbed again,")
-    replacements = [
-        Replacement(number, replacement_counts(recorded[number], safe[number], scrubber)) for number in sorted(telling)
-    ]
-    return Rescrubbed(result, replacements)
-
-
-def rescrub(path: Path, scrubber: Scrubber) -> Rescrubbed:
-    """Scrub a file again, in one step.
-
-    Raises:
-        ConfigurationError: if it is JSON.
-        CassetteBusy: if somebody is recording to it.
-        SecretLeak: if it holds a secret that cannot be removed; nothing was changed.
-        CassetteError: if it cannot be read or written.
-    """
-    results: list[Rescrubbed] = []
-
-    def change(data: bytes) -> bytes:
-        results.append(rescrubbed(data, contents.read(data, source=str(path)), scrubber, source=path))
-        return results[-1].data
-
-    rewrite(path, scrubber, change)
-    return results[-1]
-
-
-def safe_to_show(interaction: Interaction, scrubber: Scrubber) -> Interaction:
-    """Return an interaction as it would be recorded today. A body that cannot be checked is left out."""
-    try:
-        return scrub(interaction, scrubber)
-    except SecretLeak:
-        request, response = interaction.request._replace(body=b""), interaction.response._replace(body=b"")
-        return scrub(interaction._replace(request=request, response=response), scrubber)
+    scrubber.known.check(result, where=f"{source}, scrubbed again,")
+    counts = [(each, replacement_counts(recorded[each], safe[each], scrubber)) for each in sorted(telling)]
+    return result, counts
 
 
 def _written(data: bytes, opened: Contents, safe: Mapping[int, Interaction], changed: Collection[int]) -> bytes:
     is_ours = not opened.is_foreign or not safe
     if not changed and not opened.is_torn and is_ours and len(safe) == len(opened):
         return data
-    pieces = [encode(safe[number]) if number in changed else _piece(opened, number, safe[number]) for number in safe]
+    pieces = [
+        opened.item(number) if isinstance(opened, Unparsed) and number not in changed else encode(safe[number])
+        for number in safe
+    ]
     return b"".join((HEADER, *pieces)) if pieces else b""
-
-
-def _piece(opened: Contents, number: int, interaction: Interaction) -> bytes:
-    """Return an interaction as it stands in a file of ours, or else in its recorded form."""
-    if not isinstance(opened, Unparsed):
-        return encode(interaction)
-    piece = opened.layout.item(number)
-    return piece if piece.endswith(b"\n") else piece + b"\n"
 
 
 def _differ(before: Interaction, after: Interaction) -> bool:
@@ -217,7 +158,7 @@ def _differ(before: Interaction, after: Interaction) -> bool:
 
 def _are_dummies(before: Interaction, after: Interaction) -> bool:
     """Check whether only stand-ins such as `REDACTED` were replaced, about which there is nothing to say."""
-    for old, new in zip(_parts(_without_lengths(before)), _parts(_without_lengths(after)), strict=False):
+    for old, new in zip(_parts(before), _parts(after), strict=False):
         if old != new:
             around = _PLACEHOLDER.split(new)[::2]
             match = re.fullmatch(b"(.{0,200}?)".join(map(re.escape, around)), old, re.DOTALL)
@@ -225,19 +166,6 @@ def _are_dummies(before: Interaction, after: Interaction) -> bool:
             if not values or not all(is_dummy(value) or _STAND_IN.fullmatch(value) for value in values):
                 return False
     return True
-
-
-def _without_lengths(interaction: Interaction) -> Interaction:
-    """Return an interaction without the headers that change with a body."""
-    request, response = interaction.request, interaction.response
-    return interaction._replace(
-        request=request._replace(headers=_without_length(request.headers)),
-        response=response._replace(headers=_without_length(response.headers)),
-    )
-
-
-def _without_length(headers: HeaderList) -> HeaderList:
-    return tuple((name, value) for name, value in headers if name.lower() != "content-length")
 
 
 def replacement_counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict[str, int]:
@@ -265,7 +193,7 @@ def _parts(interaction: Interaction) -> Iterator[bytes]:
     request, response = interaction.request, interaction.response
     yield request.uri.encode("utf-8", "surrogatepass")
     for message in (request, response):
-        yield from (header_bytes(value) for _, value in message.headers)
+        yield from (header_bytes(value) for name, value in message.headers if name.lower() != "content-length")
         try:
             yield decompress_body(message.headers, message.body)
         except SecretLeak:
@@ -275,20 +203,10 @@ def _parts(interaction: Interaction) -> Iterator[bytes]:
         yield interaction.failure.message.encode("utf-8", "surrogatepass")
 
 
-def prune(path: Path, dropped: Collection[int], scrubber: Scrubber) -> None:
-    """Drop interactions, by their numbers from 0. The others keep their bytes; a recording of vcrpy becomes ours.
-
-    Raises:
-        ConfigurationError: if nothing would be left, or the file is JSON.
-        CassetteBusy: if somebody is recording to the file.
-        SecretLeak: if what is left holds a secret that cannot be removed; nothing was changed.
-        CassetteError: if the file cannot be written.
-    """
-    rewrite(path, scrubber, lambda data: without(data, dropped, scrubber, source=str(path)))
-
-
 def without(data: bytes, dropped: Collection[int], scrubber: Scrubber, *, source: str) -> bytes:
-    """Return the bytes of a cassette without some interactions, checked as if they were recorded now.
+    """Return the bytes of a cassette without some interactions, by their numbers from 0.
+
+    The others keep their bytes, and are checked as if they were recorded now; a recording of vcrpy becomes ours.
 
     Raises:
         ConfigurationError: if nothing would be left.
@@ -306,8 +224,101 @@ def without(data: bytes, dropped: Collection[int], scrubber: Scrubber, *, source
         )
     if not isinstance(opened, Unparsed):
         left = {number: opened.interaction(number) for number in kept}
-        return rescrubbed(data, opened, scrubber, source=source, recorded=left).data
+        return rescrubbed(data, opened, scrubber, source=source, recorded=left)[0]
     scrubber.recall(data)
-    pieces = [opened.layout.item(number) for number in kept]
-    pieces = [piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces]
-    return repaired(b"".join((HEADER, *pieces)), scrubber, source=source)
+    return repaired(b"".join((HEADER, *map(opened.item, kept))), scrubber, source=source)
+
+
+def prune_cassette(
+    cassette: str | Path,
+    numbers: int | str | Iterable[int | str] = (),
+    *,
+    method: str | None = None,
+    uri: str | None = None,
+    play_log: str | Path | None = None,
+    dry_run: bool = True,
+    settings: Settings | None = None,
+) -> pd.DataFrame:
+    """Show which interactions would be dropped from a recording, or with `dry_run=False` drop them.
+
+    The others keep their bytes; a file of stock vcrpy is rewritten as ours. Their numbers change, so a cell that drops
+    by number must not run twice: by default nothing is written.
+
+    Dropped are the interactions with these numbers, and the calls that fit all other conditions. A token request goes
+    with the last of its calls.
+
+    Args:
+        cassette: name or path.
+        numbers: numbers from 1, and ranges such as "5-7".
+        method: drop calls of this method,
+        uri: whose URI, or path with or without its query, fits this pattern (`*` stands for any text),
+        play_log: and that are not played according to this log (see `check_cassettes`).
+        dry_run: False to write the file; by default nothing is changed.
+        settings: by default those of the project.
+
+    Returns:
+        The interactions that are dropped, one row each: `number` (int64, from 1) and the columns of `Cassette.table()`.
+
+    Raises:
+        ConfigurationError: if an interaction does not exist, nothing would be left, or the file is JSON.
+        CassetteBusy: if somebody is recording to the file.
+        CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it cannot be read.
+    """
+    settings = as_settings(settings)
+    opened = read_cassette(cassette, settings)
+    check_rewritable(opened.path)
+    scrubber = scrubber_to_show(settings, opened.contents)
+    played = None if play_log is None else read_play_log(play_log).get(opened.path.resolve(), set())
+    if not isinstance(numbers, Iterable | int):
+        raise wrong_type("numbers", "a number, a range or a list of them", numbers, 'For example numbers=[3, "5-7"].')
+    several = [numbers] if isinstance(numbers, int | str) else numbers
+    method = None if method is None else as_text(method, about="method", example='"POST"')
+    uri = None if uri is None else as_text(uri, about="uri", example='"*/orders*"')
+    as_flag(dry_run, about="dry_run")
+    dropped = selected(opened.contents, several, method=method, uri=uri, played=played)
+    source = str(opened.path)
+    without(opened.data, dropped, scrubber, source=source)
+    if not dry_run and dropped:
+        rewrite(opened.path, scrubber, lambda data: without(data, dropped, scrubber, source=source))
+    return table_of(opened.contents, sorted(dropped), scrubber)
+
+
+def scrub_cassette(
+    cassette: str | Path, *, rules: Rules | None = None, dry_run: bool = False, settings: Settings | None = None
+) -> pd.DataFrame:
+    """Scrub a recording again, as if it were recorded today.
+
+    Interactions in which nothing is replaced keep their bytes; a file of stock vcrpy is rewritten as ours.
+
+    Args:
+        cassette: name or path.
+        rules: rules besides those of the project.
+        dry_run: change nothing.
+        settings: by default those of the project.
+
+    Returns:
+        What is replaced, one row for each interaction and kind: `number` (int64, from 1), `kind` (str; a placeholder
+        such as ACCESS_TOKEN, "address", "personal data" or "other") and `count` (int64).
+
+    Raises:
+        ConfigurationError: if the file is JSON.
+        CassetteBusy: if somebody is recording to the file.
+        SecretLeak: if it holds a secret that cannot be removed; nothing was changed.
+        CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it cannot be read.
+    """
+    settings = as_settings(settings)
+    path, data, _ = read_cassette(cassette, settings)
+    check_rewritable(path)
+    scrubber = todays_scrubber(settings, as_rules(rules))
+    rows: list[tuple[Any, ...]] = []
+
+    def scrubbed(data: bytes) -> bytes:
+        clean, replacements = rescrubbed(data, contents.read(data, source=str(path)), scrubber, source=path)
+        rows[:] = [(at + 1, *count) for at, counts in replacements for count in sorted(counts.items())]
+        return clean
+
+    if as_flag(dry_run, about="dry_run"):
+        scrubbed(data)
+    else:
+        rewrite(path, scrubber, scrubbed)
+    return frame_of("number kind count", rows)

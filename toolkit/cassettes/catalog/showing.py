@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.cassettes.catalog.rewriting import safe_to_show
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
+from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.core.errors import CassetteCorrupt, SecretLeak
-from toolkit.core.ledger import EPOCH, Authorization
-from toolkit.core.text import compiled, excerpt, masked, printable
+from toolkit.core.ledger import EPOCH
+from toolkit.core.text import excerpt, masked, printable
+from toolkit.local.settings import Settings
 from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, header_value
 from toolkit.scrubbing.scrubber import Scrubber
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 EXCERPT: Final = 2_000  # characters of a body
 _LONGEST_URI, _LONGEST_VALUE, _LONGEST_METHOD = 2_000, 500, 40  # characters
 _LARGEST_JSON: Final = 1 << 20  # bytes of a body that is laid out for reading
-_DEEPEST: Final = 40  # levels that are indented
-_PART: Final = r'[{}\[\],:]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s{}\[\],:"]++'
+
+# Types of the columns that are not text.
+_TYPES: Final = {
+    **dict.fromkeys(("interactions", "size", "number", "status", "count"), "int64"),
+    **dict.fromkeys(("recorded", "last"), "datetime64[us, UTC]"),
+    "elapsed": "float64",
+    **dict.fromkeys(("stale", "fails"), "bool"),
+    **dict.fromkeys(("line", "interaction", "old", "new"), "Int64"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +62,17 @@ class InteractionRow:
     recorded: datetime | None
     method: str
     uri: str
-    status: int
-    failure: str
-    elapsed: float | None
-    size: int
-    environment: str
-    profile: str
-    token: int | None
-    is_token_request: bool
-    tries: int
-    ended_early: bool
-    line: int | None
+    status: int = 0
+    failure: str = ""
+    elapsed: float | None = None
+    size: int = 0
+    environment: str = ""
+    profile: str = ""
+    token: int | None = None
+    is_token_request: bool = False
+    tries: int = 1
+    ended_early: bool = False
+    line: int | None = None
     problem: str = ""
 
 
@@ -80,18 +93,20 @@ class Message:
     is_cut: bool
 
 
-def rows_of(opened: Contents, scrubber: Scrubber) -> list[InteractionRow]:
-    """Return a row for each interaction."""
-    return [row_of(opened, number, scrubber) for number in range(len(opened))]
-
-
-def row_of(opened: Contents, number: int, scrubber: Scrubber) -> InteractionRow:
-    """Return the row of an interaction, by its number from 0."""
+def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> InteractionRow:
+    """Return the row of an interaction, by its number from 0: as it would be recorded today, or without a scrubber."""
     interaction = opened.interaction_or_error(number)
+    line = opened.line(number)
     if isinstance(interaction, CassetteCorrupt):
-        return _unreadable_row(opened, number, interaction.what, scrubber)
-    uri = safe_to_show(interaction, scrubber).request.uri
-    caller: Authorization | None = interaction.authorized_by or interaction.token_obtained
+        try:
+            head = opened.head(number)._replace(headers=(), body=b"")
+            head = scrubber.lookup_request(head) if scrubber else head
+        except CassetteCorrupt:
+            head = RecordedRequest("", "")
+        method, uri = excerpt(head.method, _LONGEST_METHOD), excerpt(head.uri, _LONGEST_URI)
+        return InteractionRow(number + 1, None, method, uri, line=line, problem=interaction.what)
+    caller = interaction.authorized_by or interaction.token_obtained
+    uri = safe_to_show(interaction, scrubber).request.uri if scrubber else interaction.request.uri
     return InteractionRow(
         number + 1,
         None if interaction.recorded_at == EPOCH else interaction.recorded_at,
@@ -107,28 +122,54 @@ def row_of(opened: Contents, number: int, scrubber: Scrubber) -> InteractionRow:
         interaction.token_obtained is not None,
         interaction.tries,
         interaction.ended_early,
-        opened.line(number),
+        line,
     )
 
 
-def _unreadable_row(opened: Contents, number: int, why: str, scrubber: Scrubber) -> InteractionRow:
+def frame_of(names: str, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    """Return rows as a table with these columns, separated by spaces, each of its type in all tables of the catalog."""
+    import pandas as pd
+
+    columns = {
+        name: pd.Series([row[at] for row in rows], dtype=_TYPES.get(name, "str"))
+        for at, name in enumerate(names.split())
+    }
+    return pd.DataFrame(columns)
+
+
+def table_of(opened: Contents, numbers: Iterable[int], scrubber: Scrubber | None) -> pd.DataFrame:
+    """Return interactions, by their numbers from 0, as rows with `number` and the columns of `Cassette.table()`."""
+    rows = [asdict(row_of(opened, number, scrubber)) for number in numbers]
+    rows = [{**row, "profile": "" if row["is_token_request"] else row["profile"]} for row in rows]
+    names = "number recorded method uri status elapsed size profile"
+    return frame_of(names, [[None if row[name] == "" else row[name] for name in names.split()] for row in rows])
+
+
+def scrubber_to_show(settings: Settings, *recordings: Contents) -> Scrubber:
+    """Return a scrubber that knows the secrets in recordings that nobody scrubbed, so that none of them is shown."""
+    scrubber = todays_scrubber(settings)
+    for interaction in (each for opened in recordings if opened.is_foreign for each in opened.readable().values()):
+        with suppress(SecretLeak):
+            scrub(interaction, scrubber)
+    return scrubber
+
+
+def safe_to_show(interaction: Interaction, scrubber: Scrubber) -> Interaction:
+    """Return an interaction as it would be recorded today. A body that cannot be checked is left out."""
     try:
-        head = scrubber.lookup_request(opened.head(number)._replace(headers=(), body=b""))
-    except CassetteCorrupt:
-        head = RecordedRequest("", "")
-    method, uri = excerpt(head.method, _LONGEST_METHOD), excerpt(head.uri, _LONGEST_URI)
-    line = opened.line(number)
-    return InteractionRow(number + 1, None, method, uri, 0, "", None, 0, "", "", None, False, 1, False, line, why)
+        return scrub(interaction, scrubber)
+    except SecretLeak:
+        request, response = interaction.request._replace(body=b""), interaction.response._replace(body=b"")
+        return scrub(interaction._replace(request=request, response=response), scrubber)
 
 
 def messages_of(interaction: Interaction, scrubber: Scrubber, characters: int = EXCERPT) -> tuple[Message, Message]:
     """Return request and response of an interaction as they would be recorded today."""
     safe = safe_to_show(interaction, scrubber)
-    request, response = safe.request, safe.response
     sizes = len(interaction.request.body), len(interaction.response.body)
     return (
-        _message(request.headers, request.body, sizes[0], characters),
-        _message(response.headers, response.body, sizes[1], characters),
+        _message(safe.request.headers, safe.request.body, sizes[0], characters),
+        _message(safe.response.headers, safe.response.body, sizes[1], characters),
     )
 
 
@@ -146,38 +187,11 @@ def _text_of(headers: HeaderList, body: bytes) -> str:
     except (SecretLeak, UnicodeDecodeError):
         kind = header_value(headers, "content-type")
         return f"{len(body):,} bytes{f' of {excerpt(kind, 80)}' if kind else ''}"
-    if len(plain) > _LARGEST_JSON:
+    if text.lstrip()[:1] not in ("{", "[") or len(plain) > _LARGEST_JSON:
         return text
-    return laid_out(text) if _is_nested_json(plain) else text
-
-
-def _is_nested_json(plain: bytes) -> bool:
     try:
-        return plain.lstrip()[:1] in (b"{", b"[") and len(plain) <= _LARGEST_JSON and bool(json.loads(plain))
+        # Numbers stay as they are written: 1.10, not 1.1.
+        laid_out = json.dumps(json.loads(text, parse_float="\ue000{}\ue001".format), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
-        return False
-
-
-def laid_out(text: str) -> str:
-    """Return JSON with one member or item a line; names, texts and numbers stay as they are written."""
-    pieces: list[str] = []
-    depth = 0
-    is_empty = True  # nothing since the last opening bracket
-    for part in compiled(_PART).findall(text):
-        if part in "}]":
-            depth -= 1
-            pieces.append(part if is_empty else _new_line(depth) + part)
-        else:
-            pieces.append((_new_line(depth) if is_empty and depth else "") + part)
-        is_empty = part in "{["
-        if is_empty:
-            depth += 1
-        elif part == ",":
-            pieces.append(_new_line(depth))
-        elif part == ":":
-            pieces[-1] = ": "
-    return "".join(pieces)
-
-
-def _new_line(depth: int) -> str:
-    return "\n" + "  " * min(depth, _DEEPEST)
+        return text
+    return laid_out.replace('"\ue000', "").replace('\ue001"', "")

@@ -1,88 +1,88 @@
 """The interactions of a cassette file, by number, no matter which tool wrote the file.
 
-Replay is fast because of this module and `fast_items`: in a file of ours that is laid out exactly as the recorder
-writes it, interactions are found by a few byte searches, however many there are, and each is parsed when it is first
-needed. A file that an editor has laid out differently, or that stock vcrpy wrote, is parsed as a whole.
+In a file of ours that is laid out exactly as the recorder writes it, interactions are found by a few byte searches,
+however many there are. Each is parsed when it is first needed: by regular expressions if it has the usual shape, and
+otherwise by a YAML parser, which takes eighteen times as long (measured). A file that an editor has laid out
+differently, or that stock vcrpy wrote, is parsed as a whole.
+
+Regular expressions are safe because they read only text that has a single meaning in YAML: plain and single-quoted
+scalars of printable ASCII on one line, with the keys in the order in which the recorder writes them.
 """
 
 from __future__ import annotations
 
-import bisect
+import os
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from functools import cached_property, lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolkit.cassettes.format import fast_items, interactions
-from toolkit.cassettes.format.interactions import HEADER, MARKER, Interaction, UnreadableInteraction, is_uri
-from toolkit.core.errors import CassetteCorrupt
-from toolkit.core.ledger import parse_instant
+from toolkit.cassettes.format.interactions import HEADER, MARKER, Interaction, checked_uri, is_uri
+from toolkit.core.errors import CassetteCorrupt, CassetteError
+from toolkit.core.ledger import Authorization, parse_instant
 from toolkit.core.text import printable
-from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.local.files import read_file
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from toolkit.cassettes.format.decoding import Unreadable
 
 _END: Final = b"\n  complete: true\n"
 _START: Final = b"- request:\n"
 _HEAD: Final = re.compile(rb"- request:\n    method: ([A-Za-z][!-~]*)\n    uri: ([A-Za-z][!-~]*)\n")
-_ENVIRONMENT: Final = re.compile(rb"    kind: [^\n]+\n    environment: ([^\n]+)\n")
-_TOKEN_NUMBER: Final = re.compile(rb"([0-9]{1,9})\n")
-_RECORDED_AT: Final = re.compile(rb"'?([0-9T:.Z-]{1,40})'?\n")
 
 
-class Contents(ABC):
-    """The interactions of one file.
+class Contents:
+    """The interactions of one file, by number from 0, which were parsed when it was opened.
 
     Attributes:
         is_foreign: True if stock vcrpy wrote the file: with real addresses, and without keys of ours.
         is_torn: True if the file ends in an incomplete interaction, left by an interrupted write.
-        recorded_at: when the first interaction was recorded; None if there is none.
-        environments: names of the environments whose calls are recorded, in order of appearance.
-        last_token_number: the highest token number, 0 if there is none.
-        token_requests: numbers of the interactions that are token requests.
     """
 
-    is_foreign: bool = False
-    is_torn: bool = False
-    recorded_at: datetime | None
-    environments: list[str]
-    last_token_number: int
-    token_requests: list[int]
+    is_torn = False
 
-    @abstractmethod
-    def __len__(self) -> int: ...
+    def __init__(self, recorded: Sequence[Interaction | Unreadable] = (), *, is_foreign: bool = False) -> None:
+        self._recorded = recorded
+        self.is_foreign = is_foreign
 
-    @abstractmethod
+    def __len__(self) -> int:
+        return len(self._recorded)
+
     def interaction(self, number: int) -> Interaction:
-        """Return an interaction by its number, from 0.
+        """Return an interaction by its number.
 
         Raises:
             CassetteCorrupt: if it cannot be read.
         """
+        interaction = self._recorded[number]
+        if isinstance(interaction, Interaction):
+            return interaction
+        raise interaction.error.with_traceback(None)
 
-    @abstractmethod
     def head(self, number: int) -> RecordedRequest:
         """Return a request with at least its method and URI.
 
         Raises:
             CassetteCorrupt: if they cannot be read.
         """
+        interaction = self._recorded[number]
+        if not isinstance(interaction, Interaction) and interaction.head is not None:
+            return interaction.head
+        return self.interaction(number).request
 
-    @abstractmethod
     def line(self, number: int) -> int | None:
         """Return the line on which an interaction begins, from 1, or None if it is not known."""
+        interaction = self._recorded[number]
+        return None if isinstance(interaction, Interaction) else interaction.line
 
     def readable(self) -> dict[int, Interaction]:
         """Return the interactions that can be read, by their numbers."""
-        found = {}
-        for number in range(len(self)):
-            interaction = self.interaction_or_error(number)
-            if isinstance(interaction, Interaction):
-                found[number] = interaction
-        return found
+        found = ((number, self.interaction_or_error(number)) for number in range(len(self)))
+        return {number: each for number, each in found if isinstance(each, Interaction)}
 
     def interaction_or_error(self, number: int) -> Interaction | CassetteCorrupt:
         """Return an interaction, or why it cannot be read."""
@@ -91,131 +91,87 @@ class Contents(ABC):
         except CassetteCorrupt as error:
             return error
 
-    def table(self) -> pd.DataFrame:
-        """Return one row per interaction that can be read; `Cassette.table` documents the columns."""
-        import pandas as pd
+    @cached_property
+    def recorded_at(self) -> datetime | None:
+        """When the first interaction was recorded; None if there is none."""
+        found = (self.interaction_or_error(number) for number in range(len(self)))
+        return next((interaction.recorded_at for interaction in found if isinstance(interaction, Interaction)), None)
 
-        def text(value: str | None) -> str | None:
-            return value if value is None else printable(value)
+    @cached_property
+    def environments(self) -> list[str]:
+        """Names of the environments whose calls are recorded, in order of appearance."""
+        callers = (interaction.authorized_by for interaction in self.readable().values())
+        return list(dict.fromkeys(str(caller.environment) for caller in callers if caller))
 
-        rows = list(self.readable().values())
-        columns: dict[str, Any] = {
-            "recorded": pd.Series([row.recorded_at for row in rows], dtype="datetime64[us, UTC]"),
-            "method": pd.Series([text(row.request.method) for row in rows], dtype="str"),
-            "uri": pd.Series([text(row.request.uri) for row in rows], dtype="str"),
-            "status": pd.Series([row.response.status for row in rows], dtype="int64"),
-            "elapsed": pd.Series([row.elapsed and row.elapsed.total_seconds() for row in rows], dtype="float64"),
-            "size": pd.Series([len(row.response.body) for row in rows], dtype="int64"),
-            "profile": pd.Series([text(row.authorized_by and row.authorized_by.profile) for row in rows], dtype="str"),
-        }
-        return pd.DataFrame(columns)
+    @cached_property
+    def last_token_number(self) -> int:
+        """The highest token number, 0 if there is none."""
+        callers = (each for by in self.readable().values() for each in (by.authorized_by, by.token_obtained))
+        return max((caller.token or 0 for caller in callers if caller), default=0)
 
-
-class Parsed(Contents):
-    """Interactions that were parsed when the file was opened, because it has an unusual layout."""
-
-    def __init__(self, interactions: Sequence[Interaction | UnreadableInteraction], *, is_foreign: bool) -> None:
-        self._interactions = interactions
-        self.is_foreign = is_foreign
-        recorded = self.readable()
-        self.recorded_at = next((interaction.recorded_at for interaction in recorded.values()), None)
-        callers = [interaction.authorized_by for interaction in recorded.values() if interaction.authorized_by]
-        self.environments = list(dict.fromkeys(str(caller.environment) for caller in callers))
-        obtained = {number: by for number, interaction in recorded.items() if (by := interaction.token_obtained)}
-        self.last_token_number = max((caller.token or 0 for caller in (*callers, *obtained.values())), default=0)
-        self.token_requests = list(obtained)
-
-    def __len__(self) -> int:
-        return len(self._interactions)
-
-    def interaction(self, number: int) -> Interaction:
-        interaction = self._interactions[number]
-        if isinstance(interaction, UnreadableInteraction):
-            raise interaction.error.with_traceback(None)
-        return interaction
-
-    def head(self, number: int) -> RecordedRequest:
-        interaction = self._interactions[number]
-        if isinstance(interaction, UnreadableInteraction) and interaction.head is not None:
-            return interaction.head
-        return self.interaction(number).request
-
-    def line(self, number: int) -> int | None:
-        interaction = self._interactions[number]
-        return interaction.line if isinstance(interaction, UnreadableInteraction) else None
+    @cached_property
+    def token_requests(self) -> list[int]:
+        """Numbers of the interactions that are token requests."""
+        return [number for number, interaction in self.readable().items() if interaction.token_obtained]
 
 
 class Item(NamedTuple):
-    """The place of an interaction in a file.
-
-    Attributes:
-        start: index of its first byte.
-        end: index after its last byte.
-        line: number of its first line in the file, from 1.
-    """
+    """The place of an interaction in a file: its first byte, the byte after its last, and its first line, from 1."""
 
     start: int
     end: int
     line: int
 
 
-class Layout(NamedTuple):
-    """The items of a file.
+class Unparsed(Contents):
+    """Interactions of a cassette of ours, laid out as the recorder writes them, which are parsed one by one.
 
-    Attributes:
+    Args:
         data: bytes of the file up to the end of the last complete item.
         items: the complete items.
-        is_torn: True if an incomplete item follows, left by an interrupted write.
+        is_torn: True if an incomplete item follows.
+        source: the file, for messages.
     """
 
-    data: bytes
-    items: tuple[Item, ...]
-    is_torn: bool
+    def __init__(self, data: bytes, items: Sequence[Item], *, is_torn: bool, source: str) -> None:
+        super().__init__()
+        self.data = data
+        self.is_torn = is_torn
+        self._items = items
+        self._source = source
+        self._parsed: dict[int, Interaction] = {}
+
+    def __len__(self) -> int:
+        return len(self._items)
 
     def item(self, number: int) -> bytes:
-        """Return the bytes of an item."""
-        start, end, _ = self.items[number]
-        return self.data[start:end]
+        """Return the bytes of an item, which another can follow."""
+        start, end, _ = self._items[number]
+        item = self.data[start:end]
+        return item if item.endswith(b"\n") else item + b"\n"
 
     def appendable(self) -> bytes:
         """Return the bytes that the next item can follow; none without items, since vcrpy needs at least one."""
-        if not self.items:
+        if not self._items:
             return b""
         return self.data if self.data.endswith(b"\n") else self.data + b"\n"
-
-
-class Unparsed(Contents):
-    """Interactions of a cassette of ours, laid out as the recorder writes them, which are parsed one by one."""
-
-    def __init__(self, layout: Layout, *, source: str) -> None:
-        self.layout = layout
-        self.is_torn = layout.is_torn
-        self._source = source
-        self._parsed: dict[int, Interaction] = {}
-        data = layout.data
-        callers = (_ENVIRONMENT.match(data, end) for end in _line_ends(data, b"  authorized_by:\n"))
-        names = dict.fromkeys(match[1] for match in callers if match)
-        self.environments = list(dict.fromkeys(name.decode("ascii", "replace") for name in names))
-        numbers = (_TOKEN_NUMBER.match(data, end) for end in _line_ends(data, b"    token: "))
-        self.last_token_number = max((int(match[1]) for match in numbers if match), default=0)
-        starts = [item.start for item in layout.items]
-        self.token_requests = [bisect.bisect(starts, end) - 1 for end in _line_ends(data, b"  token_obtained:\n")]
-        self.recorded_at = _first_recorded_at(data)
-
-    def __len__(self) -> int:
-        return len(self.layout.items)
 
     def interaction(self, number: int) -> Interaction:
         parsed = self._parsed.get(number)
         if parsed is None:
-            item, line = self.layout.item(number), self.layout.items[number].line
-            parsed = fast_items.decode(item) or interactions.decode(item, source=self._source, line=line)
+            start, end, line = self._items[number]
+            item = self.data[start:end]
+            parsed = decode_usual(item)
+            if parsed is None:
+                from toolkit.cassettes.format import decoding
+
+                parsed = decoding.decode(item, source=self._source, line=line)
             self._parsed[number] = parsed
         return parsed
 
     def head(self, number: int) -> RecordedRequest:
-        item = self.layout.items[number]
-        match = _HEAD.match(self.layout.data, item.start, item.end)
+        start, end, _ = self._items[number]
+        match = _HEAD.match(self.data, start, end)
         if match is not None and b"#" not in match[0]:  # plain scalars
             method, uri = match[1].decode("ascii"), match[2].decode("ascii")
             if is_uri(uri):
@@ -223,7 +179,7 @@ class Unparsed(Contents):
         return self.interaction(number).request
 
     def line(self, number: int) -> int | None:
-        return self.layout.items[number].line
+        return self._items[number].line
 
 
 def is_ours(data: bytes) -> bool:
@@ -231,16 +187,14 @@ def is_ours(data: bytes) -> bool:
     return bool(data) and (data.startswith(MARKER[:-1]) or MARKER.startswith(data))
 
 
-def lay_out(data: bytes) -> Layout | None:
-    """Return the items of a cassette of ours, or None if it is not laid out as the recorder writes it."""
+def lay_out(data: bytes, *, source: str) -> Unparsed | None:
+    """Return the interactions of a cassette of ours, or None if it is not laid out as the recorder writes it."""
     if b"\r\n" in data:  # from an editor, or from git; the recorder does not write it
         data = data.replace(b"\r\n", b"\n")
-    if not data.startswith(HEADER):
-        return Layout(b"", (), is_torn=True) if HEADER.startswith(data) else None
-    starts = [end - len(_START) for end in _line_ends(data, _START)]
-    if not starts:
-        return Layout(b"", (), is_torn=True) if _START.startswith(data[len(HEADER) :]) else None
-    if starts[0] != len(HEADER):
+    starts = list(_starts(data))
+    if not starts and (HEADER.startswith(data) or (HEADER + _START).startswith(data)):
+        return Unparsed(b"", (), is_torn=True, source=source)
+    if not starts or not data.startswith(HEADER) or starts[0] != len(HEADER):
         return None
     items = []
     line = HEADER.count(b"\n") + 1
@@ -252,10 +206,17 @@ def lay_out(data: bytes) -> Layout | None:
     end = 0 if marker < 0 else marker + len(_END)
     if end and end < len(data) and _START.startswith(data[end:]):
         items[-1] = items[-1]._replace(end=end)
-        return Layout(data[:end], tuple(items), is_torn=True)
+        return Unparsed(data[:end], items, is_torn=True, source=source)
     if end == len(data) or _is_complete(data[last:]):
-        return Layout(data, tuple(items), is_torn=False)
-    return None if end else Layout(data[:last], tuple(items[:-1]), is_torn=True)
+        return Unparsed(data, items, is_torn=False, source=source)
+    return None if end else Unparsed(data[:last], items[:-1], is_torn=True, source=source)
+
+
+def _starts(data: bytes) -> Iterator[int]:
+    at = data.find(b"\n" + _START)
+    while at >= 0:
+        yield at + 1
+        at = data.find(b"\n" + _START, at + len(_START))
 
 
 def _is_complete(item: bytes) -> bool:
@@ -269,21 +230,28 @@ def _is_complete(item: bytes) -> bool:
     return isinstance(parsed, list) and len(parsed) == 1 and parsed[0].get("complete") is True
 
 
-def _first_recorded_at(data: bytes) -> datetime | None:
-    end = next(_line_ends(data, b"  recorded_at: "), None)
-    match = None if end is None else _RECORDED_AT.match(data, end)
+def read_bytes(path: Path) -> bytes:
+    """Return the bytes of a file; none if the file does not exist.
+
+    Raises:
+        CassetteError: if it cannot be read.
+    """
     try:
-        return None if match is None else parse_instant(match[1].decode("ascii"))
-    except ValueError:
-        return None
+        return read_file(path)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise _unreadable(path, error) from None
 
 
-def _line_ends(data: bytes, beginning: bytes) -> Iterator[int]:
-    """Yield the index after each occurrence of a text at the beginning of a line, except in the first line."""
-    at = data.find(b"\n" + beginning)
-    while at >= 0:
-        yield at + 1 + len(beginning)
-        at = data.find(b"\n" + beginning, at + len(beginning))
+def _unreadable(path: Path, error: OSError) -> CassetteError:
+    what = f"Cannot read {printable(str(path.absolute()))}: {error.strerror}."
+    advice = "Fix the cause, or choose another cassette."
+    if isinstance(error, PermissionError):
+        advice = "Change its permissions, or choose another cassette."
+    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises the same error
+        advice = 'Give a file in that folder, such as tour.yaml, or a name such as "tour".'
+    return CassetteError(what, advice, about="cassette")
 
 
 def read(data: bytes, *, source: str) -> Contents:
@@ -293,12 +261,108 @@ def read(data: bytes, *, source: str) -> Contents:
         CassetteCorrupt: if it is not a cassette; names the file and, if known, the line.
     """
     if not data.strip():
-        return Parsed((), is_foreign=False)
-    if not is_ours(data):
-        from toolkit.cassettes.format import vcrpy_files
-
-        return Parsed(vcrpy_files.load(data, source=source), is_foreign=True)
-    layout = lay_out(data)
+        return Contents()
+    own = is_ours(data)
+    layout = lay_out(data, source=source) if own else None
     if layout is not None:
-        return Unparsed(layout, source=source)
-    return Parsed(interactions.decode_all(data, source=source), is_foreign=False)
+        return layout
+    from toolkit.cassettes.format import decoding
+
+    return Contents(decoding.decode_all(data, source=source, is_ours=own), is_foreign=not own)
+
+
+_QUOTED: Final = r"'(?:[ -&(-~]++|'')*+'"
+# In a plain scalar, a colon before a space or line end, and a number sign after a space, have a meaning of their own.
+_PLAIN: Final = r"(?:[A-Za-z]|<[A-Z])(?:[!-9;-~]++|:(?=[!-~])| ++(?=[!-\"$-~]))*+"
+_SCALAR: Final = rf"(?:{_QUOTED}|{_PLAIN})"
+_NAME: Final = r"[A-Za-z][A-Za-z0-9_.-]*+"
+_HEADERS: Final = rf"headers:(?: \{{\}}|((?:\n      {_NAME}:(?:\n      - {_SCALAR})++)++))"
+_CALLER: Final = rf"\n((?:    [a-z_]++: (?:{_SCALAR}|[1-9][0-9]{{0,8}}+)\n)++)"
+_ITEM: Final = re.compile(
+    rf"- request:\n    method: ({_SCALAR})\n    uri: ({_SCALAR})\n    {_HEADERS}\n    body: ({_SCALAR})\n"
+    rf"  response:\n    status:\n      code: ([1-9][0-9][0-9])\n      message: ({_SCALAR})\n    {_HEADERS}\n"
+    rf"    body:\n      string: ({_SCALAR})\n"
+    rf"(?:  http_version: ({_SCALAR})\n)?+(?:  recorded_at: '([0-9T:.Z-]++)'\n)?+"
+    r"(?:  elapsed: ([0-9]{1,9}+\.[0-9]{1,9}+)\n)?+(?:  tries: ([1-9][0-9]{0,8}+)\n)?+(  ended_early: true\n)?+"
+    rf"(?:  pseudonyms:\n((?:  - {_SCALAR}\n)++))?+"
+    rf"(?:  authorized_by:{_CALLER})?+(?:  token_obtained:{_CALLER})?+  complete: true\n"
+)
+_HEADER: Final = re.compile(rf"\n      ({_NAME}):((?:\n      - {_SCALAR})++)")
+_VALUE: Final = re.compile(rf"\n      - ({_SCALAR})")
+_FIELD: Final = re.compile(rf"    ([a-z_]++): (?:({_SCALAR})|([0-9]++))\n")
+# Plain scalars that YAML 1.1 reads as booleans or null, in any case.
+_NOT_TEXT: Final = frozenset({"yes", "no", "true", "false", "on", "off", "null"})
+
+
+class _NeedsParser(ValueError):
+    """The item has a meaning that this module does not know."""
+
+
+def decode_usual(item: bytes) -> Interaction | None:
+    """Return what `decoding.decode` returns for an item of ours, or None if that needs a parser."""
+    if not item.isascii():
+        return None
+    match = _ITEM.fullmatch(item.decode("ascii"))
+    if match is None:
+        return None
+    method, uri, sent, sent_body, code, reason, received, body, version, at, *noted = match.groups()
+    seconds, tries, early, rules, by, obtained = noted
+    try:
+        recorded_at = None if at is None else parse_instant(at)
+        elapsed = None if seconds is None else timedelta(seconds=float(seconds))
+        if recorded_at is not None and elapsed is not None:
+            _ = recorded_at + elapsed
+        return Interaction(
+            RecordedRequest(_text(method), checked_uri(_text(uri)), _headers(sent), _text(sent_body).encode("ascii")),
+            RecordedResponse(
+                int(code),
+                _text(reason),
+                _headers(received),
+                _text(body).encode("ascii"),
+                "" if version is None else _text(version),
+            ),
+            recorded_at,
+            elapsed,
+            None if by is None else _authorization(by),
+            None if obtained is None else _authorization(obtained),
+            tries=1 if tries is None else int(tries),
+            ended_early=early is not None,
+            pseudonyms=() if rules is None else tuple(_text(line[4:]) for line in rules.splitlines()),
+        )
+    except (ValueError, KeyError, TypeError, OverflowError):  # the parser will say what is wrong
+        return None
+
+
+def _text(scalar: str) -> str:
+    if scalar[0] == "'":
+        return scalar[1:-1].replace("''", "'")
+    if scalar.lower() in _NOT_TEXT:
+        raise _NeedsParser
+    return scalar
+
+
+def _key_texts(keys: Iterable[str]) -> list[str]:
+    listed = list(keys)
+    if len(set(listed)) != len(listed):  # YAML takes the last of two equal keys
+        raise _NeedsParser
+    return [_text(key) for key in listed]
+
+
+# Cached, because a client sends the same headers with most of its requests.
+@lru_cache(maxsize=256)
+def _headers(block: str | None) -> HeaderList:
+    if block is None:
+        return ()
+    headers = _HEADER.findall(block)
+    value_lists = [_VALUE.findall(values) for _, values in headers]
+    names = _key_texts(name for name, _ in headers)
+    return tuple((name, _text(value)) for name, values in zip(names, value_lists, strict=True) for value in values)
+
+
+# Cached, because most calls of a cassette have the same caller.
+@lru_cache(maxsize=256)
+def _authorization(block: str) -> Authorization:
+    fields = _FIELD.findall(block)
+    keys = _key_texts(key for key, _, _ in fields)
+    values: list[Any] = [int(number) if number else _text(scalar) for _, scalar, number in fields]
+    return Authorization.from_fields(dict(zip(keys, values, strict=True)))

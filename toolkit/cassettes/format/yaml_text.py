@@ -7,6 +7,7 @@ files in the machine's preferred encoding. Before anything is loaded, `check` co
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 import yaml
@@ -63,6 +64,10 @@ def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _represent_text)
 
 
+def _load(text: str) -> Any:
+    return yaml.load(text, Loader=_Loader)
+
+
 def dump(value: Any) -> bytes:
     """Return a value of plain types as block YAML, with keys in their order."""
     text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=_WIDTH, default_flow_style=False)
@@ -108,23 +113,29 @@ def _may_be_hostile(data: bytes) -> bool:
     return is_deep or _SIXTIES_BYTES.search(data) is not None or len(_ALIAS.findall(data)) > _FEW_ALIASES
 
 
-def load(data: bytes) -> Any:
+def load(data: bytes, load_safely: Callable[[Any], Any] = _load) -> Any:
     """Load YAML of plain types.
+
+    Args:
+        data: the text, which is checked first.
+        load_safely: how to load it; by default as YAML 1.1 without tags of programming languages.
 
     Raises:
         NotYaml: if it is not YAML, has another tag, or is refused by `check`.
     """
     try:
         check(data)
-        return yaml.load(data, Loader=_Loader)
+        return load_safely(data.decode("utf-8-sig"))
+    except NotYaml:
+        raise
+    except UnicodeDecodeError as error:
+        raise NotYaml("it is not UTF-8 text", data.count(b"\n", 0, error.start)) from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line if error.problem_mark else 0
         raise NotYaml(f"it is not valid YAML ({error.problem})", line) from None
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except yaml.YAMLError:
         raise NotYaml("it is not valid YAML (a character that YAML does not allow)", 0) from None
-    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError) as error:
-        if isinstance(error, NotYaml):
-            raise
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
         raise NotYaml("it is not valid YAML (a value that its tag does not allow)", 0) from None
 
 

@@ -7,25 +7,31 @@ Recordings that nobody closes end after a notebook cell that succeeded, and at i
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.interactions import Interaction, encode
-from toolkit.cassettes.recording import appending, writer_lock
-from toolkit.cassettes.recording.writer_lock import Claim
+from toolkit.cassettes.format.contents import Unparsed
+from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
+from toolkit.cassettes.recording import writer_lock
+from toolkit.cassettes.recording.writer_lock import Claim, Stamp
 from toolkit.core.errors import CassetteBusy, CassetteError
 from toolkit.core.tracebacks import shell, warn
-from toolkit.local.files import read_file, remove_partials, replace_file
-from toolkit.local.private_files import LinkInTheWay, refuse_link
-from toolkit.scrubbing import gate
+from toolkit.local.files import open_new, read_file, remove_partials, replace_file, write_atomically
+from toolkit.local.private_files import LinkInTheWay, open_plain, refuse_link
+from toolkit.local.settings import Settings
 from toolkit.scrubbing.compression import AFTER_THE_CALL
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.rules.model import Rules, project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
+_ANSWER = "The response, if there was one, is this error's `response`."
 _parts_by_finish: dict[Callable[..., None], Path] = {}
 _shells: list[Any] = []
 
@@ -72,10 +78,21 @@ class Recorder:
             CassetteBusy: if another process records to the file.
             CassetteError: if the file cannot be written.
         """
-        if self._claim is None or not self._claim.is_held:
-            with self._as_cassette_errors():
-                self._check_writable()
-            self.claim()
+        if self._claim is not None and self._claim.is_held:
+            return
+        with self._as_cassette_errors():
+            refuse_link(self.path)
+        folder = next((parent for parent in self.path.parents if parent.exists()), self.path.parent)
+        is_writable = folder.is_dir() and os.access(folder, os.W_OK)
+        if self.path.exists() and not self._anew:
+            is_writable &= self.path.is_file() and os.access(self.path, os.W_OK)
+        if not is_writable:
+            raise CassetteError(
+                f"Cannot record to {self.path}, which cannot be written; nothing was sent.",
+                'Change its permissions, choose another cassette, or replay this one with mode="none".',
+                about="cassette",
+            )
+        self.claim()
 
     def claim(self) -> Claim:
         """Claim the file for this process until `release`.
@@ -88,21 +105,9 @@ class Recorder:
             claim = self._claim = writer_lock.acquire(self.path, self)
         return claim
 
-    def _check_writable(self) -> None:
-        refuse_link(self.path)
-        folder = next((parent for parent in self.path.parents if parent.exists()), self.path.parent)
-        for place in (folder,) if self._anew else (folder, self.path):
-            if place.exists() and not (os.access(place, os.W_OK) and place.is_dir() == (place is folder)):
-                replay = '; or replay this one with mode="none"' if self.path.exists() else ""
-                raise CassetteError(
-                    f"Cannot record to {self.path}: {place} cannot be written; nothing was sent.",
-                    f"Change its permissions or choose another cassette{replay}.",
-                    about="cassette",
-                )
-
     def release(self) -> None:
         """Let other processes record to the file. The next append claims it again."""
-        cancel(self.finish)
+        _parts_by_finish.pop(self.finish, None)
         claim, self._claim = self._claim, None
         if claim is not None:
             with claim.lock:  # wait until other threads have finished writing
@@ -120,14 +125,15 @@ class Recorder:
             return False
         try:
             with claim.lock:
-                data = read_file(self.path)
-                layout = contents.lay_out(data)
+                layout = contents.lay_out(read_file(self.path), source=str(self.path))
                 if layout is None or not layout.is_torn:
                     return False
-                if claim.is_locked:
-                    appending.change_to(layout.appendable(), data, self.path)
-                    if not layout.items:
-                        self.path.unlink()
+                if not claim.is_locked:
+                    return True
+                if len(layout):
+                    os.truncate(self.path, len(layout.data))
+                else:
+                    self.path.unlink()
         except OSError:  # the next append will report it
             pass
         finally:
@@ -137,7 +143,7 @@ class Recorder:
     def abandon(self) -> None:
         """Release the file after a failure: a new recording of it stays beside it."""
         self._is_abandoned = True
-        finish_or_warn(self.finish)
+        _finish_or_warn(self.finish)
         self.release()
 
     def append(self, interaction: Interaction) -> None:
@@ -149,13 +155,12 @@ class Recorder:
             CassetteCorrupt: if the file is not a cassette any more; it is left as it is.
             CassetteError: if the disk is full or the folder not writable; earlier recordings are intact.
         """
-        item = encode(appending.scrub(interaction, self._scrubber))
-        gate.check(
-            item, self._scrubber.known, where=f"The recording of {interaction.request.method} in {self.path.name}"
-        )
-        self._append(item)
+        item = encode(scrub(interaction, self._scrubber))
+        self._scrubber.known.check(item, where=f"The recording of {interaction.request.method} in {self.path.name}")
+        while not self._wrote(item):
+            pass  # another thread released the file in the meantime
         if self._anew and not self._is_abandoned:
-            finish_later(self.part, self.finish)
+            _finish_later(self.part, self.finish)
 
     def finish(self, *, replaces: bool = True) -> None:
         """Replace the file if a new recording of it was made.
@@ -175,7 +180,7 @@ class Recorder:
                 if self.part not in claim.prepared:  # it was released before it could be finished
                     self._prepare(claim)
                 self._move_into_place(claim)
-        cancel(self.finish)
+        _parts_by_finish.pop(self.finish, None)
 
     def _move_into_place(self, claim: Claim) -> None:
         try:
@@ -185,29 +190,34 @@ class Recorder:
             next_step = "Rename it by hand." if self.part.exists() else "It is gone: record it again."
             raise CassetteError(what, next_step, about="cassette") from None
         claim.is_anew = False
-        claim.prepared = {self.path: appending.stamp_of(self.path)}
+        claim.prepared = {self.path: _stamp_of(self.path)}
         for recorder in claim.recorders:
             if recorder.count:  # its interactions were in the part too
                 recorder._anew = False  # noqa: SLF001 - of this class
 
-    def _append(self, item: bytes) -> None:
-        while True:
-            try:
-                claim = self.claim()
-            except CassetteBusy as error:
-                what = f"Another process is now recording to {self.path}, so the call is not recorded."
-                raise error.reworded(what, f"{AFTER_THE_CALL} {error.next_step}") from None
-            with claim.lock, self._as_cassette_errors():
-                if claim.is_held:  # otherwise another thread released it in the meantime
-                    self._write(claim, self._prepare(claim), item)
-                    self.count += 1
-                    return
+    def _wrote(self, item: bytes) -> bool:
+        try:
+            claim = self.claim()
+        except CassetteBusy as error:
+            what = f"Another process is now recording to {self.path}, so the call is not recorded."
+            raise error.reworded(what, f"{AFTER_THE_CALL} {error.next_step}") from None
+        with claim.lock, self._as_cassette_errors():
+            if not claim.is_held:
+                return False
+            file = self._prepare(claim)
+            stamp = claim.prepared[file]
+            claim.prepared[file] = _append(file, item, stamp=stamp, like=self.path)
+            if stamp is None and self.count:
+                warn(f"{file} vanished during the recording; it starts again without what was in it.")
+                self.count = 0
+            self.count += 1
+            return True
 
     def _prepare(self, claim: Claim) -> Path:
         """Return the file to append to, after repairing it if it is new to us or somebody else has changed it."""
         claim.is_anew = claim.is_anew or self._anew
         file = self.part if claim.is_anew else self.path
-        if file in claim.prepared and claim.prepared[file] == appending.stamp_of(file):
+        if file in claim.prepared and claim.prepared[file] == _stamp_of(file):
             return file
         if file not in claim.prepared:  # once; a folder that vanishes later is reported, not made again
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -215,42 +225,35 @@ class Recorder:
         # What we recorded ourselves is kept; a part that an interrupted recording left, or a link there, is removed.
         if file == self.path or file in claim.prepared or self.count > 0:
             refuse_link(file)
-            data = b"" if appending.stamp_of(file) is None else read_file(file)
-            appending.change_to(appending.repaired(data, self._scrubber, source=str(file)), data, file)
+            data = b"" if _stamp_of(file) is None else read_file(file)
+            new = repaired(data, self._scrubber, source=str(file))
+            if new != data and data.startswith(new):
+                os.truncate(file, len(new))  # which needs no space on the disk
+            elif new != data:
+                write_atomically(file, new, durable=True)
         else:
             file.unlink(missing_ok=True)
-        claim.prepared[file] = appending.stamp_of(file)
+        claim.prepared[file] = _stamp_of(file)
         return file
-
-    def _write(self, claim: Claim, file: Path, item: bytes) -> None:
-        stamp = claim.prepared[file]
-        claim.prepared[file] = appending.append(file, item, stamp=stamp, like=self.path)
-        if stamp is None and self.count:
-            lost = "interaction that was" if self.count == 1 else f"{self.count} interactions that were"
-            self.count = 0
-            warn(f"{file} vanished during the recording; it starts again without the {lost} in it.")
 
     @contextmanager
     def _as_cassette_errors(self) -> Iterator[None]:
+        """Put errors of the system into words, with advice that never is to repeat the call, perhaps an order."""
         try:
             yield
         except OSError as error:
-            why = error.strerror or str(error)
-            what = f"Cannot record to {error.filename if isinstance(error, LinkInTheWay) else self.path}: {why}."
-            raise CassetteError(what, self._next_step(error), about="cassette") from None
-
-    def _next_step(self, error: OSError) -> str:
-        """Return the advice for a failed write. It never suggests repeating the call, which may have been an order."""
-        answer = "The response, if there was one, is this error's `response`."
-        if isinstance(error, FileNotFoundError) and not self.path.parent.exists():
-            return f"The folder is gone with all recordings in it; create it. {answer}"
-        if isinstance(error, LinkInTheWay):
-            return f"Remove the link, or give the path of the file that it leads to. {answer}"
-        return f"Everything recorded earlier is intact. Free some disk space or fix the folder. {answer}"
+            is_link = isinstance(error, LinkInTheWay)
+            what = f"Cannot record to {error.filename if is_link else self.path}: {error.strerror or error}."
+            next_step = "Everything recorded earlier is intact. Free some disk space or fix the folder."
+            if is_link:
+                next_step = "Remove the link, or give the path of the file that it leads to."
+            elif isinstance(error, FileNotFoundError) and not self.path.parent.exists():
+                next_step = "The folder is gone with all recordings in it; create it."
+            raise CassetteError(what, f"{next_step} {_ANSWER}", about="cassette") from None
 
 
-def finish_later(part: Path, finish: Callable[..., None]) -> None:
-    """Call `finish` after each cell that succeeds, and at interpreter exit, until `cancel`.
+def _finish_later(part: Path, finish: Callable[..., None]) -> None:
+    """Call `finish` after each cell that succeeds, and at interpreter exit, until the recorder is finished.
 
     `part` is the file that is recorded. After a script that failed, it is not moved into place.
     """
@@ -269,31 +272,24 @@ def finish_now(part: Path) -> None:
     """Finish what this process still records to a file, because the cell that opened it is running again."""
     for finish, other in tuple(_parts_by_finish.items()):
         if other == part:
-            finish_or_warn(finish)
-            cancel(finish)
-
-
-def cancel(finish: Callable[..., None]) -> None:
-    """Undo `finish_later`."""
-    _parts_by_finish.pop(finish, None)
+            _finish_or_warn(finish)
+            _parts_by_finish.pop(finish, None)
 
 
 def _after_cell(result: Any) -> None:
     if result is not None and result.success:  # IPython may pass None for an interrupted cell
-        _finish_all()
+        for finish in tuple(_parts_by_finish):
+            _finish_or_warn(finish)
 
 
 def _at_exit() -> None:
     # `last_value` is set if a script ended in an exception; in a notebook any failed cell sets it.
-    _finish_all(replaces=bool(_shells) or getattr(sys, "last_value", None) is None)
-
-
-def _finish_all(*, replaces: bool = True) -> None:
+    replaces = bool(_shells) or getattr(sys, "last_value", None) is None
     for finish in tuple(_parts_by_finish):
-        finish_or_warn(finish, replaces=replaces)
+        _finish_or_warn(finish, replaces=replaces)
 
 
-def finish_or_warn(finish: Callable[..., None], *, replaces: bool = True) -> None:
+def _finish_or_warn(finish: Callable[..., None], *, replaces: bool = True) -> None:
     """Call `finish` where nobody could catch its error, and where others must be finished too."""
     try:
         finish(replaces=replaces)
@@ -303,3 +299,88 @@ def finish_or_warn(finish: Callable[..., None], *, replaces: bool = True) -> Non
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_parts_by_finish.clear)  # only the parent finishes its recordings
+
+
+_CHANGED: Final = "another program is changing the file"
+
+
+def _stamp_of(file: Path) -> Stamp:
+    """Return a stamp that differs once somebody has changed the file, or has put a link in its place."""
+    try:
+        status = os.lstat(file)
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _append(file: Path, data: bytes, *, stamp: Stamp, like: Path) -> Stamp:
+    """Append to a file, never a link, in one write, and return its stamp; undo a partial write, as on a full disk.
+
+    A file that is empty or missing starts with HEADER. `stamp` is that of the file that was checked; None to create it,
+    with the permissions of `like` if that exists.
+    """
+    is_new = stamp is None
+    descriptor = open_new(file, like=like) if is_new else open_plain(file, os.O_WRONLY | os.O_APPEND)
+    with os.fdopen(descriptor, "wb" if is_new else "ab", buffering=0) as stream:
+        status = os.fstat(descriptor)
+        size = status.st_size
+        if stamp is not None and (status.st_ino, size) != stamp[:2]:
+            raise OSError(errno.EBUSY, _CHANGED)
+        pending = data if size else HEADER + data
+        written: int | None = None
+        try:
+            written = stream.write(pending)
+        finally:
+            if written != len(pending):
+                stream.truncate(size)
+                if is_new:
+                    file.unlink()
+    if written != len(pending):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    after = _stamp_of(file)  # the old stamp stays if another file has taken the place of this one since
+    return after if after is not None and after[:2] == (status.st_ino, size + len(pending)) else stamp
+
+
+def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:
+    """Return a scrubber with the addresses, the header prefix and the rules of a project, and with further rules."""
+    both = project_rules(settings)
+    both = both | rules if rules else both
+    return Scrubber(KnownSecrets(), addresses=settings.addresses, header_prefix=settings.header_prefix, rules=both)
+
+
+def scrub(interaction: Interaction, scrubber: Scrubber) -> Interaction:
+    """Return an interaction in a form that is safe to record.
+
+    Raises:
+        SecretLeak: if it cannot be checked for secrets.
+    """
+    failure, replaced = interaction.failure, interaction.pseudonyms
+    interaction = interaction._replace(pseudonyms=tuple(dict.fromkeys((*replaced, *scrubber.pseudonyms))))
+    if failure is None:
+        request, response = scrubber.exchange(interaction.request, interaction.response, replaced=replaced)
+        return interaction._replace(request=request, response=response)
+    # The message of an error may contain an address or a secret, so it is scrubbed like a body.
+    as_body = interaction.response._replace(headers=(), body=failure.message.encode("utf-8", "replace"))
+    request, scrubbed = scrubber.exchange(interaction.request, as_body, replaced=replaced)
+    failure = replace(failure, message=scrubbed.body.decode("utf-8", "replace"))
+    return interaction._replace(request=request, failure=failure)
+
+
+def repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
+    """Return the repaired bytes of a file, to which an item can be appended; empty without a complete interaction.
+
+    Interactions keep their bytes unless the file has another layout or contains a known secret.
+
+    Raises:
+        CassetteCorrupt: if the file is not a cassette, or an interaction that is written anew cannot be read.
+        SecretLeak: if a secret cannot be removed.
+    """
+    opened = contents.read(data, source=source)
+    if isinstance(opened, Unparsed):
+        complete = opened.appendable()
+        if not scrubber.known.is_in(complete):
+            return complete
+    items = [encode(scrub(opened.interaction(number), scrubber)) for number in range(len(opened))]
+    result = HEADER + b"".join(items) if items else b""
+    scrubber.known.check(result, where=f"{source}, as it is rewritten,")
+    return result

@@ -15,11 +15,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from toolkit.cassettes.recording.appending import Stamp
 from toolkit.core.errors import CassetteBusy
 from toolkit.local.locks import FileLock, try_lock
 from toolkit.local.private_files import private_folder
 from toolkit.local.user_folders import cache_folder
+
+# Inode, size and modification time of a file; None if there is no file.
+Stamp = tuple[int, int, int] | None
 
 
 class Claim:
@@ -30,26 +32,25 @@ class Claim:
         is_anew: True while a recording that will replace the file is in progress beside it.
         prepared: files that can be appended to, each with its stamp after our last write.
         recorders: the recorders that use the claim. It ends when the last of them releases it or is garbage-collected.
-        process: id of the process that made the claim. A forked child has no part in it.
         is_locked: True if other processes are kept out; False if the cache folder cannot be used.
     """
 
-    def __init__(self, file_lock: FileLock | None, lock_file: Path | None) -> None:
+    def __init__(self, file_lock: FileLock | None, lock_file: Path) -> None:
         self.lock = threading.RLock()
         self.is_anew = False
         self.prepared: dict[Path, Stamp] = {}
         self.recorders: weakref.WeakSet[Any] = weakref.WeakSet()
-        self.process = os.getpid()
         self.is_locked = file_lock is not None
-        self.end = weakref.finalize(self, _unlock, file_lock, lock_file, self.process)
+        self._process = os.getpid()  # a forked child has no part in it
+        self.end = weakref.finalize(self, _unlock, file_lock, lock_file, self._process)
 
     @property
     def is_held(self) -> bool:
         """True if the claim is in force and belongs to this process, not to its parent."""
-        return self.end.alive and self.process == os.getpid()
+        return self.end.alive and self._process == os.getpid()
 
 
-_claims: Final[weakref.WeakValueDictionary[str, Claim]] = weakref.WeakValueDictionary()
+_claims: Final[weakref.WeakValueDictionary[Path, Claim]] = weakref.WeakValueDictionary()
 _lock_of_claims = threading.Lock()
 
 
@@ -70,10 +71,11 @@ def acquire(file: Path, recorder: object) -> Claim:
     Raises:
         CassetteBusy: if another process has a claim to the file.
     """
+    lock_file = _lock_file(file)
     with _lock_of_claims:
-        claim = _claims.get(_key(file))
+        claim = _claims.get(lock_file)
         if claim is None or not claim.is_held:
-            claim = _claims[_key(file)] = Claim(*_lock(file))
+            claim = _claims[lock_file] = Claim(_lock(file, lock_file), lock_file)
         claim.recorders.add(recorder)
         return claim
 
@@ -97,49 +99,41 @@ def _ends_without(claim: Claim, recorder: object) -> bool:
 
 def is_held_elsewhere(file: Path) -> bool:
     """Return True if another process is recording to a file."""
+    lock_file = _lock_file(file)
     with _lock_of_claims:
-        claim = _claims.get(_key(file))
-        if claim is not None and claim.is_held:
+        claim = _claims.get(lock_file)
+        if (claim is not None and claim.is_held) or not lock_file.exists():  # a replay makes no folder and no file
             return False
-        with suppress(OSError):
-            if not _lock_file(cache_folder(), file).exists():  # so a replay makes no folder and no file
-                return False
         try:
-            _unlock(*_lock(file), os.getpid())
+            _unlock(_lock(file, lock_file), lock_file, os.getpid())
         except CassetteBusy:
             return True
         return False
 
 
-def _key(file: Path) -> str:
-    return os.path.normcase(file)
-
-
-def _lock(file: Path) -> tuple[FileLock | None, Path | None]:
+def _lock(file: Path, lock_file: Path) -> FileLock | None:
     try:
-        folder = cache_folder()
-        lock_file = _lock_file(folder, file)
-        private_folder(folder)
+        private_folder(lock_file.parent.parent)
         private_folder(lock_file.parent)
         lock = try_lock(lock_file)
     except OSError:
-        return None, None
+        return None
     if lock is None:
         raise CassetteBusy(
             f"Another process is recording to {file}; nothing was sent.",
             "Close that session or shut down that kernel, or record to a cassette with another name.",
             about="cassette",
         )
-    return lock, lock_file
+    return lock
 
 
-def _lock_file(folder: Path, file: Path) -> Path:
-    """Return the lock file of a file, in the user's cache folder."""
-    return folder / "recording" / hashlib.sha256(os.fsencode(_key(file))).hexdigest()[:32]
+def _lock_file(file: Path) -> Path:
+    digest = hashlib.sha256(os.fsencode(os.path.normcase(file))).hexdigest()
+    return cache_folder() / "recording" / digest[:32]
 
 
-def _unlock(file_lock: FileLock | None, lock_file: Path | None, process: int) -> None:
-    if file_lock is None or lock_file is None or process != os.getpid():
+def _unlock(file_lock: FileLock | None, lock_file: Path, process: int) -> None:
+    if file_lock is None or process != os.getpid():
         return
     with suppress(OSError):  # Windows does not remove an open file; an empty one is left there
         lock_file.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""Replay: which recorded interaction answers a request, and what to say if none does.
+"""Replay: find the recording that answers a request, play it, and say why there is none.
 
-`player` looks each request up in an index (`matching`). It plays the recordings that answer the request in order, as
-the calls come; the last recording repeats. If none matches, `differences` makes the error, with the nearest recordings
-and how each of them differs. `recorded_values` keeps stand-ins of a recording from being sent to a service.
+`matching` makes keys of requests and finds recordings by them, and `player` plays those in order. If nothing matches,
+`differences` says which recordings are nearest and how each of them differs. A request that is sent instead must not
+hold a stand-in of the recording, which `player` refuses.
 """

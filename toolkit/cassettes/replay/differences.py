@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile, zip_longest
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, Final
 
 from toolkit.cassettes.format.interactions import Interaction
@@ -15,7 +14,7 @@ from toolkit.cassettes.replay.matching import HEAD_PARTS, PARSED_PARTS, Identity
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteError, CassetteMiss
 from toolkit.core.ledger import Authorization
-from toolkit.core.text import excerpt, printable
+from toolkit.core.text import excerpt
 from toolkit.local.folders import how_to_name_project
 from toolkit.scrubbing.messages import RecordedRequest
 
@@ -32,7 +31,7 @@ _MOST_NAMES: Final = 3
 _MOST_UNPLAYED: Final = 10  # shown
 
 
-def nearest(
+def _nearest(
     matcher: Matcher,
     identity: Identity,
     request: RecordedRequest,
@@ -43,15 +42,6 @@ def nearest(
 
     Each description is the recording's method and URI, then a line for each part that differs and a line that lists
     the parts that match.
-
-    Args:
-        matcher, identity: what must be equal, and who made the request.
-        request: the request, scrubbed.
-        heads: number of each recording, with a request that has at least its method and URI.
-        parse: returns a recording by its number, scrubbed.
-
-    Raises:
-        CassetteCorrupt: if one of the recordings cannot be read.
     """
     from heapq import nsmallest
 
@@ -218,51 +208,35 @@ def missing(
     """
     path = path.absolute()
     what = f"{path} is empty: it has no recordings." if path.is_file() else f"The cassette {path} does not exist."
-    if not path.parent.is_dir():
+    has_folder = path.parent.is_dir()
+    if not has_folder:
         what += " Its folder does not exist either."
-    alike = similar_names(path)
-    if alike:
+    if alike := similar_names(path):
         what += f" In that folder {'is' if len(alike) == 1 else 'are'} {', '.join(alike)}."
     advice = f"Check the name, or {to_record}."
     if elsewhere is not None and elsewhere.absolute() != path and elsewhere.is_file():
         advice = f'One of that name is in {elsewhere.parent}: to open it, give the name "{excerpt(elsewhere.stem)}".'
-    elif not path.parent.is_dir() and path.is_relative_to(Path.cwd()):
+    elif not has_folder and path.is_relative_to(Path.cwd()):
         advice = f"{advice} {how_to_name_project()}".rstrip()
     if is_offline:
         advice += " TOOLKIT_OFFLINE is set, so nothing is recorded."
     return CassetteMiss(what, advice, about="cassette")
 
 
-def unreadable(path: Path, error: OSError) -> CassetteError:
-    """Return the error for a file that the system cannot read."""
-    what = f"Cannot read {printable(str(path.absolute()))}: {error.strerror}."
-    file_in_path = next((str(folder) for folder in path.absolute().parents if os.path.isfile(folder)), None)  # noqa: PTH113
-    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises the same error
-        advice = 'Give a file in that folder, such as tour.yaml, or a name such as "tour".'
-    elif file_in_path is not None:
-        advice = f"{printable(file_in_path)} is a file, not a folder; choose another path."
-    elif isinstance(error, PermissionError):
-        advice = "Change its permissions, or choose another cassette."
-    else:
-        advice = "Fix the cause, or choose another cassette."
-    return CassetteError(what, advice, about="cassette")
-
-
 def similar_names(path: Path) -> list[str]:
     """Return the names of cassettes in the same folder that are similar to a file's name, most similar first."""
-    names: dict[str, list[str]] = {}
-    try:
-        with os.scandir(path.parent) as entries:
-            for entry in islice(entries, _MOST_FILES):
-                other = PurePath(entry.name)
-                if other.suffix.lower() in _SUFFIXES and other.name != path.name and not other.stem.endswith(".part"):
-                    names.setdefault(other.stem.casefold(), []).append(other.name)
-    except OSError:
-        return []
     from difflib import get_close_matches
 
-    stems = get_close_matches(path.stem.casefold(), names, n=_MOST_NAMES)
-    return [excerpt(name, 80) for stem in stems for name in sorted(names[stem])][:_MOST_NAMES]
+    try:
+        files = list(islice(path.parent.iterdir(), _MOST_FILES))
+    except OSError:
+        return []
+    names = {
+        file.stem.casefold(): excerpt(file.name, 80)
+        for file in sorted(files, reverse=True)
+        if file.suffix.lower() in _SUFFIXES and file.name != path.name and not file.stem.endswith(".part")
+    }
+    return [names[stem] for stem in get_close_matches(path.stem.casefold(), names, n=_MOST_NAMES)]
 
 
 def no_match(
@@ -280,7 +254,10 @@ def no_match(
 
     Args:
         file_name: name of the cassette's file.
-        matcher, identity, request, heads, parse: see `nearest`, for the recorded calls.
+        matcher, identity: what must be equal, and who made the request.
+        request: the request, scrubbed.
+        heads: number of each recorded call, with a request that has at least its method and URI.
+        parse: returns a recording by its number, scrubbed.
         environments: names of the environments whose calls are recorded.
         is_empty: True if there are no token requests either.
 
@@ -295,7 +272,7 @@ def no_match(
             about="environment",
         )
     what = f"Nothing recorded in {file_name} answers {request.method} {excerpt(request.uri, 160)}."
-    descriptions = nearest(matcher, identity, request, heads, parse)
+    descriptions = _nearest(matcher, identity, request, heads, parse)
     if descriptions:
         scope = f" of {len(heads):,} calls, the {COMPARED} nearest by method and URI compared in full"
         indented = "".join("\n  " + description.replace("\n", "\n  ") for description in descriptions)
@@ -306,15 +283,6 @@ def no_match(
     if SYMBOLIC_ENDING not in request.uri and any(SYMBOLIC_ENDING in description for description in descriptions):
         advice += f" A host in {SYMBOLIC_ENDING} stands for an address in toolkit.toml: if that is missing, set it."
     return CassetteMiss(what, advice, about="cassette", nearest=descriptions)
-
-
-def still_recorded(miss: CassetteMiss) -> CassetteMiss:
-    """Return the error for a file to which another process is still recording: the call may be added after all."""
-    return miss.reworded(
-        f"{miss.what}\nAnother process is still recording to this cassette.",
-        "Open the cassette again when that has ended; a call that is missing then is added with "
-        'mode="new_episodes", online.',
-    )
 
 
 def all_played(file_name: str, request: RecordedRequest, count: int) -> CassetteMiss:

@@ -2,7 +2,7 @@
 
 `match_on` takes vcrpy's names. Method and URI are read from the first lines of an item, so indexing thousands of items
 parses none of them. Headers, bodies and identities are compared only among the few items that share method and URI;
-bodies by their meaning. A request that is made again is not searched for secrets again (class `ScrubbedRequests`).
+bodies by their meaning.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
@@ -20,9 +20,6 @@ from toolkit.cassettes.format.interactions import Interaction, is_uri
 from toolkit.core.arguments import as_choice
 from toolkit.scrubbing.messages import RecordedRequest, header_value
 from toolkit.scrubbing.vocabulary import Place, credential_kind
-
-if TYPE_CHECKING:
-    from toolkit.scrubbing.scrubber import Scrubber
 
 OURS: Final = ("identity", "method", "scheme", "host", "port", "path", "query", "body")
 VCRPY_DEFAULT: Final = ("method", "scheme", "host", "port", "path", "query")
@@ -51,15 +48,7 @@ _UNKNOWN: Final = Identity("", "")  # for recordings that do not say who called;
 
 
 def _query(request: RecordedRequest) -> Hashable:
-    return tuple(sorted(query_fields(urlsplit(request.uri).query)))
-
-
-def query_fields(query: str) -> list[tuple[str, str]]:
-    """Return the decoded names and values in a query, in their order."""
-    if "%" in query or "+" in query:
-        return parse_qsl(query, keep_blank_values=True)
-    pairs = (pair.partition("=") for pair in query.split("&") if pair)  # equivalent, and three times as fast
-    return [(name, value) for name, _, value in pairs]
+    return tuple(sorted(parse_qsl(urlsplit(request.uri).query, keep_blank_values=True)))
 
 
 def _port(request: RecordedRequest) -> Hashable:
@@ -259,39 +248,3 @@ class Index:
             for key in self._matcher.keys_of_recording(self._parse(number)):
                 takes.setdefault(key, Takes()).numbers.append(number)
         return takes
-
-
-# Method, URI, raw headers and body of a request as the client made it.
-WrittenRequest = tuple[str, str, tuple[tuple[bytes, bytes], ...], bytes]
-
-_MOST: Final = 1_024  # requests
-_LARGEST: Final = 4_096  # bytes of a body; the time for a larger one is spent on other things
-
-
-class ScrubbedRequests:
-    """The scrubbed forms of the latest requests, for as long as scrubbing them again gives the same.
-
-    Args:
-        scrubber: scrubs the requests; only its `state` is read.
-    """
-
-    __slots__ = ("_remembered", "_scrubber")
-
-    def __init__(self, scrubber: Scrubber) -> None:
-        self._scrubber = scrubber
-        # One object, because another thread may replace both at any time.
-        self._remembered: tuple[Hashable, dict[WrittenRequest, RecordedRequest]] = (None, {})
-
-    def get(self, written: WrittenRequest) -> RecordedRequest | None:
-        """Return the scrubbed form of a request, or None if it is not remembered."""
-        state, requests = self._remembered
-        return requests.get(written) if state == self._scrubber.state else None
-
-    def put(self, written: WrittenRequest, scrubbed: RecordedRequest, state: Hashable) -> None:
-        """Remember the scrubbed form of a request, and the `state` of the scrubber before it was scrubbed."""
-        if state is None or len(written[3]) > _LARGEST:
-            return
-        remembered = self._remembered
-        if state != remembered[0] or len(remembered[1]) >= _MOST:
-            remembered = self._remembered = (state, {})
-        remembered[1][written] = scrubbed

@@ -10,24 +10,28 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote_plus
 
 from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.format.decompression import NotEncoded, TooLarge, check_decompression
-from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
+from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction, TooLarge, has_its_encoding
 from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Index, Matcher, Takes
-from toolkit.core.errors import CassetteCorrupt, CassetteMiss, ConfigurationError
+from toolkit.core.errors import AccessError, CassetteCorrupt, CassetteMiss, ConfigurationError
 from toolkit.core.ledger import Authorization
-from toolkit.core.secret import REGISTER
+from toolkit.core.secret import REGISTER, SHORTEST_SECRET
 from toolkit.local.dotenv import own_variable
 from toolkit.local.files import append_to, expanded
-from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
+from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.scrubbing.vocabulary import is_placeholder
 
 VARIABLE: Final = "TOOLKIT_PLAY_LOG"
 _SUFFIX: Final = ".plays"
@@ -67,11 +71,10 @@ class Player:
         self._matcher = Matcher(match_on or (VCRPY_DEFAULT if contents.is_foreign else OURS))
         self._lock = threading.Lock()
         self._play_counts: dict[int, int] = {}
-        self._checked: set[int] = set()  # numbers of interactions whose bodies are known to be small enough
-        self._index: Index | None = None  # as the file has them, or as they would be recorded now if it is foreign
-        self._scrubbed_index: Index | None = None
-        self._indexed_with = -1  # number of secrets in the register when the requests were last parsed to index them
-        self._token_requests: dict[Authorization, int] | None = None
+        self._as_written: Index | None = None  # the requests as a file of ours has them
+        self._as_scrubbed: Index | None = None  # the requests as they would be recorded now
+        self._known_secrets = 0  # number of secrets in the register when that was made
+        self._token_requests: dict[Authorization | None, int] | None = None
 
     @property
     def play_count(self) -> int:
@@ -84,21 +87,27 @@ class Player:
         heads = (self._head(number) for number in range(len(self._contents)) if number not in self._play_counts)
         return [f"{head.method} {head.uri}" for head in heads]
 
-    def play(self, request: RecordedRequest, identity: Identity) -> Interaction | None:
-        """Return the interaction that answers a scrubbed request, or None.
+    def play(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> Interaction | None:
+        """Return the interaction that answers a request, or None.
+
+        Args:
+            request: the request, scrubbed unless `as_written`.
+            identity: the caller.
+            as_written: True to look only for a recording that is written like the request.
 
         Raises:
             CassetteCorrupt: if the recorded item cannot be read, or its body is too large when decompressed.
         """
         with self._lock:
-            takes = self._find(request, identity)
+            takes = self._find(request, identity, as_written=as_written)
             number = None if takes is None else takes.next(self._play_counts)
             if takes is None or (number is None and self._strict):
                 return None
             number = takes.numbers[-1] if number is None else number
             interaction = self._contents.interaction(number)
+            if number not in self._play_counts:
+                self._check_size(number, interaction)
             self._count(number)
-        self._check_size(number, interaction.response)
         return interaction
 
     def token_request_of(self, authorization: Authorization) -> Interaction | None:
@@ -106,8 +115,7 @@ class Player:
         with self._lock:
             if self._token_requests is None:
                 numbers = self._contents.token_requests
-                obtained = ((self._contents.interaction(number).token_obtained, number) for number in numbers)
-                self._token_requests = {by: number for by, number in obtained if by is not None}
+                self._token_requests = {self._contents.interaction(each).token_obtained: each for each in numbers}
             number = self._token_requests.get(authorization)
             if number is None or number in self._play_counts:
                 return None
@@ -133,8 +141,8 @@ class Player:
         token_requests = set(self._contents.token_requests)
         calls = [number for number in range(len(self._contents)) if number not in token_requests]
         heads = [(number, head) for number in calls if (head := self._head(number)) is not _UNREADABLE]
-        if calls and not heads:
-            self._contents.head(calls[0])  # raises the error that says why
+        if calls and not self._contents.readable():
+            self._contents.interaction(calls[0])  # raises the error that says why
         return differences.no_match(
             self._file_name,
             self._matcher,
@@ -146,53 +154,43 @@ class Player:
             is_empty=not len(self._contents),
         )
 
-    def _check_size(self, number: int, response: RecordedResponse) -> None:
-        """Refuse a body that would fill the memory when the client decompresses it. Each is checked once."""
-        if number in self._checked:
-            return
+    def _check_size(self, number: int, interaction: Interaction) -> None:
+        """Refuse a body that would fill the memory when the client decompresses it."""
         try:
-            check_decompression(response.headers, response.body)
+            has_its_encoding(interaction.response.headers, interaction.response.body)
         except TooLarge as error:
-            raise self._undecodable(number, f"has {error}") from None
-        except NotEncoded as error:
-            if error.is_nested:
-                raise self._undecodable(number, "does not have the content encodings that its headers name") from None
-        self._checked.add(number)
+            line = self._contents.line(number)
+            where = f"interaction {number + 1}" + (f" (line {line})" if line else "")
+            raise CassetteCorrupt(
+                f"In {self._file_name}, the body of the response in {where} {error}.",
+                "It is not replayed, because it could fill the memory. The file was left as it was.",
+                about="cassette",
+            ) from None
 
-    def _undecodable(self, number: int, why: str) -> CassetteCorrupt:
-        line = self._contents.line(number)
-        where = f"interaction {number + 1}" + (f" (line {line})" if line else "")
-        return CassetteCorrupt(
-            f"In {self._file_name}, the body of the response in {where} {why}.",
-            "It is not replayed, because it could fill the memory. The file was left as it was.",
-            about="cassette",
-        )
-
-    def _find(self, request: RecordedRequest, identity: Identity) -> Takes | None:
+    def _find(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> Takes | None:
         numbers, is_foreign = range(len(self._contents)), self._contents.is_foreign
-        if self._index is None:
-            parse = self._as_recorded_now if is_foreign else self._contents.interaction
-            self._index = Index(self._matcher, map(self._head, numbers), parse)
-        takes = self._index.find(identity, request)
-        if takes is None and is_foreign and self._indexed_with != len(REGISTER):
-            # A foreign request may contain a secret that also stands in the URI of another, so parsing all requests can
-            # change the URIs under which they are found.
-            self._indexed_with = len(REGISTER)
-            heads = [self._comparable(number).request for number in numbers]
-            self._index = Index(self._matcher, heads, self._as_recorded_now)
-            takes = self._index.find(identity, request)
-        if takes is None and not is_foreign:
-            # An earlier version, or other rules, may have recorded in clear what is scrubbed today.
-            if self._scrubbed_index is None:
-                self._scrubbed_index = Index(self._matcher, map(self._scrubbed_head, numbers), self._as_recorded_now)
-            takes = self._scrubbed_index.find(identity, request)
-        return takes
+        if not is_foreign:
+            if self._as_written is None:
+                self._as_written = Index(self._matcher, map(self._head, numbers), self._contents.interaction)
+            takes = self._as_written.find(identity, request)
+            if takes is not None or as_written:
+                return takes
+        # Other rules, or an earlier version, may have recorded in clear what is scrubbed today. A foreign request may
+        # contain a secret that also stands in the URI of another, so all of them are looked at again.
+        if self._as_scrubbed is None or (is_foreign and not as_written and self._known_secrets != len(REGISTER)):
+            heads = [self._comparable(number).request if is_foreign else self._head(number, True) for number in numbers]
+            self._known_secrets = len(REGISTER)
+            self._as_scrubbed = Index(self._matcher, heads, self._as_recorded_now)
+        return self._as_scrubbed.find(identity, request)
 
-    def _head(self, number: int) -> RecordedRequest:
+    def _head(self, number: int, is_scrubbed: bool = False) -> RecordedRequest:
         try:
-            return self._scrubbed_head(number) if self._contents.is_foreign else self._contents.head(number)
+            head = self._contents.head(number)
         except CassetteCorrupt:
             return _UNREADABLE
+        if is_scrubbed or self._contents.is_foreign:
+            return self._scrubber.lookup_request(RecordedRequest(head.method, head.uri))
+        return head
 
     def _comparable(self, number: int) -> Interaction:
         """Return an interaction to compare with requests, with the head alone if it cannot be read."""
@@ -200,10 +198,6 @@ class Player:
             return self._as_recorded_now(number) if self._contents.is_foreign else self._contents.interaction(number)
         except CassetteCorrupt:
             return Interaction(self._head(number), NO_ANSWER)
-
-    def _scrubbed_head(self, number: int) -> RecordedRequest:
-        head = self._contents.head(number)
-        return self._scrubber.lookup_request(RecordedRequest(head.method, head.uri))
 
     def _as_recorded_now(self, number: int) -> Interaction:
         interaction = self._contents.interaction(number)
@@ -231,11 +225,7 @@ class PlayLog:
             # The name is made for each line, because a forked process has another id than its parent.
             append_to(self._folder / f"{os.getpid()}{_SUFFIX}", line)
         except OSError as error:
-            raise ConfigurationError(
-                f"Cannot write the log of what is played to {self._folder}: {error.strerror}.",
-                f"Set {VARIABLE} to a folder that can be written, or unset it.",
-                about=VARIABLE,
-            ) from None
+            raise _unusable(f"Cannot write the log of what is played to {self._folder}", error) from None
 
 
 def play_log_of(cassette: Path) -> PlayLog | None:
@@ -276,9 +266,86 @@ def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
                     cassette, number = json.loads(line)
                     played.setdefault(Path(cassette), set()).update(() if number is None else (number,))
     except OSError as error:
-        raise ConfigurationError(
-            f"Cannot read the log of what was played in {folder}: {error.strerror}.",
-            f"Name the folder that {VARIABLE} named in the run.",
-            about=VARIABLE,
-        ) from None
+        raise _unusable(f"Cannot read the log of what was played in {folder}", error) from None
     return played
+
+
+def _unusable(what: str, error: OSError) -> ConfigurationError:
+    next_step = f"Let {VARIABLE} name a folder that can be read and written."
+    return ConfigurationError(f"{what}: {error.strerror}.", next_step, about=VARIABLE)
+
+
+_NOTED: Final = b"pseudonyms:"  # in each interaction that was recorded under rules of pseudonyms
+_PLACEHOLDER: Final = re.compile(r"<[A-Z][A-Z0-9_]{0,60}(?:-[0-9]{1,9})?>")
+_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")  # of JSON
+
+
+class RecordedValues:
+    """The placeholders and pseudonyms of one recording.
+
+    Args:
+        contents: the interactions that the file held when it was opened.
+        scrubber: the scrubber of the cassette, which has the bytes of the file.
+        file_name: name of the file, for messages.
+    """
+
+    def __init__(self, contents: Contents, scrubber: Scrubber, *, file_name: str) -> None:
+        self._contents = contents
+        self._scrubber = scrubber
+        self._file_name = file_name
+
+    @cached_property
+    def _stand_ins(self) -> frozenset[str]:
+        """The pseudonyms in the file. All of it is parsed if there are rules, here or noted in it, which make them."""
+        may_have = self._scrubber.has_rules or _NOTED in self._scrubber.recorded
+        finder = cache(partial(_finder, self._scrubber))
+        stand_ins: set[str] = set()
+        for interaction in self._contents.readable().values() if may_have else ():
+            for message in interaction[:2]:
+                stand_ins |= finder(interaction.pseudonyms).stand_ins_in(message)
+        return frozenset(stand_in for stand_in in stand_ins if len(stand_in) >= SHORTEST_SECRET)
+
+    def refuse_in(self, request: RecordedRequest) -> None:
+        """Refuse a request, as the caller made it, that is about to be sent with such a value.
+
+        Raises:
+            AccessError: if the URL, a header or the body holds such a value.
+        """
+        for place, text in _texts_of(request):
+            kind = self._kind_in(text)
+            if kind:
+                raise AccessError(
+                    f"{place} holds {kind} from the recording {self._file_name}, which stands for a value that was not "
+                    "recorded.",
+                    "Nothing was sent. Ask the live service for the value, or replay only recorded calls. "
+                    "A client that has replayed a cookie forgets it with client.cookies.clear().",
+                    about="cassette",
+                )
+
+    def _kind_in(self, text: str) -> str:
+        """Return what a text holds of the recording, in words, or ""."""
+        if any(stand_in in text for stand_in in self._stand_ins):
+            return "a pseudonym"
+        for found in _PLACEHOLDER.findall(text) if "<" in text else ():
+            is_value = len(found) >= SHORTEST_SECRET and is_placeholder(found)
+            if is_value and found.encode() in self._scrubber.recorded:
+                return f"the placeholder {found}"
+        return ""
+
+
+def _finder(scrubber: Scrubber, noted: tuple[str, ...]) -> Scrubber:
+    """Return a scrubber with the rules of pseudonyms that an interaction notes, too."""
+    if set(noted) <= set(scrubber.pseudonyms):
+        return scrubber
+    with suppress(ConfigurationError):  # the note is not one of ours
+        return Scrubber(scrubber.known, rules=Rules(pseudonyms=(*scrubber.pseudonyms, *noted)))
+    return scrubber
+
+
+def _texts_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
+    """Yield each text of a request that a caller fills in, with a description of its place."""
+    yield "The URL", unquote_plus(request.uri)
+    for name, value in request.headers:
+        yield f"The header {name}", value
+    body = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), request.body.decode("utf-8", "replace"))
+    yield "The body", unquote_plus(body)

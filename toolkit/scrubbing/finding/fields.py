@@ -10,12 +10,14 @@ import html
 import json
 import re
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from enum import Enum
 from functools import lru_cache
-from typing import Final, NamedTuple
+from itertools import accumulate
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_plus
 
-from toolkit.core.text import SLICE, compiled
+from toolkit.core.text import SLICE, compiled, matches_in
 from toolkit.scrubbing.vocabulary import Place, credential_kind, may_hold_several, needs_strong_value
 
 _OVERLAP: Final = 420  # characters before a slice, which hold the name that belongs to a sign at its start
@@ -28,7 +30,6 @@ _NAME_BACKWARDS: Final = (
 _MOST_NAMES: Final = 4_096
 _ENDING: Final = r"(?i)(?:token|secret|password|passwd|passphrase|api_?key|signature|credential|cookie|jwt)s?\Z"
 _ESCAPED_BREAK: Final = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}"
-_WHOLE: Final = r"(?![\w.\-$\\])"
 _QUOTES: Final = "\"'"
 # Also a comment, a block or the dash of a list in YAML, and the letters before quotes in Python.
 _BEFORE_VALUE: Final = (
@@ -39,8 +40,6 @@ _BEFORE_VALUE: Final = (
 _NEXT_LINE: Final = r":[ \t]{0,40}+(?:[|>][-+0-9]{0,2}+[ \t]{0,40}+)?\r?\n[ \t]{0,40}+(?:(?<=[ \t])|- {1,8}+)"
 _QUOTED: Final = r"(?s)\"([^\"\\]*+(?:\\.[^\"\\]*+)*+)\""
 _ESCAPED_QUOTED: Final = r"\\{1,15}+\"((?:[^\"\\]++|\\++(?!\"))*+)\\{1,15}+\""
-_ESCAPED_SINGLE: Final = r"\\{1,15}+'((?:[^'\\\n]++|\\++(?!'))*+)\\{1,15}+'"
-_TRIPLE_QUOTE: Final = r"(?:\"{3}|'{3})(?:\\?\s){0,40}+"
 _BACKTICKED: Final = r"(?s)`([^`\\]*+(?:\\.[^`\\]*+)*+)`"
 _SINGLE_QUOTED: Final = r"'([^'\n\\]*+(?:\\.[^'\n\\]*+)*+)'"
 _QUOTE_PATTERNS: Final = {'"': _QUOTED, "'": _SINGLE_QUOTED, "`": _BACKTICKED, "\\": _ESCAPED_QUOTED}
@@ -71,15 +70,7 @@ class Notation(Enum):
 
 
 class Written(NamedTuple):
-    """A value as it is written.
-
-    Attributes:
-        value: the value, decoded.
-        start: position where the written value starts, without quotes.
-        end: position where it ends.
-        form: how it is written.
-        is_named: False for a member of an object under the name, or for a value deeper in it.
-    """
+    """A value, decoded, and where and how it is written; a member of an object under the name is not `is_named`."""
 
     value: str
     start: int
@@ -89,7 +80,7 @@ class Written(NamedTuple):
 
 
 class CredentialField(NamedTuple):
-    """A value beside the name of a credential: the name, the kind of place, and the value as it is written."""
+    """A value beside the name of a credential."""
 
     name: str
     place: Place
@@ -138,7 +129,7 @@ class Fields:
         if not meanings:
             return []
         found = []
-        for match in _search_for(frozenset(written for written, _ in meanings)).finditer(backwards):
+        for match in compiled(_NAME_BACKWARDS).finditer(backwards):
             meaning = meanings.get((match[1], match[2] or ""))
             position = end - match.start()
             if meaning is not None and position > start:
@@ -174,9 +165,6 @@ def values_at(text: str, position: int, *, is_quoted: bool) -> list[Written]:
         is_quoted: True if the name is in double quotes, as in JSON, so that a bare value is a number or no text.
     """
     after_sign, position = position, compiled(_BEFORE_VALUE).match(text, position).end()  # type: ignore[union-attr]
-    triple = compiled(_TRIPLE_QUOTE).match(text, position)
-    if triple is not None:  # the first word counts, since a credential has no spaces
-        return _bare_at(text, triple.end())
     match = _quoted_at(text, position)
     if match is not None:
         return [Written(_decoded(match), *match.span(1), Notation.QUOTED)]
@@ -225,15 +213,6 @@ def _texts_within(text: str, position: int) -> Generator[Written, None, int]:
     return len(text)
 
 
-@lru_cache(maxsize=256)
-def _search_for(names: frozenset[str]) -> re.Pattern[str]:
-    """Return a pattern that finds these names, written in reverse, before their signs."""
-    ordered = sorted(names, key=len, reverse=True)
-    quoted = [re.escape(name) for name in ordered if name[0] in _QUOTES]
-    plain = [re.escape(name) + _WHOLE * (name[-1] != "\\") for name in ordered if name[0] not in _QUOTES]
-    return re.compile(f"{_SIGN_BACKWARDS}({'|'.join(quoted + plain)})(?=([?&#])?)")
-
-
 @lru_cache(maxsize=8192)  # the answers of a service have the same names again and again
 def _name_of(written: str) -> str:
     """Return a name that is written in reverse, without quotes and the rest of an escape before it."""
@@ -244,8 +223,7 @@ def _name_of(written: str) -> str:
 
 def _quoted_at(text: str, position: int) -> re.Match[str] | None:
     pattern = _QUOTE_PATTERNS.get(text[position : position + 1])
-    match = compiled(pattern).match(text, position) if pattern is not None else None
-    return compiled(_ESCAPED_SINGLE).match(text, position) if match is None and pattern == _ESCAPED_QUOTED else match
+    return compiled(pattern).match(text, position) if pattern is not None else None
 
 
 def _decoded(match: re.Match[str]) -> str:
@@ -259,3 +237,127 @@ def _decoded(match: re.Match[str]) -> str:
                 pass
         written = compiled(_ESCAPE).sub(lambda escape: _BREAKS.get(escape[1], escape[1]), written)
     return html.unescape(written) if "&" in written else written
+
+
+_ELEMENT_NAME: Final = r"<([\w.:\-]{1,80}+)[\s>]"
+_TAG: Final = r"<([\w.:\-]{1,80}+)(?:\s[^<>]{0,400}+)?>"
+_LONGEST_TAG: Final = 500  # characters
+_CONTENT: Final = r"\s{0,40}+(?:<!\[CDATA\[)?((?:[^<\]]|\](?!\]>)){1,65536}+)(?=(?:\]\]>)?</)"
+_NEXT_ELEMENT: Final = rf"</[\w.:\-]{{1,80}}+>(?:\s{{0,40}}+{_TAG}){{1,2}}+"
+_PAIR_ELEMENTS: Final = frozenset("name key id th td dt Name Key".split())
+_HEAD: Final = (
+    r"(?<![\w.\-])(?:name|key|keyName|label|id|type|header|parameter|field|variable|Name|Key)\\{0,8}+[\"']?\s{0,20}+[:=]"
+    r"\s{0,20}+\\{0,8}+[\"']([^\"'\\<>\n]{1,80}+)\\{0,8}+[\"']"
+)
+_VALUE: Final = r"(?i)(?<![\w.\-])(?:value|content|text)\\{0,8}+[\"']?\s{0,20}+[:=]"
+_END: Final = r"[}>]"
+# A list or the arguments of a call: ["Authorization", "..."], setItem("access_token", "...").
+_TWO_TEXTS: Final = (
+    r"[\[(]\s{0,40}+([\"'])([^\"'\\\n]{1,80}+)\1\s{0,20}+,\s{0,20}+\1([^\"'\\\n]{8,8192}+)\1\s{0,40}+[\])]"
+)
+_SEPARATOR: Final = r"[,;\t]"
+_AROUND: Final = "\"' \r"
+_LONGEST_PAIR: Final = 2_000  # characters of a pair on each side of its name
+
+
+_COLUMNS: Final = (
+    r"\"(?:columns|column_names|fields|headers?|cols|names|keys)\"\s{0,40}+:\s{0,40}+\[([^\[\]]{3,4000}+)\]"
+)
+_NAME_IN_LIST: Final = r"\"([^\"\\]{1,80}+)\"\s{0,40}+(?=[,}\]]|\Z)"
+
+
+def elements_in(text: str) -> Iterator[CredentialField]:
+    """Yield the contents of XML elements with the names of credentials, and of those beside such a name."""
+    if "</" not in text:
+        return
+    names = set(compiled(_ELEMENT_NAME).findall(text))
+    local = {name: name.rpartition(":")[2] for name in names}
+    wanted = {name for name, last in local.items() if last in _PAIR_ELEMENTS or credential_kind(last, Place.JSON)}
+    for match in matches_in(_TAG, text, longest=_LONGEST_TAG) if wanted else ():
+        if match[1] not in wanted:
+            continue
+        name = local[match[1]]
+        content = _content_at(text, match.end())
+        if credential_kind(name, Place.JSON) is not None and content is not None:
+            yield CredentialField(name, Place.JSON, content)
+        if name in _PAIR_ELEMENTS and content is not None and credential_kind(content.value, Place.JSON):
+            beside = compiled(_NEXT_ELEMENT).match(text, content.end)
+            value = _content_at(text, beside.end()) if beside is not None else None
+            if value is not None:
+                yield CredentialField(content.value, Place.JSON, value)
+
+
+def pairs_in(text: str) -> Iterator[CredentialField]:
+    """Yield the values of pairs whose name is that of a credential."""
+    if not any(map(text.__contains__, ("value", "Value", "content", "<"))):
+        return
+    for match in matches_in(_HEAD, text, longest=_LONGEST_TAG):
+        if credential_kind(match[1], Place.JSON) is None:
+            continue
+        start = max(text.rfind(sign, max(0, match.start() - _LONGEST_PAIR), match.start()) for sign in "{<")
+        end = compiled(_END).search(text, match.end(), match.end() + _LONGEST_PAIR)
+        last = end.start() if end is not None else min(len(text), match.end() + _LONGEST_PAIR)
+        value = compiled(_VALUE).search(text, match.end(), last)
+        if value is None and start >= 0:
+            value = compiled(_VALUE).search(text, start, match.start())
+        if value is not None:
+            for written in values_at(text, value.end(), is_quoted=False):
+                yield CredentialField(match[1], Place.JSON, written)
+        elif end is not None and end[0] == ">":
+            content = _content_at(text, end.end())
+            if content is not None:
+                yield CredentialField(match[1], Place.JSON, content)
+
+
+def two_texts_in(text: str) -> Iterator[CredentialField]:
+    """Yield the second of two texts in brackets whose first is the name of a credential; it counts if it is strong."""
+    for match in matches_in(_TWO_TEXTS, text, longest=10_000):
+        if credential_kind(match[2], Place.JSON) is not None:
+            written = Written(match[3], *match.span(3), Notation.QUOTED, is_named=False)
+            yield CredentialField(match[2], Place.JSON, written)
+
+
+def columns_in(text: str) -> Iterator[CredentialField]:
+    """Yield the values in lines below the names of their columns, with commas, semicolons or tabs between them."""
+    first, _, _ = text[:_LONGEST_PAIR].partition("\n")
+    separator = compiled(_SEPARATOR).search(first)
+    if separator is None or first[:1] in "{[<" or len(first) == _LONGEST_PAIR:
+        return
+    names = [name.strip(_AROUND) for name in first.split(separator[0])]
+    wanted = [at for at, name in enumerate(names) if credential_kind(name, Place.JSON)]
+    start = len(first) + 1
+    while wanted and start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        cells = text[start:end].split(separator[0])
+        starts = [0, *accumulate(len(cell) + 1 for cell in cells)]
+        for at in wanted if len(cells) == len(names) else ():
+            cell = cells[at].strip(_AROUND)
+            position = text.find(cell, start + starts[at])
+            written = Written(cell, position, position + len(cell), Notation.QUOTED, is_named=False)
+            yield CredentialField(names[at], Place.JSON, written)
+        start = end + 1
+
+
+def cells_in(text: str) -> Iterator[tuple[str, str]]:
+    """Yield name and text of the values in the rows of JSON that lists the names of its columns apart."""
+    columns = matches_in(_COLUMNS, text, longest=5_000)
+    names = {name for each in columns for name in compiled(_NAME_IN_LIST).findall(each[1])}
+    if not any(credential_kind(name, Place.JSON) for name in names):
+        return
+    levels: list[dict[str, Any]] = []
+    with suppress(ValueError, RecursionError):
+        json.loads(text, object_pairs_hook=lambda members: levels.append(level := dict(members)) or level)  # type: ignore[func-returns-value]
+    for level in levels:
+        lists = [value for value in level.values() if isinstance(value, list)]
+        rows = [row for each in lists for row in each if isinstance(row, list)]
+        for each in lists:
+            titles = [str(title.get("name", "")) if isinstance(title, dict) else str(title) for title in each]
+            wanted = [at for at, title in enumerate(titles) if credential_kind(title, Place.JSON)]
+            for row in (row for row in rows if wanted and len(row) == len(titles)):
+                yield from ((titles[at], row[at]) for at in wanted if isinstance(row[at], str))
+
+
+def _content_at(text: str, position: int) -> Written | None:
+    match = compiled(_CONTENT).match(text, position)
+    return Written(html.unescape(match[1]).strip(), *match.span(1), Notation.ELEMENT) if match is not None else None

@@ -11,22 +11,33 @@ from urllib.parse import quote_plus, unquote, urlsplit
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.text import compiled
-from toolkit.scrubbing.finding.fields import CredentialField, Fields, Notation
-from toolkit.scrubbing.finding.pairs import cells_in, columns_in, elements_in, pairs_in, two_texts_in
+from toolkit.scrubbing.finding.fields import (
+    CredentialField,
+    Fields,
+    Notation,
+    cells_in,
+    columns_in,
+    elements_in,
+    pairs_in,
+    two_texts_in,
+)
 from toolkit.scrubbing.finding.shapes import credentials_in
 from toolkit.scrubbing.finding.walking import Walker, replace_cookies
-from toolkit.scrubbing.grading import Decision, MessageKind, decision_on, password_of_pair
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_value
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import (
     COOKIE,
     COOKIE_HEADERS,
+    Decision,
+    MessageKind,
     Place,
     credential_kind,
+    decision_on,
     is_core_name,
     is_ordinary_header,
     is_placeholder,
     needs_strong_value,
+    password_of_pair,
 )
 
 _LEAST_ERROR: Final = 400  # RFC 9110 section 15.5
@@ -36,14 +47,13 @@ _SCHEME_OF_HEADER: Final = r"[A-Za-z][\w-]{0,40}+ {1,20}+"
 _MAY_NAME_ONE: Final = rb"(?i)pass|secret|token|key|pwd|auth|session|credential|[^\x00-\x7f]"
 _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and code
 _PROTOCOLS: Final = "sec-websocket-protocol"  # a browser cannot send another header with a credential
-_TEXT_IN_JSON: Final = r"\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"(?!\s{0,40}+:)"
 _SHORTEST_FIELD: Final = 3  # characters
 _LINE_START: Final = r"\s{0,40}+(?:-|export|set)?\s{0,40}+[\w.\-\"']{1,80}+\s{0,20}+[:=]\s{0,20}+\Z"
 _LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
 _LONGEST_START: Final = 200  # characters of a line before a value
 _LEVELS: Final = 3  # of texts within texts, such as URLs in URLs
 _PERCENT_SIGNS: Final = ("%3D", "%3d", "%22", "%3A", "%3a", "%40")
-_QUOTES_OF_HTML: Final = (("&quot;", '"'), ("&#34;", '"'), ("&#x22;", '"'), ("&#39;", "'"), ("&amp;", "&"))
+_QUOTES_OF_HTML: Final = ("&quot;", "&#34;", "&#x22;", "&#39;")
 _ESCAPED_LETTER: Final = r"\\u00(4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9Aa]|2[Dd]|3[0-9]|[C-Fc-f][0-9A-Fa-f])"
 
 
@@ -182,19 +192,21 @@ class Finder(Walker):
         kind = credential_kind(name, Place.HEADER)
         if kind is not None and not self._has_rule(name):
             return self._credential_header(name, kind, value)
-        self.note_shapes(value)
         if lower == _PROTOCOLS:
+            self.note_shapes(value)
             return compiled(r"[^\s,]+").sub(lambda part: self._random("TOKEN", part[0]), value)
-        if self._message is not MessageKind.REQUEST:
-            self._has_code = lower == "location"
-            changed = self.uri(value) if self._has_code else self.text(value)
+        if lower == "location" and self._message is not MessageKind.REQUEST:
+            self.note_shapes(value)
+            self._has_code = True
+            changed = self.uri(value)
             self._has_code = False
             return changed
-        if is_ordinary_header(name) or self._has_rule(name) or is_placeholder(value):
+        if self._message is not MessageKind.REQUEST or is_ordinary_header(name) or self._has_rule(name):
             return self.text(value)
-        return self._whole.get(value) or (
-            self._placeholder("HEADER", value) if grade(value) is Strength.STRONG else self.text(value)
-        )
+        if value not in self._whole and (is_placeholder(value) or grade(value) is not Strength.STRONG):
+            return self.text(value)
+        self.note_shapes(value)
+        return self._whole.get(value) or self._placeholder("HEADER", value)
 
     def text(self, text: str) -> str:
         """Return a text with placeholders for its credentials; note those in texts that it has in it with escapes."""
@@ -276,14 +288,12 @@ class Finder(Walker):
                     yield match.start() + 1, match.end() - 1, placeholder
                 for match in element.finditer(text):
                     yield match.start() + 1, match.end() - 2, html.escape(placeholder)
-        cells: dict[str, str] = {}
+
         for name, value in cells_in(text):
             decision = None if self._has_rule(name) else decision_on(name, value, Place.JSON, self._message)
-            if decision is not None:
-                cells[json.dumps(value)] = self._replaced(decision, value)
-        for match in compiled(_TEXT_IN_JSON).finditer(text) if cells else ():
-            if match[0] in cells:
-                yield match.start() + 1, match.end() - 1, cells[match[0]]
+            at = text.find(json.dumps(value)) if decision is not None else -1
+            if decision is not None and at >= 0:
+                yield at + 1, at + len(json.dumps(value)) - 1, self._replaced(decision, value)
 
     def _cookie(self, name: str, value: str) -> str:
         text = unquote(value)
@@ -356,8 +366,8 @@ def _levels_below(text: str) -> Iterator[str]:
     if "\\u00" in text and compiled(_ESCAPED_LETTER).search(text):
         text = compiled(_ESCAPED_LETTER).sub(lambda escape: chr(int(escape[1], 16)), text)
         yield text
-    if any(entity in text for entity, _ in _QUOTES_OF_HTML[:-1]):
-        text = without_entities(text)
+    if any(map(text.__contains__, _QUOTES_OF_HTML)):
+        text = html.unescape(text)
         yield text
     for _ in range(_LEVELS):
         if "%" not in text or not (any(map(text.__contains__, _PERCENT_SIGNS)) or "%25" in text):
@@ -367,10 +377,3 @@ def _levels_below(text: str) -> Iterator[str]:
             return
         yield plainer
         text = plainer
-
-
-def without_entities(text: str) -> str:
-    """Return a text with quotes and ampersands in the place of their HTML entities."""
-    for entity, sign in _QUOTES_OF_HTML:
-        text = text.replace(entity, sign)
-    return text

@@ -14,18 +14,17 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from toolkit.core.text import compiled, matches_in
-from toolkit.scrubbing.grading import password_of_pair
-from toolkit.scrubbing.provider_formats import provider_credentials
-from toolkit.scrubbing.strength import Strength, grade
+from toolkit.scrubbing.strength import Strength, grade, provider_credentials
+from toolkit.scrubbing.vocabulary import password_of_pair
 
 PROVIDER_KEY: Final = "key in the format of"  # and the provider
+_SHORTEST: Final = 12  # characters of a text with a credential
 _LONGEST: Final = 1 << 14  # characters of a credential that starts in a slice
 _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-(?!----)){16,16384}+)"
     r"-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 )
 _KEY_IN_BASE64: Final = r"LS0tLS1CRUdJTi(?<![A-Za-z0-9+/]LS0tLS1CRUdJTi)[A-Za-z0-9+/]{40,16000}+={0,2}"
-_PUTTY_KEY: Final = r"Private-Lines: [0-9]{1,3}+\s{1,4}+((?:[A-Za-z0-9+/=]{20,100}+\s{1,4}+){1,100}+)"
 _KEY_LINE: Final = re.compile(r"[A-Za-z0-9+/]{16}")
 _ESCAPED_BREAK: Final = re.compile(r"\\{1,8}+([rn])")
 _ESCAPED_SLASH: Final = re.compile(r"\\{1,8}+/")
@@ -61,15 +60,7 @@ _USER_INFO: Final = r":(?:\\{0,8}+/){2}([^\s/?#@:\"'<>\\]{0,400}+)(?::([^\s/?#@\
 
 
 class ShapedCredential(NamedTuple):
-    """A credential that is recognized by its shape.
-
-    Attributes:
-        start: position in the text where it starts.
-        end: position after it.
-        kind: its kind, as placeholders name it, such as "ACCESS_TOKEN".
-        what: what it is called in findings, such as "bearer token".
-        value: the credential without escapes.
-    """
+    """A credential without escapes and where it stands, with its kind for placeholders and its name in findings."""
 
     start: int
     end: int
@@ -80,6 +71,8 @@ class ShapedCredential(NamedTuple):
 
 def credentials_in(text: str) -> Iterator[ShapedCredential]:
     """Yield the credentials that are recognized by their shape; first those whose kind is most certain."""
+    if len(text) < _SHORTEST:
+        return
     # A pattern that begins with a literal text is searched for many times faster than one that takes both cases.
     shadow = text.encode("ascii", "replace").lower()
     for signs, find in _FINDERS:
@@ -92,11 +85,8 @@ def credentials_in(text: str) -> Iterator[ShapedCredential]:
 
 
 def _provider_keys(text: str) -> Iterator[ShapedCredential]:
-    for credential in provider_credentials(text):
-        if credential.provider != "PuTTY":  # only its first line
-            start, end = credential.start, credential.end
-            what = f"{PROVIDER_KEY} {credential.provider}"
-            yield ShapedCredential(start, end, credential.kind, what, text[start:end])
+    for start, end, form in provider_credentials(text):
+        yield ShapedCredential(start, end, form.kind, f"{PROVIDER_KEY} {form.provider}", text[start:end])
 
 
 def _private_keys(text: str) -> Iterator[ShapedCredential]:
@@ -110,11 +100,6 @@ def _keys_in_base64(text: str) -> Iterator[ShapedCredential]:
     for match in matches_in(_KEY_IN_BASE64, text, longest=_LONGEST):
         if b"PRIVATE KEY" in base64.b64decode(match[0][:80]):
             yield ShapedCredential(*match.span(), "PRIVATE_KEY", "private key", match[0])
-
-
-def _putty_keys(text: str) -> Iterator[ShapedCredential]:
-    for match in matches_in(_PUTTY_KEY, text, longest=_LONGEST):
-        yield ShapedCredential(*match.span(1), "PRIVATE_KEY", "private key", match[1].strip())
 
 
 def _bearers(text: str, shadow: bytes) -> Iterator[ShapedCredential]:
@@ -171,7 +156,6 @@ def _segments_after_words(text: str) -> Iterator[ShapedCredential]:
 _FINDERS: Final = (
     (("PRIVATE KEY",), _private_keys),
     (("LS0tLS1CRUdJTi",), _keys_in_base64),
-    (("Private-Lines:",), _putty_keys),
     (("eyJ",), _signed_tokens),
     (("@",), _passwords_of_urls),
     (

@@ -11,8 +11,7 @@ import html
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
@@ -35,7 +34,7 @@ _INNER: Final = 6
 _TOKEN: Final = re.compile(r'([{}\[\],:])|("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|([^\s{}\[\],:"]++)', re.DOTALL)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _BOOLEANS: Final = frozenset({"true", "false"})
-_ELEMENT: Final = r"(<([\w.:\-]{1,80}+)(?:\s[^<>]{0,400}+)?>(?:<!\[CDATA\[)?)([^<\]]{1,16384}+)"
+_ELEMENT: Final = r"(<([\w.:\-]{1,80}+)(?:\s[^<>]{0,400}+)?>(?:<!\[CDATA\[)?)([^<\]]{1,16384}+)(?=(?:\]\]>)?</\2)"
 _ATTRIBUTE: Final = r"((?<![\w\-.:])([\w\-.:]{1,80}+)\s{0,20}+=\s{0,20}+[\"'])([^\"'<>]{1,16384}+)"
 
 
@@ -60,19 +59,10 @@ class Rewriter(Walker):
         """Return a text with values replaced in JSON and XML, also for several of these in one text."""
         if self._rules.names and "<" in text:
             text = compiled(_ATTRIBUTE).sub(self._attribute, text)
-            text = compiled(_ELEMENT).sub(partial(self._element, {}), text)
+            text = compiled(_ELEMENT).sub(self._element, text)
         return self._json(text) if "{" in text or "[" in text or '"' in text else text
 
-    def _element(self, closed: dict[str, bool], match: re.Match[str]) -> str:
-        """Return an element with its text replaced; `closed` remembers which names the text has an end tag of.
-
-        What was scrubbed before has placeholders, which look like elements but have no end tag.
-        """
-        if self._rules.is_placeholder(match[1]):
-            if match[2] not in closed:
-                closed[match[2]] = f"</{match[2]}" in match.string
-            if not closed[match[2]]:
-                return match[0]
+    def _element(self, match: re.Match[str]) -> str:
         return self._tagged(match, match[2].rpartition(":")[2])
 
     def _attribute(self, match: re.Match[str]) -> str:
@@ -114,48 +104,28 @@ class Rewriter(Walker):
         return changed if not is_text and _NUMBER.fullmatch(changed) else json.dumps(changed)
 
 
-@dataclass(slots=True)
-class _Open:
-    """An object or array that is not closed yet, with the name or index of the current value in it."""
-
-    is_object: bool
-    part: str | int
-    awaits_name: bool
-
-    def advance(self) -> None:
-        """Move to the next value, after a comma."""
-        if self.is_object:
-            self.awaits_name = True
-        elif isinstance(self.part, int):
-            self.part += 1
-
-
 def _scalars(text: str, above: KeyPath) -> Iterator[tuple[KeyPath, int, int]]:
     """Yield the path of every scalar value in JSON, and where it starts and ends in the text."""
-    within: list[_Open] = []
+    path: list[str | int] = []  # name or index of the current value in each object or array that is not closed yet
+    awaits_name: list[bool] = []
     for match in _TOKEN.finditer(text):
-        if match[1]:
-            _step(match[1], within)
-        elif within and within[-1].awaits_name:
-            within[-1].part = _name(match[0])
-        elif within or above or match[2]:
-            deepest = within if len(within) <= _OUTER + _INNER else (*within[:_OUTER], *within[-_INNER:])
-            yield (*above, *(each.part for each in deepest)), match.start(), match.end()
-
-
-def _step(sign: str, within: list[_Open]) -> None:
-    if sign == "{":
-        within.append(_Open(is_object=True, part="", awaits_name=True))
-    elif sign == "[":
-        within.append(_Open(is_object=False, part=0, awaits_name=False))
-    elif not within:
-        return
-    elif sign == ",":
-        within[-1].advance()
-    elif sign == ":":
-        within[-1].awaits_name = False
-    else:
-        within.pop()
+        sign = match[1]
+        if sign in ("{", "["):
+            path.append("" if sign == "{" else 0)
+            awaits_name.append(sign == "{")
+        elif sign and path:
+            if sign in ("}", "]"):
+                path.pop()
+                awaits_name.pop()
+            elif isinstance(path[-1], str):
+                awaits_name[-1] = sign == ","
+            elif sign == ",":
+                path[-1] += 1
+        elif path and awaits_name[-1]:
+            path[-1] = _name(match[0])
+        elif not sign and (path or above or match[2]):
+            deepest = path if len(path) <= _OUTER + _INNER else (*path[:_OUTER], *path[-_INNER:])
+            yield (*above, *deepest), match.start(), match.end()
 
 
 def _name(written: str) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache, cached_property
-from typing import Any, Final, NamedTuple
+from functools import cache, cached_property, lru_cache
+from typing import Any, Final
 
 from toolkit.core.arguments import as_instance, as_secrets
 from toolkit.core.errors import ConfigurationError, SecretLeak
@@ -25,18 +25,14 @@ _STEP: Final = (
     r"(?P<deep>\.\.)?\.?(?:\[(?:(?P<index>\d+)|(?P<any>\*)|'(?P<quoted>[^']+)'|\"(?P<double>[^\"]+)\")\]"
     r"|(?P<star>\*)|(?P<name>[^.\[\]\s*'\"]+))"
 )
+# A step of a path as `_written` writes it, and what follows one.
+_ANY_STEP: Final = r"[\0\1][^\0\1]*+"
+_STEP_END: Final = r"(?![^\0\1])"
 _SEPARATORS: Final = re.compile(r"[-_]")
 _MOST_REMEMBERED: Final = 1_024  # names whose treatment was looked up
 _MOST_SECONDS: Final = 5.0  # of processor time for a pattern in one text
 _LONGEST: Final = 20_000  # characters of a pattern
 _NOT_IN_KIND: Final = re.compile(r"[^A-Z0-9]+")
-
-
-class _Step(NamedTuple):
-    """A step of a path: a name, an index or None for anything; at any depth below if `is_deep`."""
-
-    wanted: str | int | None
-    is_deep: bool
 
 
 @dataclass(frozen=True)
@@ -131,16 +127,16 @@ _LISTS: Final = tuple(item.name for item in fields(Rules) if item.name != "key")
 class CompiledRules:
     """Compiled rules, which say how to treat the value at each place in a message.
 
-    A treatment is a kind, such as "ACCOUNT_PIN", or STAND_IN.
+    A treatment is a kind, such as "ACCOUNT_PIN", or STAND_IN. `of_name` returns that of a field or header of a name, or
+    None.
     """
 
     def __init__(self, rules: Rules) -> None:
         self._names = {_normal(name): STAND_IN for name in rules.pseudonyms if not name.startswith("$")}
         self._names.update((_normal(name), _kind_of(name)) for name in rules.names)
-        self._treatments: dict[str, str | None] = {}
-        paths = [(path, _kind_of_path(path)) for path in rules.json_paths]
-        paths += [(path, STAND_IN) for path in rules.pseudonyms if path.startswith("$")]
-        self._paths = [(_steps(path), treatment) for path, treatment in paths]
+        self.of_name = lru_cache(_MOST_REMEMBERED)(self._of_name)
+        self._paths = [_path_pattern(path) for path in rules.json_paths]
+        self._paths += [(_path_pattern(path)[0], STAND_IN) for path in rules.pseudonyms if path.startswith("$")]
         patterns = [compile_pattern(text) for text in rules.patterns]
         self.patterns = [(pattern, _kind_of(pattern.name) if pattern.name else "MATCH") for pattern in patterns]
         kinds = {
@@ -154,17 +150,9 @@ class CompiledRules:
         self._placeholder = re.compile(rf"<(?:{written})(?:-[0-9]+)?>")
         self.names = tuple(rules.names) + tuple(name for name in rules.pseudonyms if not name.startswith("$"))
 
-    def of_name(self, name: str) -> str | None:
-        """Return the treatment of a field or header of this name, or None."""
-        if not self._names:
-            return None
-        treatments = self._treatments
-        if name not in treatments:
-            if len(treatments) >= _MOST_REMEMBERED:
-                treatments = self._treatments = {}  # not emptied, because another thread may be reading the old one
-            treatment = self._names.get(_normal(name))
-            treatments[name] = self._names.get(_normal(last_name(name))) if treatment is None else treatment
-        return treatments[name]
+    def _of_name(self, name: str) -> str | None:
+        treatment = self._names.get(_normal(name))
+        return self._names.get(_normal(last_name(name))) if treatment is None else treatment
 
     def of_path(self, path: KeyPath) -> str | None:
         """Return the treatment of the scalar at this place in JSON, or None."""
@@ -172,10 +160,8 @@ class CompiledRules:
             treatment = self.of_name(part) if isinstance(part, str) else None
             if treatment is not None:
                 return treatment
-        for steps, treatment in self._paths:
-            if _leads_to(steps, path):
-                return treatment
-        return None
+        written = _written(path) if self._paths else ""
+        return next((treatment for pattern, treatment in self._paths if pattern.match(written)), None)
 
     def is_placeholder(self, text: str) -> bool:
         """Check whether a text is already a placeholder of these rules."""
@@ -257,52 +243,41 @@ def _kind_of(name: str) -> str:
     return _NOT_IN_KIND.sub("_", apart.upper()).strip("_") or "VALUE"
 
 
-def _kind_of_path(path: str) -> str:
-    names = [step.wanted for step in _steps(path) if isinstance(step.wanted, str)]
-    return _kind_of(names[-1]) if names else "VALUE"
+def _path_pattern(path: str) -> tuple[re.Pattern[str], str]:
+    """Return a pattern of the places at or below a JSON path, as `_written` writes them, and the kind there.
 
-
-def _steps(path: str) -> tuple[_Step, ...]:
-    steps: list[_Step] = []
+    A step at any depth takes the first place where it fits, together with the steps up to the next such step.
+    """
+    pattern, name, is_open = "", "", False
     position = 1
     while path.startswith("$") and position < len(path):
         match = compiled(_STEP).match(path, position)
         if match is None or (match[0][0] not in ".["):
             break
-        index = match["index"]
-        name = match["quoted"] or match["double"] or match["name"]
-        steps.append(_Step(int(index) if index else name, bool(match["deep"])))
+        if match["deep"]:
+            pattern += f"{')' if is_open else ''}(?>(?:{_ANY_STEP})*?"
+            is_open = True
+        step = match["quoted"] or match["double"] or match["name"]
+        name = step or name
+        if step:
+            pattern += re.escape(f"\0{step}") + _STEP_END
+        elif match["index"]:
+            pattern += f"\1{match['index']}{_STEP_END}"
+        else:
+            pattern += _ANY_STEP
         position = match.end()
-    if not steps or position < len(path):
+    if not pattern or position < len(path):
         raise ConfigurationError(
             f"{excerpt(path)!r} is not a JSON path.",
             "Write it like $.a.b, $.a[0], $.a[*].b, $..b or $['a b']; filters are not supported.",
             about="json_paths",
         )
-    return tuple(steps)
+    return re.compile(pattern + (")" if is_open else "")), _kind_of(name)
 
 
-def _leads_to(steps: tuple[_Step, ...], path: KeyPath) -> bool:
-    """Check whether the steps lead to a place, or to something that contains it."""
-    if any(step.wanted is not None and step.wanted not in path for step in steps):
-        return False
-    position = 0
-    while steps:
-        # A deep step and those after it, up to the next deep one, stand side by side; the first such place will do.
-        count = next((number for number, step in enumerate(steps) if step.is_deep and number), len(steps))
-        last = len(path) - count if steps[0].is_deep else position
-        starts = range(position, last + 1)
-        start = next((start for start in starts if _fits(steps[:count], path[start : start + count])), None)
-        if start is None:
-            return False
-        steps, position = steps[count:], start + count
-    return True
-
-
-def _fits(steps: tuple[_Step, ...], parts: KeyPath) -> bool:
-    return len(parts) == len(steps) and all(
-        step.wanted is None or step.wanted == part for step, part in zip(steps, parts, strict=True)
-    )
+def _written(path: KeyPath) -> str:
+    """Return a path as one text."""
+    return "".join([f"\0{part}" if isinstance(part, str) else f"\1{part}" for part in path])
 
 
 def project_rules(settings: Settings) -> Rules:

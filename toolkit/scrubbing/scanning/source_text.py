@@ -7,20 +7,25 @@ value may also stand beside a name without the sign of a field between them (`--
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from toolkit.core.text import compiled, matches_in
-from toolkit.scrubbing.finding.fields import CredentialField, Fields, Notation
-from toolkit.scrubbing.finding.find import without_entities
-from toolkit.scrubbing.finding.pairs import columns_in, elements_in, pairs_in
+from toolkit.scrubbing.finding.fields import CredentialField, Fields, Notation, columns_in, elements_in, pairs_in
 from toolkit.scrubbing.finding.shapes import PROVIDER_KEY, credentials_in
 from toolkit.scrubbing.formats import SAMPLES
-from toolkit.scrubbing.grading import is_weak_pair, secret_kind
 from toolkit.scrubbing.strength import Strength, grade, is_dummy
-from toolkit.scrubbing.vocabulary import Place, is_core_name, is_placeholder, needs_strong_value
+from toolkit.scrubbing.vocabulary import (
+    Place,
+    is_core_name,
+    is_placeholder,
+    is_weak_pair,
+    needs_strong_value,
+    secret_kind,
+)
 
 _LONGEST: Final = 1 << 13  # characters of a match that begins at the end of a slice
 _FIELD: Final = "secret field"
@@ -99,7 +104,7 @@ def secrets_in(text: str) -> Iterator[tuple[int, str, str]]:
 
 def _unescaped(line: str) -> str:
     line = compiled(_ESCAPED_LETTER).sub(lambda code: chr(int(code[1], 16)), line)
-    return unquote(compiled(_NEW_LINE).sub(r"%250\1", without_entities(line)))
+    return unquote(compiled(_NEW_LINE).sub(r"%250\1", html.unescape(line)))
 
 
 def _hits_in(text: str) -> list[_Hit]:

@@ -1,24 +1,34 @@
-"""The chart of balances: a bar for each account, or for each group of accounts."""
+"""The chart of balances: a bar for each account, or for each group of accounts, and an axis for each currency."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 
 from toolkit.core.arguments import as_text
 from toolkit.core.errors import TabulationError
 from toolkit.core.text import count_text, excerpt
-from toolkit.tables.charts.arguments import Source, check_columns, list_columns, source_of
-from toolkit.tables.charts.figure import BLUE, INK, MAX_ROWS, RED, Chart, draw_message, name_rows, new_chart
+from toolkit.tables.charts.figure import (
+    BAND,
+    BLUE,
+    INK,
+    MAX_ROWS,
+    RED,
+    Chart,
+    check_columns,
+    draw_rows,
+    new_chart,
+    source_of,
+)
+from toolkit.tables.display import is_missing
 
 # Tried in this order, because the service document shows no payload.
 _AMOUNTS: Final = ("equity", "balance", "portfolio_value", "cash")
 _ACCOUNTS: Final = ("account_number", "number", "name", "id")
 _CURRENCIES: Final = ("currency", "currency_code", "iso_currency_code")
+_UNKNOWN: Final = ""  # currency
 _DWARFING: Final = 10  # times the length of the longest other bar
 
 
@@ -28,13 +38,13 @@ def balances(
     *,
     amount: str | None = None,
     currency: str | None = None,
-    source: Source = None,
+    source: Any = None,
 ) -> Chart:
-    """Draw balances as bars, the largest first; the title says how many records have one.
+    """Draw balances as bars, the largest first, on an axis for each currency; the title says how many records have one.
 
-    Of more than eight balances, the first seven have a bar each, and the last bar is the sum of the others. A sum
-    that would dwarf the other bars is written without a bar. With `by="currency"` every currency has a bar. Amounts
-    are added up only if they are known to be in one currency.
+    Of more than eight balances in a currency, the first seven have a bar each, and the last bar is the sum of the
+    others. A sum that would dwarf the other bars is written without a bar. Amounts are added up only if they are known
+    to be in one currency.
 
     Args:
         accounts: a table such as `session.accounts()`.
@@ -47,142 +57,84 @@ def balances(
 
     Raises:
         ConfigurationError: if matplotlib is not installed.
-        TabulationError: if a column does not exist, if the balances are not numbers, or if a bar would add up
-            different or unknown currencies.
+        TabulationError: if a column does not exist, if the balances are not numbers, or if a bar would add up amounts
+            in an unknown currency.
     """
     check_columns(accounts, about="accounts")
     amount = amount if amount is not None else _usual_column(accounts, _AMOUNTS, "amount")
     label = by if by is not None else _usual_column(accounts, _ACCOUNTS, "by")
     check_columns(accounts, label, about="by")
     check_columns(accounts, amount, about="amount")
-    numbers = _numbers(accounts, amount)
-    currencies = _currencies(accounts, amount, currency)
-    bars = _bars(accounts[label], numbers, currencies, is_grouped=by is not None)
-    title = f"{_title(amount)} by {_title(label).lower()}: {_count(numbers)}"
-    with new_chart(title, height=0.36 * max(len(bars), 2), source=source_of(source, accounts)) as (chart, axes):
-        if not bars:
-            draw_message(axes, "No account has a balance.")
-            return chart
-        _draw(axes, bars)
-        axes.set_xlabel(_unit(amount, currencies))
+    numbers = accounts[amount]
+    if not pd.api.types.is_numeric_dtype(numbers.dtype) or pd.api.types.is_bool_dtype(numbers.dtype):
+        what = f"The column {excerpt(amount, 40)} holds {numbers.dtype}, not numbers."
+        raise TabulationError(what, "Choose another column with amount=.", about="amount")
+    rows = pd.DataFrame({"amount": numbers, "currency": _currencies(accounts, amount, currency)})
+    rows["label"] = accounts[label].map(lambda value: "without" if is_missing(value) else str(value))
+    included = rows.reset_index(drop=True).dropna(subset="amount")
+    groups = included.groupby("currency", sort=False)
+    plots = [(str(own), _bars(part, is_grouped=by is not None)) for own, part in groups]
+    count = count_text(len(rows), "record")
+    counted = count if len(included) == len(rows) else f"{len(included):,} of {count}"
+    title = f"{_title(amount)} by {_title(label).lower()}: {counted}"
+    lines = [len(bars) for _, bars in plots] or [1]
+    with new_chart(title, rows=lines, source=source_of(source, accounts)) as (chart, all_axes):
+        for axes, (own, bars) in zip(all_axes, plots or [(_UNKNOWN, [])], strict=True):
+            _draw(axes, bars)
+            is_known = own != _UNKNOWN
+            axes.set_xlabel(f"{amount} in {excerpt(own, 10)}" if is_known else f"{amount}, currency not known")
     return chart
 
 
-def _count(numbers: pd.Series[Any]) -> str:
-    """Return how many records have a balance: `9 records`, `9 of 12 records`."""
-    included, count = int(numbers.notna().sum()), count_text(len(numbers), "record")
-    return count if included == len(numbers) else f"{included:,} of {count}"
+def _usual_column(table: pd.DataFrame, usual: tuple[str, ...], argument: str) -> str:
+    found = [name for name in usual if name in table.columns]
+    if not found:
+        check_columns(table, usual[0], about=argument)
+    return found[0]
 
 
-def _currencies(table: pd.DataFrame, amount: str, currency: str | None) -> pd.Series[Any]:
-    """Return the currency of each record; missing if it is unknown."""
+def _currencies(table: pd.DataFrame, amount: str, currency: str | None) -> Any:
+    """Return the currency of all records, or of each."""
     if currency is not None:
         currency = as_text(currency, about="currency", example='"USD"')
-    if currency is not None and currency not in table.columns:
-        return pd.Series(currency, index=table.index, dtype="object")
+        return table[currency].astype(object).fillna(_UNKNOWN).map(str) if currency in table.columns else currency
     beside, dot, _ = amount.rpartition(".")
     usual = [f"{beside}{dot}{name}" for name in _CURRENCIES] + list(_CURRENCIES)
-    column = currency or next((name for name in usual if name in table.columns), None)
-    return pd.Series(None, index=table.index, dtype="object") if column is None else table[column]
+    column = next((name for name in usual if name in table.columns), None)
+    return _UNKNOWN if column is None else _currencies(table, amount, column)
 
 
-def _usual_column(table: pd.DataFrame, usual: tuple[str, ...], argument: str) -> str:
-    for name in usual:
-        if name in table.columns:
-            return name
-    raise TabulationError(
-        f"The table has no column {', '.join(usual[:-1])} or {usual[-1]}.",
-        f"Choose a column with {argument}=: {list_columns(table)}.",
-        about=argument,
-    )
-
-
-def _numbers(table: pd.DataFrame, amount: str) -> pd.Series[Any]:
-    dtype = table[amount].dtype
-    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
-        raise TabulationError(
-            f"The column {excerpt(amount, 40)} holds {dtype}, not numbers.",
-            "Choose another column with amount=.",
-            about="amount",
-        )
-    return table[amount]
-
-
-def _bars(
-    labels_of_rows: pd.Series[Any], numbers: pd.Series[Any], currencies: pd.Series[Any], *, is_grouped: bool
-) -> list[tuple[str, float]]:
-    """Return the label and the length of each bar, the longest bar first."""
-    rows = np.flatnonzero(numbers.notna())
-    values = labels_of_rows.iloc[rows].astype("object")
-    names = np.array([excerpt(str(name), 32) for name in values.where(values.notna(), "without")], dtype=object)
-    if is_grouped:
-        by_name = np.argsort(names, kind="stable")  # groups with equal sums stay in the order of their names
-        rows, values, names = rows[by_name], values.iloc[by_name], names[by_name]
-    group_of_row = _groups(values) if is_grouped else np.arange(len(rows))
-    lengths = [float(total) for total in numbers.iloc[rows].groupby(group_of_row).sum()]
-    order = sorted(range(len(lengths)), key=lambda group: -abs(lengths[group]))
-    is_by_currency = labels_of_rows.name == currencies.name and currencies.name is not None
-    own = len(order) if len(order) <= MAX_ROWS or is_by_currency else MAX_ROWS - 1
-    _refuse_mixture(currencies.iloc[rows], np.where(np.isin(group_of_row, order[own:]), -1, group_of_row))
-    labels = _labels(names, group_of_row, is_grouped=is_grouped)
-    bars = [(labels[group], lengths[group]) for group in order]
-    rest = bars[own:]
-    return [*bars[:own], (f"{len(rest)} others", sum(length for _, length in rest))] if rest else bars
-
-
-def _groups(values: pd.Series[Any]) -> npt.NDArray[np.int64]:
-    """Return the number of each row's group, counted in order of appearance; missing values are one group.
-
-    Rows are grouped by their values, because labels of different values may be cut to the same text.
-    """
-    try:
-        return pd.factorize(values, use_na_sentinel=False)[0]
-    except TypeError:  # lists and objects are compared by their text
-        return pd.factorize(values.map(str, na_action="ignore"), use_na_sentinel=False)[0]
-
-
-def _labels(names: npt.NDArray[np.object_], group_of_row: npt.NDArray[np.int64], *, is_grouped: bool) -> list[str]:
-    """Return the label of each bar: the name in its first row, and the number of its accounts if it is a group."""
-    _, first, counts = np.unique(group_of_row, return_index=True, return_counts=True)
-    return [f"{name} ({count})" if is_grouped else name for name, count in zip(names[first], counts, strict=True)]
-
-
-def _refuse_mixture(currencies: pd.Series[Any], bar_of_row: npt.NDArray[np.int64]) -> None:
-    """Raise TabulationError if a bar has rows in different currencies, or several rows of which one is unknown."""
-    by_bar = currencies.astype("object").groupby(bar_of_row)
-    if by_bar.nunique().max() > 1:
-        raise TabulationError(
-            "A bar would add up balances in different currencies.",
-            'Use by="currency", or choose a currency: accounts[accounts["currency"] == "USD"].',
-            about="by",
-        )
-    if ((by_bar.size() > 1) & (by_bar.count() < by_bar.size())).any():
+def _bars(rows: pd.DataFrame, *, is_grouped: bool) -> list[tuple[str, float]]:
+    """Return the label and the length of each bar in one currency, the longest bar first."""
+    groups = rows.groupby("label" if is_grouped else rows.index)
+    bars = [
+        (f"{excerpt(part['label'].iloc[0], 28)}{f' ({len(part)})' if is_grouped else ''}", float(part["amount"].sum()))
+        for _, part in groups
+    ]
+    bars.sort(key=lambda bar: -abs(bar[1]))
+    own = len(bars) if len(bars) <= MAX_ROWS else MAX_ROWS - 1
+    if rows["currency"].iloc[0] == _UNKNOWN and (len(bars) < len(rows) or own < len(bars)):
         raise TabulationError(
             "A bar would add up balances whose currency is not known.",
             'Name the column of the currencies, or the currency of all: currency="USD".',
             about="currency",
         )
+    rest = [length for _, length in bars[own:]]
+    return [*bars[:own], (f"{len(rest)} others", sum(rest))] if rest else bars
 
 
 def _draw(axes: Axes, bars: list[tuple[str, float]]) -> None:
     lengths = [length for _, length in bars]
-    drawn = [length if abs(length) <= _DWARFING * abs(lengths[0]) else 0 for length in lengths]
-    axes.barh(range(len(bars)), drawn, height=0.62, color=[RED if length < 0 else BLUE for length in lengths])
-    texts = [_amount(length, max(map(abs, lengths))) for length in lengths]
-    name_rows(axes, [label for label, _ in bars], texts)
-    axes.axvline(0, color=INK, linewidth=1)
-    for row, (length, end) in enumerate(zip(lengths, drawn, strict=True)):
-        side = -1 if end < 0 else 1
-        axes.annotate(
-            texts[row] + ("" if end == length else ", too long for a bar"),
-            (end, row),
-            (5 * side, 0),
-            textcoords="offset points",
-            va="center",
-            ha="left" if side > 0 else "right",
-            fontsize=9,
-        )
-    axes.margins(x=0.14)
+    longest = max(map(abs, lengths), default=0)
+    for row, length in enumerate(lengths):
+        width = length if abs(length) <= _DWARFING * abs(lengths[0]) else 0
+        axes.barh(row + BAND, width, height=2 * BAND, color=RED if length < 0 else BLUE)
+        axes.vlines(0, row, row + 2 * BAND, colors=INK, linewidth=1)
+    words = [_amount(length, longest) for length in lengths]
+    if bars and abs(lengths[-1]) > _DWARFING * abs(lengths[0]):
+        words[-1] += ", too long for a bar"
+    draw_rows(axes, [label for label, _ in bars], words, "No account has a balance.")
+    axes.locator_params(axis="x", nbins=4)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
 
 
@@ -190,13 +142,6 @@ def _amount(length: float, longest: float) -> str:
     if longest >= 1000:
         return f"{length:,.0f}"
     return f"{length:,.2f}" if longest >= 1 else f"{length:.3g}"
-
-
-def _unit(amount: str, currencies: pd.Series[Any]) -> str:
-    names = sorted(set(currencies.dropna().astype(str)))
-    if len(names) == 1 and currencies.notna().all():
-        return f"{amount} in {excerpt(names[0], 10)}"
-    return f"{amount}, each in its own currency" if names else amount
 
 
 def _title(column: str) -> str:

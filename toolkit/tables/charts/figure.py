@@ -1,15 +1,17 @@
-"""The parts that all charts share: a figure with a fixed style, and marks and rows on it.
+"""The parts that all charts share: their arguments, a figure with a fixed style, and marks and rows on it.
 
-A chart looks the same on every machine and in every run. Its style is fixed: the user's matplotlib styles do not change
-it, and it does not change them. The background is white, in a dark page too: no colour of text has the contrast of 4.5
-to 1 that WCAG 2 (level AA, 1.4.3) asks for on both white and #111. Readers who cannot see a chart get its rows as text.
+A chart has the same bytes on every machine and in every run. Its style is fixed: the user's matplotlib styles do not
+change it, and it does not change them. It is drawn on white, and a dark page turns its lightness over, so that text and
+marks keep their contrast; on paper it stays white. It is as wide as a narrow window, where its text is still readable.
+Names and numbers stand above the marks of their row, so that no line runs through them. Readers who cannot see a chart
+get its rows as text.
 """
 
 from __future__ import annotations
 
 import base64
 import io
-import tempfile
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,12 +19,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.backends.registry import BackendFilter, backend_registry
+from matplotlib.backends.registry import backend_registry
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from toolkit.core import tracebacks
-from toolkit.core.text import as_html
+from toolkit.core.arguments import wrong_type
+from toolkit.core.errors import TabulationError
+from toolkit.core.text import as_html, excerpt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,45 +37,37 @@ RED: Final = "#d9534f"
 AMBER: Final = "#b97a0f"
 
 MAX_ROWS: Final = 8  # bars or lines; the last row sums up the rest
+BAND: Final = 0.16  # where the marks of a row are, below its text, and half their height
 
 _BACKENDS: Any = backend_registry  # has no type annotations
-_WIDTH: Final = 8.0  # inches
+_WIDTH: Final = 5.6  # inches
+_ROW: Final = 0.52
 _DPI: Final = 192  # two dots for each CSS pixel
+_LINE: Final = 52  # characters of the title; small text has half as many again
 # Where this differs from the defaults of matplotlib.
 _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": INK,
     "axes.facecolor": PAPER,
     "axes.labelcolor": INK,
+    "axes.spines.left": False,
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "axes.titlecolor": INK,
-    "axes.titlelocation": "left",
-    "axes.titleweight": "bold",
-    "axes.titlepad": 12,
     "figure.facecolor": PAPER,
     "font.family": ["DejaVu Sans"],  # comes with matplotlib
-    "grid.color": INK,
-    "grid.alpha": 0.18,
-    "legend.frameon": False,
-    "legend.handletextpad": 0.2,
-    "legend.fontsize": 9,
-    "legend.labelcolor": INK,
     "svg.hashsalt": "service-access-toolkit",
     "text.color": INK,
     "text.parse_math": False,  # a $ in the name of an account does not start a formula
     "xtick.color": INK,
-    "xtick.labelsize": 9,
-    "ytick.color": INK,
-    "ytick.labelsize": 9,
 }
 # Settings that are not style: the window backend, and others that matplotlib warns about.
 _NOT_STYLE: Final = frozenset({"backend", "backend_fallback", "interactive", "toolbar", "webagg.port", "date.epoch"})
 # Metadata to leave out of a file, because it holds dates and versions.
-_VARYING_METADATA: Final = {
-    "png": {"Software": None},
-    "svg": {"Date": None, "Creator": None},
-    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-}
+_VARYING: Final = {"png": ("Software",), "svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer")}
+# White becomes the background of JupyterLab's dark theme; the hues stay.
+_DARK: Final = (
+    '@media screen { [data-jp-theme-light="false"] .access-chart, .vscode-dark .access-chart '
+    "{ filter: invert(0.93) hue-rotate(180deg); } }"
+)
 
 
 class Chart(Figure):
@@ -111,7 +105,7 @@ class Chart(Figure):
         """
         suffix = "" if hasattr(fname, "write") else Path(fname).suffix.lower().lstrip(".")
         kind = str(options.get("format") or suffix or "png").lower()
-        own: dict[str, Any] = {**_VARYING_METADATA.get(kind, {})}
+        own: dict[str, Any] = dict.fromkeys(_VARYING.get(kind, ()))
         if kind in ("png", "svg"):
             own["Description"] = self.alternative_text
         with _chart_style():
@@ -124,17 +118,13 @@ class Chart(Figure):
         self.savefig(file, format="png")
         return file.getvalue()
 
-    def _repr_html_(self) -> str:
-        png = self._repr_png_()
-        return _image_html(png, self.alternative_text)
-
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, Any]]:
         png = self._repr_png_()
-        width, height = _size(png)
+        width, height = (int.from_bytes(png[at : at + 4], "big") // 2 for at in (16, 20))  # CSS pixels, from its IHDR
         # JupyterLab shows HTML rather than the image, and has no alternative text for images.
         data = {
             "text/plain": repr(self),
-            "text/html": _image_html(png, self.alternative_text),
+            "text/html": _html(png, width, self.alternative_text),
             "image/png": base64.b64encode(png).decode("ascii"),
         }
         return data, {"image/png": {"width": width, "height": height, "alt": self.alternative_text}}
@@ -147,47 +137,24 @@ class Chart(Figure):
         data, metadata = self._repr_mimebundle_()
         show(data, metadata=metadata, raw=True)
 
-    def show(self, warn: bool = True) -> None:  # noqa: ARG002 - matplotlib's signature
-        """Show the chart: below the cell in a notebook, else in a window, and return when it is closed.
 
-        Where no window can be opened, the chart is written to a file in the folder for temporary files, and a warning
-        says where.
-        """
-        from matplotlib import pyplot as plt
-
-        if getattr(tracebacks.shell(), "kernel", None) is not None:
-            self._ipython_display_()
-        elif mpl.get_backend().lower() in _BACKENDS.list_builtin(BackendFilter.INTERACTIVE):
-            plt.figure(self)
-            plt.show()
-        else:
-            path = Path(tempfile.mkdtemp(prefix="chart-")) / "chart.png"
-            self.savefig(path)
-            tracebacks.warn(f"No window can be opened here; the chart is in {path}")
-
-
-def _size(png: bytes) -> tuple[int, int]:
-    """Return width and height in CSS pixels, from the IHDR chunk (PNG, third edition, section 11.2.1)."""
-    width, height = (int.from_bytes(png[at : at + 4], "big") // 2 for at in (16, 20))
-    return width, height
-
-
-def _image_html(png: bytes, alternative: str) -> str:
-    width, height = _size(png)
+def _html(png: bytes, width: int, alternative: str) -> str:
     source = f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
-    return f'<img src="{source}" alt="{as_html(alternative)}" width="{width}" height="{height}">'
+    size = f'width="{width}" style="max-width: 100%; height: auto"'
+    return f'<style>{_DARK}</style><img class="access-chart" src="{source}" alt="{as_html(alternative)}" {size}>'
 
 
 @contextmanager
-def new_chart(title: str, *, height: float, source: str) -> Iterator[tuple[Chart, Axes]]:
-    """Yield a chart with an empty plot, `height` inches high, and the source line below it; lay it out afterwards."""
+def new_chart(title: str, *, rows: Sequence[int], source: str) -> Iterator[tuple[Chart, list[Axes]]]:
+    """Yield a chart with a plot for each number of rows, and the source line below; lay it out afterwards."""
     with _chart_style():
-        chart = Chart(figsize=(_WIDTH, height + 1.1), layout="constrained")
-        axes = chart.add_subplot()
-        axes.set_title(title)
-        chart.supxlabel(source, x=0.995, ha="right", fontsize=8, color=INK)
+        heights = [_ROW * max(count, 1) + 0.55 for count in rows]
+        chart = Chart(figsize=(_WIDTH, sum(heights) + 0.7), layout="constrained")
+        plots = chart.subplots(len(rows), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
+        chart.suptitle(textwrap.fill(title, _LINE), x=0.01, ha="left", fontsize=11, fontweight="bold")
+        chart.supxlabel(textwrap.fill(source, _LINE * 3 // 2), x=0.99, ha="right", fontsize=8)
         chart.title, chart.source = title, source
-        yield chart, axes
+        yield chart, list(plots[:, 0])
         # Another layout would start from this one, and move things a little.
         chart.draw_without_rendering()
         chart.set_layout_engine("none")
@@ -200,26 +167,38 @@ def _chart_style() -> Iterator[None]:
         yield
 
 
+def draw_rows(axes: Axes, labels: Sequence[str], words: Sequence[str], nothing: str = "") -> None:
+    """Write the name of each row on the left above its marks, and what it shows on the right, the first row on top.
+
+    `nothing` stands instead of rows if there are none.
+    """
+    for row, (label, word) in enumerate(zip(labels, words, strict=True)):
+        for x, text, side in ((0, label, "left"), (1, word, "right")):
+            place = axes.get_yaxis_transform()
+            axes.text(x, row - 1.2 * BAND, text, transform=place, ha=side, va="center", fontsize=9.5)
+    if not labels:
+        axes.set_axis_off()
+        axes.text(0, 0, nothing)
+    if isinstance(chart := axes.figure, Chart):
+        chart.rows += tuple(f"{label}: {word}" for label, word in zip(labels, words, strict=True))
+    axes.set_yticks([])
+    axes.set_ylim(len(labels) - 1 + 2.5 * BAND, -2.5 * BAND)
+
+
 def draw_calls(axes: Axes, positions: pd.Series[Any], row: int, status: pd.Series[Any]) -> None:
     """Draw calls on a row: a dot for each call, a cross if it failed."""
     is_failed = _failed(status)
     for marker, colour, size, part in (
-        ("o", BLUE, 5.5, positions[~is_failed]),
-        ("X", RED, 7, positions[is_failed]),
+        ("o", BLUE, 6, positions[~is_failed]),
+        ("X", RED, 8, positions[is_failed]),
     ):
         if len(part):
-            axes.plot(part, [row] * len(part), marker, color=colour, markersize=size, markeredgewidth=0, alpha=0.85)
+            axes.plot(part, [row + BAND] * len(part), marker, color=colour, markersize=size, mew=0, alpha=0.85)
 
 
-def draw_legend(axes: Axes, status: pd.Series[Any]) -> None:
-    """Explain the crosses, if there are any."""
-    if not _failed(status).any():
-        return
-    marks = [
-        Line2D([], [], marker=marker, color=colour, markersize=size, linestyle="none", label=label)
-        for marker, colour, size, label in (("o", BLUE, 5.5, "a call"), ("X", RED, 7, "a failed call"))
-    ]
-    axes.legend(handles=marks, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
+def marks_text(status: pd.Series[Any]) -> str:
+    """Say what the marks of calls mean."""
+    return "A dot is a call, a cross a failed call." if _failed(status).any() else "A dot is a call."
 
 
 def _failed(status: pd.Series[Any]) -> pd.Series[bool]:
@@ -227,23 +206,35 @@ def _failed(status: pd.Series[Any]) -> pd.Series[bool]:
     return (status >= 400).fillna(value=False).astype(bool)
 
 
-def name_rows(axes: Axes, labels: Sequence[str], words: Sequence[str]) -> None:
-    """Write the names of the rows beside the plot, the first row on top.
-
-    Args:
-        words: what each row shows, for the alternative text.
-    """
-    if isinstance(chart := axes.figure, Chart):
-        chart.rows = tuple(f"{label}: {word}" for label, word in zip(labels, words, strict=True))
-    axes.set_yticks(range(len(labels)), labels)
-    axes.set_ylim(len(labels) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="x")
-    axes.set_axisbelow(True)
+def source_of(source: Any, *tables: pd.DataFrame) -> str:
+    """Return the source line of a chart: the text, or else what a session wrote to `attrs["source"]` of its tables."""
+    if hasattr(source, "calls"):
+        return source_of(None, source.calls())
+    if source is not None and not isinstance(source, str):
+        raise wrong_type("source", "a session or a text", source, "Leave it out for what the table says.")
+    notes = (str(table.attrs["source"]) for table in tables if "source" in table.attrs)
+    return excerpt(source or next(notes, "source not known: drawn from a table"), 120)
 
 
-def draw_message(axes: Axes, message: str) -> None:
-    """Write a message instead of an empty plot."""
-    axes.set_axis_off()
-    axes.text(0.0, 0.6, message, transform=axes.transAxes, va="center")
+def tables_for(function: str, session: Any, **tables: pd.DataFrame | None) -> list[pd.DataFrame]:
+    """Return the tables; each one that is None comes from the session."""
+    is_session = hasattr(session, "calls") and hasattr(session, "tokens")
+    if not is_session and (session is not None or any(table is None for table in tables.values())):
+        by_name = " and ".join(f"{name}=session.{name}()" for name in tables)
+        what = f"{function} needs a session, not {type(session).__name__}."
+        raise TabulationError(what, f"Pass one, or {by_name}.", about="session")
+    return [getattr(session, name)() if table is None else table for name, table in tables.items()]
+
+
+def check_columns(table: pd.DataFrame, *columns: str, about: str) -> None:
+    """Raise TabulationError unless this is a table with these columns."""
+    if not hasattr(table, "columns"):
+        what = f"A chart is drawn from a table, not from {type(table).__name__}."
+        raise TabulationError(what, "Use session.accounts(), session.calls() or session.tokens().", about=about)
+    names = ", ".join(excerpt(str(column), 40) for column in table.columns) or "none"
+    for column in columns:
+        if not isinstance(column, str):
+            raise wrong_type(about, "the name of a column", column, f"Columns: {names}.")
+        if column not in table.columns:
+            what = f"The table has no column {excerpt(column, 40)}."
+            raise TabulationError(what, f"Choose one of its columns: {names}.", about=about)

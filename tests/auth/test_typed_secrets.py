@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import getpass
+import json
+import secrets
+import warnings
+
+import pytest
+
+from toolkit.auth.typed_secrets import ask_secret, remember_input
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.secret import Secret
+
+SETUP = "from toolkit.auth.typed_secrets import warn_if_in_cell as check; from toolkit.core.secret import Secret"
+
+
+@pytest.fixture
+def shell(monkeypatch, tmp_path):
+    """Start an IPython shell of the test's own, with a history in memory."""
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    InteractiveShell.clear_instance()
+    config = Config()
+    config.HistoryManager.hist_file = ":memory:"
+    shell = InteractiveShell.instance(config=config)
+    shell.run_cell(SETUP, silent=True)
+    yield shell
+    shell.history_manager.end_session()
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def run(shell):
+    """Return a function that runs a cell and returns the texts of its warnings."""
+
+    def run(source, *, stored=True, silent=False):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            result = shell.run_cell(source, store_history=stored, silent=silent)
+        result.raise_error()
+        return [str(warning.message) for warning in caught if warning.category is UserWarning]
+
+    return run
+
+
+@pytest.fixture
+def secret():
+    return secrets.token_urlsafe(24)
+
+
+@pytest.fixture(scope="module")
+def pem():
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    return (
+        ec.generate_private_key(ec.SECP256R1())
+        .private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        .decode()
+    )
+
+
+def test_secret_in_the_source(run, secret):
+    """A secret in the source of the running cell raises a warning."""
+    (text,) = run(f"check([('API_SECRET_KEY', Secret('{secret}'))])")
+    assert text.startswith("This cell contains the secret key, ")
+    assert "getpass.getpass()" in text
+    assert "toolkit credentials add" in text
+    assert secret not in text
+
+
+def test_one_warning_per_kind_and_execution(run, secret):
+    """Each kind of secret is warned of once in an execution of a cell, and again when the cell runs again."""
+    source = f"for _ in range(3): check([('CLIENT_SECRET', Secret('{secret}')), ('API_KEY_ID', Secret('{secret}'))])"
+    for _ in range(2):
+        first, second = run(source)
+        assert "contains the client secret" in first
+        assert "contains the key ID" in second
+
+
+def test_answer_to_input(run, shell, secret):
+    """A secret that was typed at `input()` raises a warning, because JupyterLab saves it in the notebook."""
+    shell.user_ns["answer"] = secret
+    remember_input(secret)
+    (text,) = run("check([('CLIENT_SECRET', Secret(answer))])")
+    assert text.startswith("The client secret was typed at input()")
+    assert secret not in text
+
+
+@pytest.mark.parametrize("write", [repr, json.dumps, "'''{}'''".format, lambda pem: repr(pem.replace("\n", ""))])
+def test_pem(run, shell, pem, write):
+    """A PEM is found in whatever way its lines are written in the cell."""
+    shell.user_ns["pem"] = pem
+    assert len(run(f"text = {write(pem)}\ncheck([('PRIVATE_KEY', Secret(pem))])")) == 1
+    assert run("check([('PRIVATE_KEY', Secret(pem))])") == []
+    assert run("'''-----BEGIN PRIVATE KEY-----'''\ncheck([('PRIVATE_KEY', Secret(pem))])") == []
+
+
+def test_ask_unseen(monkeypatch):
+    """By default a secret is typed unseen; a prompt such as `input` takes its place."""
+    monkeypatch.setattr("getpass.getpass", lambda question: f"unseen after {question}")
+    assert ask_secret("Key ID: ") == Secret("unseen after Key ID: ")
+    assert ask_secret("Key ID: ", lambda question: f"seen after {question}") == Secret("seen after Key ID: ")
+
+
+def test_no_more_input():
+    """The end of the input is an error with the caller's next step."""
+
+    def end(_):
+        raise EOFError
+
+    with pytest.raises(ConfigurationError, match='"Passphrase" was not answered: the input has ended') as caught:
+        ask_secret("Passphrase: ", end, next_step="Leave --passphrase out.")
+    assert caught.value.next_step == "Leave --passphrase out."
+    assert caught.value.__context__ is None
+
+
+def test_not_where_typing_shows(monkeypatch):
+    """If what is typed would be seen, nothing is read."""
+
+    def show(_):
+        warnings.warn("Can not control echo", getpass.GetPassWarning, stacklevel=1)
+        pytest.fail("the answer was read")
+
+    monkeypatch.setattr("getpass.getpass", show)
+    with pytest.raises(ConfigurationError, match="would be seen"):
+        ask_secret("Secret key: ")

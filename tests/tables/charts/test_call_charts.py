@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+from chart_samples import count_marks, history, rows_of, texts_of
+
+from toolkit.core.errors import TabulationError
+from toolkit.tables.charts import call_latencies, token_timeline
+
+pytestmark = pytest.mark.usefixtures("_no_layout")
+
+
+def test_a_bar_for_each_token():
+    """State, remaining lifetime and calls are written above the bar of a token, and its calls are marks on it."""
+    chart = token_timeline(**history(2, paths=("/a", "/b")))
+    assert chart.rows == ("token 1: replaced, 2 calls", "token 2: valid, 13:59 left, 2 calls")
+    assert set(chart.rows[0].split(": ")) <= set(texts_of(chart))
+    assert count_marks(chart, "o") == 4
+    assert chart.axes[0].get_xlabel() == "time in UTC, 2026-05-12\nA bar is the lifetime of a token. A dot is a call."
+
+
+def test_earlier_tokens_share_a_row():
+    """There are at most eight rows, with all calls on them."""
+    chart = token_timeline(**history(12))
+    assert rows_of(chart) == ["5 earlier tokens", *(f"token {number}" for number in range(6, 13))]
+    assert count_marks(chart, "o") == 12
+    assert rows_of(token_timeline(**history(8)))[0] == "token 1"
+
+
+def test_tokens_of_several_sessions():
+    """Tokens with the same number are refused, because it is unknown which of them authorized a call."""
+    tables = {name: pd.concat([table, table]) for name, table in history(1).items()}
+    with pytest.raises(TabulationError, match="same number") as caught:
+        token_timeline(**tables)
+    assert "each session" in caught.value.next_step
+
+
+def test_tokens_with_unknown_times():
+    """A token without times has no bar, and its calls are not drawn on another one."""
+    tables = history(2, status=404)
+    tables["tokens"].loc[2, "expires"] = pd.NaT
+    chart = token_timeline(**tables)
+    assert rows_of(chart) == ["token 1"]
+    assert count_marks(chart, "X") == 1
+
+
+@pytest.mark.parametrize("status", [404, 503, 599])
+@pytest.mark.parametrize("draw", [token_timeline, lambda tokens, calls: call_latencies(calls=calls)])
+def test_failed_calls_are_crosses(draw, status):
+    """A failed call is a cross, which the line below explains; 599 is a call without an answer."""
+    chart = draw(**history(2, status=status))
+    assert count_marks(chart, "X") == 2
+    assert "A dot is a call, a cross a failed call." in chart.axes[0].get_xlabel()
+
+
+def test_endpoints_by_their_median():
+    """The slowest endpoint comes first, with a line at the median of at least three calls."""
+    chart = call_latencies(calls=history(3)["calls"])
+    assert chart.rows == (
+        "POST /v1/oauth2/token (3): median 80 milliseconds",
+        "GET /v1/accounts (3): median 20 milliseconds",
+    )
+    lines = [part for part in chart.axes[0].collections if isinstance(part, mpl.collections.LineCollection)]
+    assert [line.get_segments()[0][0][0] for line in lines] == [80, 20]
+    assert chart.axes[0].get_xlabel().endswith("A dot is a call. The line marks the median.")
+
+
+def test_rare_endpoints_share_a_row():
+    """There are at most eight rows, and no call is lost, although the numbers of the calls repeat."""
+    calls = history(1, paths=[f"/v1/accounts/{number}" for number in range(20)])["calls"]
+    chart = call_latencies(calls=pd.concat([calls, calls]))
+    assert len(rows_of(chart)) == 8
+    assert rows_of(chart)[-1] == "14 other endpoints (28)"
+    assert count_marks(chart, "o") == 42
+
+
+def test_logarithmic_scale():
+    """Latencies far apart are on a logarithmic scale, so that the short ones can be told apart."""
+    calls = history(1)["calls"]
+    calls["elapsed"] = [0.001, 5.0]
+    chart = call_latencies(calls=calls)
+    assert chart.axes[0].get_xscale() == "log"
+    assert chart.axes[0].get_xlabel().startswith("seconds")

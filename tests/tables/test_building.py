@@ -1,0 +1,125 @@
+"""JSON is read strictly, and a table that grows answer by answer is the table of all records at once."""
+
+from __future__ import annotations
+
+import json
+import traceback
+import warnings
+
+import httpx
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from toolkit.core.errors import ServiceError, TabulationError
+from toolkit.tables import tabulate
+from toolkit.tables.building import TableBuilder, value_of
+
+KEYS = st.sampled_from(["id", "account_number", "cash", "key", "opened", "deep.cash"])
+SCALARS = st.none() | st.booleans() | st.integers(-(2**65), 2**65) | st.floats(-1e20, 1e20)
+SCALARS |= st.sampled_from(["", "007", "12.50", "2026-05-12", "2026-05-12T10:00:00Z", "text"])
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEYS, inner, max_size=2))
+RECORDS = st.dictionaries(KEYS, VALUES, max_size=4)
+PAGES = st.lists(st.lists(RECORDS, max_size=3), max_size=4)
+SCHEMAS = st.sampled_from([pa.string(), pa.float64(), pa.timestamp("us")]).map(
+    lambda kind: pa.schema([("cash", kind), ("later", pa.int64()), ("key", pa.string())])
+)
+OPTIONS = st.sampled_from(["float", "decimal", "text"]).map(lambda numbers: {"numbers": numbers})
+OPTIONS |= SCHEMAS.map(lambda schema: {"schema": schema})
+HOLDERS = st.fixed_dictionaries({"lots": st.lists(RECORDS, max_size=3)}, optional={"id": SCALARS})
+
+
+def table_of(pages, **options):
+    """Return the table of these pages, joined one by one, as services send them."""
+    builder = TableBuilder(**options)
+    counts = [builder.add(json.dumps(page).encode()) for page in pages]
+    assert builder.count == sum(counts)
+    return builder.finish()
+
+
+def outcome(make, *arguments, **options):
+    """Return a table, or the text of the error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return make(*arguments, **options)
+        except TabulationError as error:
+            return str(error)
+
+
+def same(pages, **options):
+    """Check that joined pages and one list of all records are the same table, or end with the same error."""
+    whole = json.dumps([record for page in pages for record in page])
+    outcomes = [outcome(table_of, pages, **options), outcome(tabulate, whole, **options)]
+    if isinstance(outcomes[0], str):
+        assert outcomes[0] == outcomes[1]
+    else:
+        pd.testing.assert_frame_equal(*outcomes)
+
+
+@given(PAGES, OPTIONS)
+@example([[{"id": None, "cash": 0}]], {"schema": pa.schema([("cash", pa.timestamp("us"))])})
+def test_pages_joined_are_the_table_of_all_records(pages, options):
+    """Names, their order, types and values are those of one list of all records."""
+    same(pages, **options)
+
+
+@given(st.lists(st.lists(HOLDERS, min_size=1, max_size=3), max_size=4))
+def test_identities_of_the_records_around(pages):
+    """Rows of lists inside records carry the same identities, whichever pages they come from."""
+    same(pages, records="lots")
+
+
+@pytest.mark.parametrize("late", [{"n": "7"}, {"n": 1.5, "new": True}, {"n": 2**70}, {"n": True}, {"n": {"deep": 1}}])
+def test_a_long_list(late):
+    """A record after thousands of others counts as much as the first."""
+    whole = [{"n": number, "on": "2026-05-12" if number % 2 else None} for number in range(2_500)] + [late]
+    table, short = outcome(tabulate, json.dumps(whole)), outcome(tabulate, whole[-3:])
+    assert table.dtypes.to_dict() == short.dtypes.to_dict()
+    pd.testing.assert_frame_equal(table[-3:].reset_index(drop=True), short)
+    assert table["n"].tolist()[:2_500] == list(range(2_500))
+
+
+@given(VALUES, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]))
+def test_valid_json(value, encoding):
+    """Valid JSON is parsed as the standard library does, in every encoding of Unicode."""
+    assert value_of(json.dumps(value).encode(encoding)) == value
+
+
+@pytest.mark.parametrize("status", [400, 401, 429, 503])
+def test_error_status(status):
+    """An answer with an error status raises ServiceError, which has the status and does not show the body."""
+    with pytest.raises(ServiceError) as caught:
+        tabulate(httpx.Response(status, json={"message": "canary"}))
+    assert caught.value.status == status
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b'{"a": 1, "note": "far away: canary"', b'{"a": "\xff canary"}'])
+def test_an_error_does_not_lead_to_the_body(content):
+    """Neither the chain of an error nor the variables in its traceback show what stands further on in the body."""
+    response = httpx.Response(200, content=b" " * 1000 + content)
+    with pytest.raises(TabulationError) as caught:
+        tabulate(response)
+    assert caught.value.__context__ is None
+    frames = traceback.walk_tb(caught.value.__traceback__.tb_next)
+    assert "canary" not in repr([frame.f_locals for frame, _ in frames])
+
+
+@pytest.mark.parametrize("body", [b'"\xff"', b"[1", b"{]", b"tru", b"'a'", b"[1,]", b"\x00", b"NaN", b"[-Infinity]"])
+def test_malformed(body):
+    """Malformed JSON always raises the same kind of error; NaN and infinities are malformed."""
+    with pytest.raises(TabulationError, match=r"not JSON|not a JSON number"):
+        tabulate(body)
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "advice"), [(b"", "", "without a body"), (b"<html>", "text/html", "login page")]
+)
+def test_advice_about_what_is_not_json(content, content_type, advice):
+    """An answer without a body is told from a page for people."""
+    with pytest.raises(TabulationError) as caught:
+        tabulate(httpx.Response(200, content=content, headers={"content-type": content_type}))
+    assert advice in caught.value.next_step

@@ -1,0 +1,298 @@
+"""The kinds of credentials: a key pair, a client secret or a client key (sections 5.1 and 5.2 of the service document).
+
+Everything about a kind stands in its class: its fields, which profiles read and write, and how it proves who calls.
+
+Constructors check text, because httpx would quote malformed text in its error. They are `frameless`, so that no
+traceback shows the text. They enter every secret in the process's register, which keeps it out of recordings, logs and
+displays from then on.
+"""
+
+from __future__ import annotations
+
+import base64
+import textwrap
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import parse_qsl, urlencode
+
+from toolkit.auth import checks
+from toolkit.auth.checks import FormFields
+from toolkit.auth.credentials import Credentials, Field
+from toolkit.auth.private_keys import as_signer
+from toolkit.auth.signers import ASSERTION_LIFETIME, ASSERTION_TYPE, LocalKey, Signer, client_assertion
+from toolkit.auth.typed_secrets import warn_if_in_cell
+from toolkit.core.arguments import as_choice, as_count
+from toolkit.core.document import CredentialKind, Environment, Placeholder, header_names
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.secret import REGISTER, Secret
+from toolkit.core.tracebacks import frameless
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Scheme = Literal["headers", "basic"]
+Headers = tuple[tuple[str, str], ...]
+LONGEST_ASSERTION_LIFETIME: Final = 3600  # seconds
+_NO_TYP: Final = "none"  # in a profile, where an empty text counts as unset
+_SIGNERS: dict[int, tuple[str, Signer]] = {}  # identity and Signer, by the id of the Signer
+
+
+class KeyPair(Credentials):
+    """Key ID and secret key of a live or paper account (section 5.2, the legacy flow).
+
+    Args:
+        key_id: the key ID; kept as a Secret.
+        secret_key: the secret key; kept as a Secret.
+        environment: "live" or "paper".
+        name: profile name.
+        scheme: "headers" for the two key headers, "basic" for HTTP Basic Authentication.
+
+    Raises:
+        CredentialsMismatch: if the environment does not take a key pair.
+        ConfigurationError: if a value is missing or cannot be sent in a header.
+    """
+
+    kind = CredentialKind.KEY_PAIR
+    fields = (
+        Field("key_id", is_required=True, identifies=True, placeholder="API_KEY_ID"),
+        Field("secret_key", is_required=True, is_secret=True, placeholder="API_SECRET_KEY"),
+        Field("scheme"),
+    )
+
+    @frameless
+    def __init__(
+        self,
+        key_id: str | Secret,
+        secret_key: str | Secret,
+        *,
+        environment: Environment | str,
+        name: str = "default",
+        scheme: Scheme = "headers",
+    ) -> None:
+        super().__init__(environment=environment, name=name)
+        self.key_id = checks.secret(key_id, "key_id")
+        self.secret_key = checks.secret(secret_key, "secret_key")
+        REGISTER.add_all(self.secrets())
+        as_choice(scheme, ("headers", "basic"), about="scheme")
+        self.scheme: Scheme = scheme
+        if scheme == "basic" and ":" in self.key_id.reveal():
+            raise ConfigurationError(
+                "The key ID holds a colon, which HTTP Basic cannot carry (RFC 7617 section 2).",
+                'Use scheme="headers".',
+                about="key_id",
+            )
+        warn_if_in_cell(self.secrets())
+
+    def headers(self, prefix: str) -> tuple[Headers, Headers]:
+        """Return the headers that go on every call, with the service's prefix, and as a recording shows them."""
+        key_id, secret_key = self.key_id.reveal(), self.secret_key.reveal()
+        if self.scheme == "basic":
+            pair = base64.b64encode(f"{key_id}:{secret_key}".encode("ascii")).decode("ascii")
+            return (("Authorization", f"Basic {pair}"),), (("Authorization", f"Basic {Placeholder.BASIC}"),)
+        names, shown = header_names(prefix), header_names()
+        return (
+            ((names[0], key_id), (names[1], secret_key)),
+            ((shown[0], Placeholder.KEY_ID), (shown[1], Placeholder.SECRET_KEY)),
+        )
+
+
+class Client(Credentials):
+    """Credentials of a broker partner, which prove who calls in the form of a token request (section 4.1)."""
+
+    client_id: str
+    form_fields: FormFields
+
+    @abstractmethod
+    def evidence(
+        self, *, token_url: str, issuer: str, now: datetime, new_jti: Callable[[], str]
+    ) -> dict[str, str | Secret]:
+        """Return the fields of a token request that prove who calls; a recording shows placeholders for Secrets."""
+
+
+def _parse_form(text: Secret) -> dict[str, str]:
+    """Return the form fields in a text of the type application/x-www-form-urlencoded."""
+    try:
+        return dict(parse_qsl(text.reveal(), keep_blank_values=True, strict_parsing=True, errors="strict"))
+    except ValueError:  # which may quote the text
+        pass
+    raise ConfigurationError(
+        "The form fields are not pairs of names and values.",
+        "Write them like the body of a form, such as scope=accounts.read&resource=orders.",
+        about="form_fields",
+    )
+
+
+_CLIENT_ID: Final = Field("client_id", is_required=True, identifies=True)
+_FORM_FIELDS: Final = Field(
+    "form_fields", identifies=True, read=_parse_form, write=lambda fields: urlencode(sorted(fields.items())) or None
+)
+
+
+class ClientSecret(Client):
+    """Client ID and client secret of a broker partner (section 5.1, client_secret_post).
+
+    Args:
+        client_id: the client ID; not a secret.
+        client_secret: the client secret; kept as a Secret.
+        environment: "broker-live" or "broker-sandbox".
+        name: profile name.
+        form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as an
+            immutable mapping. Recordings show the values of scope, audience and resource only.
+
+    Raises:
+        CredentialsMismatch: if the environment does not take a client secret.
+        ConfigurationError: if a value is missing or cannot be sent.
+    """
+
+    kind = CredentialKind.CLIENT_SECRET
+    fields = (
+        _CLIENT_ID,
+        Field("client_secret", is_required=True, is_secret=True, placeholder="CLIENT_SECRET"),
+        _FORM_FIELDS,
+    )
+
+    @frameless
+    def __init__(
+        self,
+        client_id: str,
+        client_secret: str | Secret,
+        *,
+        environment: Environment | str,
+        name: str = "default",
+        form_fields: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(environment=environment, name=name)
+        self.client_id = checks.text(client_id, "client_id")
+        self.client_secret = checks.secret(client_secret, "client_secret")
+        REGISTER.add_all(self.secrets())
+        self.form_fields = checks.form_fields(form_fields)
+        warn_if_in_cell(self.secrets())
+
+    def evidence(self, **_: Any) -> dict[str, str | Secret]:
+        return {"client_secret": self.client_secret}
+
+
+def _pkcs8_pem(signer: Signer) -> str:
+    if isinstance(signer, LocalKey):  # its identity is base64 of PKCS#8 DER; RFC 7468 sections 2 and 10
+        body = "\n".join(textwrap.wrap(signer.identity(), 64))
+        return f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"
+    raise ConfigurationError(
+        "The private key is kept elsewhere, by a signer, so there is nothing to save.",
+        "Make the ClientKey from its signer wherever you need it.",
+        about="private_key",
+    )
+
+
+class ClientKey(Client):
+    """Client ID and private key of a broker partner (section 5.1, private_key_jwt per RFC 7523).
+
+    The private key never leaves this process: each token request carries an assertion signed with it.
+
+    Args:
+        client_id: the client ID; not a secret.
+        private_key: key text (PEM, JWK or JWK set), a Path to a file of it, a private key object of the
+            `cryptography` package, or a Signer that keeps the key elsewhere.
+        environment: "broker-live" or "broker-sandbox".
+        name: profile name.
+        key_id: the `kid` that the service knows the key by, if it wants one; names the key of a JWK set. A JWK
+            with another `kid` is refused.
+        algorithm: JWS algorithm; by default the JWK's own, else the usual one for the key.
+        audience: "token-endpoint" (its exact URL), "issuer" (the auth address), or text that is sent as it is.
+        passphrase: decrypts an encrypted private key; kept only to keep it out of recordings, logs and displays.
+        assertion_typ: `typ` in the header of assertions, such as "client-authentication+jwt"; None leaves it out.
+        assertion_lifetime: seconds for which an assertion is valid, 1 to 3600.
+        form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as an
+            immutable mapping. Recordings show the values of scope, audience and resource only.
+
+    Raises:
+        CredentialsMismatch: if the environment does not take a client key.
+        ConfigurationError: if the key cannot be read or decrypted, or does not fit the algorithm, or if a value
+            is malformed.
+    """
+
+    kind = CredentialKind.CLIENT_KEY
+    fields = (
+        _CLIENT_ID,
+        Field("private_key", is_required=True, is_secret=True, write=_pkcs8_pem),
+        Field("private_key_passphrase", "passphrase", is_secret=True),
+        Field("private_key_id", "key_id", identifies=True),
+        Field("algorithm", identifies=True),
+        Field("audience", identifies=True),
+        Field(
+            "assertion_typ",
+            read=lambda text: None if text == Secret(_NO_TYP) else text.reveal(),
+            write=lambda typ: _NO_TYP if typ is None else typ,
+        ),
+        Field(
+            "assertion_lifetime",
+            read=lambda text: int(text.reveal()) if text.reveal().isdecimal() else text,
+            write=str,
+        ),
+        _FORM_FIELDS,
+    )
+
+    @frameless
+    def __init__(
+        self,
+        client_id: str,
+        private_key: str | Path | Secret | Signer | Any,
+        *,
+        environment: Environment | str,
+        name: str = "default",
+        key_id: str | None = None,
+        algorithm: str | None = None,
+        audience: str = "token-endpoint",
+        passphrase: str | Secret | None = None,
+        assertion_typ: str | None = "JWT",
+        assertion_lifetime: int = ASSERTION_LIFETIME,
+        form_fields: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(environment=environment, name=name)
+        self.client_id = checks.text(client_id, "client_id")
+        self.audience = checks.text(audience, "audience")
+        self.assertion_typ = checks.optional_text(assertion_typ, "assertion_typ")
+        self.assertion_lifetime = as_count(
+            assertion_lifetime, about="assertion_lifetime", least=1, most=LONGEST_ASSERTION_LIFETIME
+        )
+        self.form_fields = checks.form_fields(form_fields)
+        self.private_key: Signer = as_signer(private_key, algorithm=algorithm, key_id=key_id, passphrase=passphrase)
+        REGISTER.add_all(self.secrets())
+        self.key_id: str | None = self.private_key.key_id
+        self.algorithm: str = self.private_key.algorithm
+        warn_if_in_cell(self.secrets())
+
+    def evidence(
+        self, *, token_url: str, issuer: str, now: datetime, new_jti: Callable[[], str]
+    ) -> dict[str, str | Secret]:
+        audiences = {"token-endpoint": token_url, "issuer": issuer}
+        assertion = client_assertion(
+            self.private_key,
+            client_id=self.client_id,
+            audience=audiences.get(self.audience, self.audience),
+            now=now,
+            new_jti=new_jti,
+            typ=self.assertion_typ,
+            lifetime=self.assertion_lifetime,
+        )
+        return {"client_assertion_type": ASSERTION_TYPE, "client_assertion": assertion}
+
+    def secrets(self) -> tuple[tuple[str, Secret], ...]:
+        return self.private_key.secrets() if isinstance(self.private_key, LocalKey) else ()
+
+    def proof(self) -> str:
+        if isinstance(self.private_key, LocalKey):
+            return self.private_key.identity()
+        # A key that is kept elsewhere cannot be compared, so a token is shared only by credentials with the same
+        # Signer. The Signer is kept alive, so that no other Signer can get its id.
+        return _SIGNERS.setdefault(id(self.private_key), (token_hex(), self.private_key))[0]
+
+    def token_identity(self) -> bytes | None:
+        return super().token_identity() if isinstance(self.private_key, LocalKey) else None
+
+
+KINDS: Final[Mapping[CredentialKind, type[Credentials]]] = {
+    each.kind: each for each in (KeyPair, ClientSecret, ClientKey)
+}

@@ -1,0 +1,264 @@
+"""Private keys: read one from PEM, a JWK or a JWK set, as text or in a file, or from a key object; and make new ones.
+
+`cryptography` reads PEM (PKCS#8, PKCS#1 and SEC 1, encrypted too), and PyJWT reads a JWK (RFC 7517). Text is always key
+text, and a file is always a Path. Text that was changed on its way is refused, not repaired. All errors are
+ConfigurationErrors. The frames below `as_signer` hold the key, so its errors show none of them (`frameless`), and
+errors of other libraries, which may quote the key, are replaced.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from toolkit.auth import checks
+from toolkit.auth.signers import (
+    ALGORITHMS,
+    EC_ALGORITHMS,
+    RSA_ALGORITHMS,
+    SMALLEST_RSA_KEY,
+    LocalKey,
+    Signer,
+    describe_signer,
+)
+from toolkit.core.arguments import as_choice
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.core.tracebacks import attempt, frameless
+from toolkit.local.files import create_new, expanded, read_text
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+
+RSA_BITS: Final = 3072  # of a new key: as strong as P-256; NIST SP 800-57 part 1, table 2
+_BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----(?:(?!-----)[\s\S])*-----END \1-----")
+_PRIVATE_MEMBERS: Final = ("d", "p", "q", "dp", "dq", "qi", "k")  # RFC 7518 sections 6.2.2, 6.3.2 and 6.4
+_SHORTEST_MEMBER: Final = 16  # characters; no part of a key that signs is shorter
+# RFC 7638 section 3.2 and RFC 8037 section 2; in this order.
+_THUMBPRINT_MEMBERS: Final = {"EC": ("crv", "kty", "x", "y"), "OKP": ("crv", "kty", "x"), "RSA": ("e", "kty", "n")}
+_NOT_ENCRYPTED: Final = (
+    "A passphrase was given, but the private key is not encrypted.",
+    "Leave passphrase out, or give the key that it opens.",
+)
+_HOW_TO_GIVE_A_KEY: Final = (
+    "Give all of one RSA, P-256, P-384, P-521 or Ed25519 private key: PEM or JWK text with its line breaks, its file "
+    "(a pathlib.Path, or --key-file at a terminal), a key object, or a Signer with algorithm, key_id and sign."
+)
+
+
+@frameless
+def as_signer(
+    private_key: Any,
+    *,
+    algorithm: str | None = None,
+    key_id: str | None = None,
+    passphrase: str | Secret | None = None,
+) -> Signer:
+    """Return a Signer for a private key.
+
+    Args:
+        private_key: PEM, JWK or JWK set as text, a Path to a file with any of them, a private key object of
+            `cryptography`, or a Signer, which is returned as it is.
+        algorithm: JWS algorithm; by default the JWK's own, else the usual one for the key.
+        key_id: the `kid`; names the key of a JWK set.
+        passphrase: decrypts an encrypted key.
+    """
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    secret_phrase, key_id = checks.passphrase(passphrase), checks.optional_text(key_id, "key_id")
+    if algorithm is not None:
+        as_choice(algorithm, ALGORITHMS, about="algorithm")
+    if isinstance(private_key, Signer):
+        actual_algorithm, actual_key_id = describe_signer(private_key)
+        if secret_phrase or algorithm not in (None, actual_algorithm) or key_id not in (None, actual_key_id):
+            raise _error("A Signer has an algorithm and a key_id of its own, and no passphrase.", "Leave them out.")
+        return private_key
+    key, texts, jwk = _loaded(private_key, key_id, secret_phrase)
+    if jwk.get("kid") and key_id not in (None, jwk["kid"]):
+        raise _error("The kid of this JWK is not the key_id that was given.", "Leave key_id out.", about="key_id")
+    if jwk.get("alg") and algorithm not in (None, jwk["alg"]):
+        raise _error("The alg of this JWK is another algorithm.", "Leave algorithm out.", about="algorithm")
+    key_id, algorithm = key_id or checks.optional_text(jwk.get("kid") or None, "key_id"), algorithm or jwk.get("alg")
+    fitting = _fitting_algorithms(key)
+    if algorithm is not None and algorithm not in fitting:
+        raise _error("The algorithm does not fit this key.", f"Use {' or '.join(fitting)}.", about="algorithm")
+    der = attempt(
+        lambda: key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()),
+        otherwise=lambda: _error(f"This {type(key).__name__} does not export its private key."),
+    )
+    identity = Secret(base64.b64encode(der).decode("ascii"))
+    secrets = [("PRIVATE_KEY", text) for text in dict.fromkeys((identity, *texts))]
+    if secret_phrase is not None and len(secret_phrase.reveal()) >= SHORTEST_SECRET:
+        secrets.append(("SECRET", secret_phrase))
+    return LocalKey(key, algorithm=algorithm or fitting[0], key_id=key_id, secrets=tuple(secrets))
+
+
+def _loaded(
+    private_key: Any, key_id: str | None, passphrase: Secret | None
+) -> tuple[Any, tuple[Secret, ...], Mapping[str, Any]]:
+    """Return a key object, the texts that it was read from, and its JWK if it was one."""
+    if isinstance(private_key, Path):
+        try:
+            private_key = read_text(expanded(private_key), "the file of the private key", "")
+        except ConfigurationError as error:
+            raise _error(error.what) from None
+    is_text = isinstance(private_key, str | Secret)
+    if not is_text and not hasattr(private_key, "private_bytes"):
+        raise _error(f"An object of type {type(private_key).__name__} is not a private key.")
+    text = Secret(private_key).reveal().strip() if is_text else "{"
+    if not text.startswith("{"):
+        return _from_pem(text, passphrase)
+    if passphrase is not None:
+        raise _passphrase_error(*_NOT_ENCRYPTED)
+    return _from_jwk(text, key_id) if is_text else (private_key, (), {})
+
+
+def _from_pem(text: str, passphrase: Secret | None) -> tuple[Any, tuple[Secret, ...], Mapping[str, Any]]:
+    """Return the only private key among the blocks of a PEM text."""
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    blocks = [match[0] for match in _BLOCK.finditer(text)]
+    if len(blocks) != 1:
+        is_public = not blocks and ("PUBLIC KEY-----" in text or "CERTIFICATE-----" in text)
+        found = "a public key or a certificate" if is_public else f"{len(blocks) or 'no'} whole private keys"
+        raise _error(f"The text of the private key holds {found}, not one private key in PEM or JWK.")
+    try:
+        password = None if passphrase is None else passphrase.reveal().encode("utf-8", "surrogatepass")
+        return load_pem_private_key(blocks[0].encode("ascii"), password), (Secret(blocks[0]),), {}
+    except TypeError:  # a passphrase is missing or superfluous
+        missing = _passphrase_error("The private key is encrypted with a passphrase.", 'Add passphrase="...".')
+        problem = _passphrase_error(*_NOT_ENCRYPTED) if passphrase else missing
+    except Exception:  # noqa: BLE001 - whatever it is, it may hold the key
+        what = "The private key cannot be decrypted with this passphrase, or is damaged."
+        problem = _passphrase_error(what, "Check the passphrase.") if passphrase else _unreadable("PEM")
+    raise problem
+
+
+def _from_jwk(text: str, key_id: str | None) -> tuple[Any, tuple[Secret, ...], Mapping[str, Any]]:
+    """Return the private key of a JWK, or that of a JWK set: its only key, or the key that `key_id` names."""
+    import jwt
+
+    jwk: dict[str, Any] = attempt(lambda: json.loads(text), otherwise=_unreadable)
+    if "keys" in jwk:
+        keys = attempt(lambda: [each for each in jwk["keys"] if "d" in each], otherwise=_unreadable)
+        named = keys if key_id is None else [each for each in keys if each.get("kid") == key_id]
+        if len(named) != 1:
+            which = "" if key_id is None else " with this key ID"
+            raise _error(
+                f"This JWK set holds {len(named) or 'no'} private keys{which}, not one.",
+                "Name one of its keys with key_id, or give that JWK alone.",
+                about="key_id" if keys else "private_key",
+            )
+        jwk = named[0]
+    if "d" not in jwk:
+        raise _error("This JWK is a public or a symmetric key, not a private key.")
+    # Without its algorithm, PyJWT takes the one that fits the key; the two are compared later.
+    keyed = {name: value for name, value in jwk.items() if name != "alg"}
+    members = (value for name, value in jwk.items() if name in _PRIVATE_MEMBERS and isinstance(value, str))
+    texts = (Secret(text), *(Secret(value) for value in members if len(value) >= _SHORTEST_MEMBER))
+    return attempt(lambda: jwt.PyJWK(keyed).key, otherwise=_unreadable), texts, jwk
+
+
+def _fitting_algorithms(key: Any) -> tuple[str, ...]:
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+    if isinstance(key, rsa.RSAPrivateKey) and key.key_size >= SMALLEST_RSA_KEY:
+        return RSA_ALGORITHMS
+    if isinstance(key, ec.EllipticCurvePrivateKey) and key.curve.name in EC_ALGORITHMS:
+        return (EC_ALGORITHMS[key.curve.name],)
+    if isinstance(key, ed25519.Ed25519PrivateKey):
+        return ("EdDSA",)
+    kind = f"RSA key of {key.key_size} bits" if isinstance(key, rsa.RSAPrivateKey) else type(key).__name__
+    raise _error(f"This {kind} does not sign assertions; RSA needs {SMALLEST_RSA_KEY} bits (RFC 7518 section 3.3).")
+
+
+def _error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY, about: str = "private_key") -> ConfigurationError:
+    return ConfigurationError(what, next_step, about=about)
+
+
+def _unreadable(form: str = "JWK") -> ConfigurationError:
+    return _error(f"The {form} of the private key cannot be read: it is damaged, or of a kind that does not sign.")
+
+
+def _passphrase_error(what: str, next_step: str) -> ConfigurationError:
+    return _error(what, next_step, about="passphrase")
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A new key pair: the private half, encrypted if a passphrase was given, and the public half in two forms."""
+
+    algorithm: str
+    key_id: str  # the `kid` to register it under
+    thumbprint: str  # SHA-256 of the public key, base64url (RFC 7638)
+    private_pem: Secret = field(repr=False)
+    public_pem: str
+    public_jwk: Mapping[str, Any]
+
+
+@frameless
+def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: Secret | None = None) -> NewKey:
+    """Return a new key pair for a JWS algorithm; by default its key ID is its thumbprint."""
+    import jwt
+    from cryptography.hazmat.primitives import serialization as form
+
+    algorithm, key_id = as_choice(algorithm, ALGORITHMS, about="algorithm"), checks.optional_text(key_id, "key_id")
+    key = _generate(algorithm)
+    encryption: form.KeySerializationEncryption = form.NoEncryption()
+    if passphrase is not None:
+        encryption = form.BestAvailableEncryption(passphrase.reveal().encode("utf-8", "surrogatepass"))
+    public: Any = key.public_key()
+    jwk = jwt.get_algorithm_by_name(algorithm).to_jwk(public, as_dict=True)
+    required = {name: jwk[name] for name in _THUMBPRINT_MEMBERS[jwk["kty"]]}
+    digest = hashlib.sha256(json.dumps(required, separators=(",", ":")).encode("utf-8")).digest()
+    thumbprint = base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
+    private_pem = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, encryption)
+    return NewKey(
+        algorithm=algorithm,
+        key_id=key_id or thumbprint,
+        thumbprint=thumbprint,
+        private_pem=Secret(private_pem.decode("ascii")),
+        public_pem=public.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo).decode("ascii"),
+        # Without the `key_ops` that PyJWT adds to some: "use" says it all.
+        public_jwk={"kty": jwk["kty"], **required, "kid": key_id or thumbprint, "alg": algorithm, "use": "sig"},
+    )
+
+
+@frameless
+def write_key_file(file: Path, private_pem: Secret) -> None:
+    """Write a private key into a new file that only its user may read; missing folders are made the same way."""
+    file = Path(os.path.abspath(file))  # noqa: PTH100 - resolve() would follow a link at the end
+    if any((folder / ".git").exists() for folder in file.parent.resolve().joinpath("_").parents):
+        reason = "it would lie in a git repository, and files in a repository are committed sooner or later"
+    else:
+        try:
+            for folder in reversed([folder for folder in file.parents if not folder.exists()]):
+                folder.mkdir(mode=0o700, exist_ok=True)
+            create_new(file, private_pem.reveal().encode("ascii"))
+        except FileExistsError:
+            reason = "the name exists already, and keys are never overwritten"
+        except OSError as error:
+            reason = error.strerror or "the system refuses"
+        else:
+            return
+    raise ConfigurationError(
+        f"Cannot write {file}: {reason}.", "Choose another file. Nothing was written.", about="file"
+    )
+
+
+def _generate(algorithm: str) -> PrivateKeyTypes:
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+    if algorithm == "EdDSA":
+        return ed25519.Ed25519PrivateKey.generate()
+    curve = {"ES256": ec.SECP256R1(), "ES384": ec.SECP384R1(), "ES512": ec.SECP521R1()}.get(algorithm)
+    if curve is not None:
+        return ec.generate_private_key(curve)
+    return rsa.generate_private_key(public_exponent=65537, key_size=RSA_BITS)

@@ -1,0 +1,213 @@
+"""The handle of a loan, and the session that it opens in a worker's process.
+
+The handle goes to the workers in the arguments of their tasks, and works there as a session. It pickles without any
+secret. Each process opens one session a loan, when it is first needed; it borrows the lender's tokens and never sends a
+token request.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import httpx
+
+from toolkit.auth.authorizers import BearerAuthorizer, Grant
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.tokens.single_flight import TokenSource
+from toolkit.auth.tokens.token import Token, is_bearer_token
+from toolkit.core.clock import Clock
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.errors import TokenError
+from toolkit.core.secret import REGISTER, Secret
+from toolkit.local.settings import Settings
+from toolkit.session.session import AsyncSession, Session
+from toolkit.sweeps.cluster import GONE, WorkerBoard
+from toolkit.transport.flow import Apart, Flow, Pause
+
+HEARD_FOR: Final = 3.0  # seconds after news of the lender in which it counts as there
+SILENCE: Final = 5.0  # seconds after a report; a lender that has not published by then counts as gone
+_PATIENCE: Final = 60.0  # seconds to wait for a lender that answers, but whose token request takes long
+_REPORT_AGAIN: Final = 2.0  # seconds
+_FIRST_PAUSE: Final = 0.05  # seconds between two looks; each pause is half as long again as the last
+_LONGEST_PAUSE: Final = 0.5
+_MOST_SESSIONS: Final = 16  # loans that a worker process remembers
+_OPENING: Final = threading.Lock()
+SESSIONS: Final[dict[str, Session | AsyncSession]] = {}  # by their loans, the lender's own included
+_ATTRIBUTES: Final = "environment credentials settings cassette is_practice retry per_second replays_only"
+_NAMES: Final = frozenset((*dir(Session), *_ATTRIBUTES.split()))
+
+
+class Terms(NamedTuple):
+    """The facts about the lender's session that a worker needs, without a secret."""
+
+    loan: str  # name of the loan
+    environment: str
+    profile: str
+    kind: str  # of the credentials
+    addresses: Mapping[str, str]  # of the interfaces, by their names, without the auth address
+    header_prefix: str
+    options: Mapping[str, Any]  # further arguments of the session: timeout, verify, retry and per_second
+    is_async: bool
+
+
+class LentSession:
+    """A session on the workers of a cluster, with the access tokens of a lender; see `tk.lend`.
+
+    It has the attributes and methods of a `Session`, or of an `AsyncSession` if that was lent: `broker`,
+    `market_data`, `accounts()`, `calls()` and so on. In the lender's own process they are the lender's. Ledgers are not
+    collected: `calls()` has the calls of this process.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in _NAMES:  # Dask looks for attributes of its own
+            raise AttributeError(f"a lent session has no attribute {name!r}")
+        return getattr(session_for(self._terms), name)
+
+    def __dir__(self) -> list[str]:
+        return dir(session_for(self._terms))
+
+    def __repr__(self) -> str:
+        terms = self._terms
+        return f"<LentSession {terms.environment} as {terms.profile!r}: loan {terms.loan}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LentSession, (self._terms,)
+
+    def __dask_tokenize__(self) -> tuple[str, str]:
+        return type(self).__name__, self._terms.loan
+
+
+def session_for(terms: Terms) -> Session | AsyncSession:
+    """Return the session of a loan in this process; the lender's own where it was lent."""
+    with _OPENING:
+        if terms.loan not in SESSIONS:
+            while len(SESSIONS) >= _MOST_SESSIONS:
+                del SESSIONS[next(iter(SESSIONS))]
+            SESSIONS[terms.loan] = (AsyncSession if terms.is_async else Session)(
+                credentials=BorrowedCredentials(terms, Borrower(terms.loan, WorkerBoard(terms.loan))),
+                settings=Settings(terms.addresses, terms.header_prefix),
+                **terms.options,
+            )
+        return SESSIONS[terms.loan]
+
+
+class Published(NamedTuple):
+    """What a lender publishes, as plain data that Dask's scheduler can keep. A duration, so no clock counts."""
+
+    edition: int  # number of the publication, from 1
+    number: int = 0  # of the token in the loan, from 1; 0 without a token
+    access_token: str | None = None
+    read_again_in: float = 0.0  # seconds for which a borrower may use the token before it looks for another
+    # Number of the last token that a borrower reported as refused, and that the lender did not replace, because it had
+    # just replaced another for that reason.
+    declined: int = 0
+    problem: str = ""  # why the lender has no token
+    is_over: bool = False
+
+
+class Borrower:
+    """Borrows tokens from one loan, for the session of this process. Its lender publishes on the board."""
+
+    def __init__(self, loan: str, board: WorkerBoard) -> None:
+        self._loan = loan
+        self._board = board
+        self._edition = 0
+        self._heard_at = 0.0  # when the edition was first read; monotonic seconds, as all instants here
+        self._waiting_since: float | None = None
+        self._reported_at: float | None = None
+
+    def borrow(self, clock: Clock, *, refused: Secret | None, was_accepted: bool) -> Flow[Token]:
+        """Return the lender's newest token.
+
+        A token is used for a few seconds, then the lender is looked up. If there is no news of it, or if the token was
+        refused, it gets a report, which it acknowledges at once by publishing again. The report says whether the
+        refused token was accepted earlier.
+        """
+        started, pause = clock.monotonic(), _FIRST_PAUSE
+        while True:
+            published: Published = yield Apart(self._read)
+            now = clock.monotonic()
+            if published.edition != self._edition:
+                self._edition, self._heard_at, self._waiting_since = published.edition, now, None
+            token = None if published.access_token is None else Secret(published.access_token)
+            is_refused = token is not None and token == refused
+            if now - self._heard_at < HEARD_FOR:
+                if published.problem:
+                    raise TokenError(f"The lender of the loan {self._loan} has no token: {published.problem}")
+                if token is not None and (not is_refused or published.declined >= published.number):
+                    lasts, issued_at = published.read_again_in, clock.now()
+                    expires_at, until = issued_at + timedelta(seconds=lasts), clock.monotonic() + lasts
+                    return Token(token, issued_at, expires_at, expires_monotonic=until, early=0.0)
+            if self._reported_at is None or now - self._reported_at >= _REPORT_AGAIN:
+                self._reported_at = now
+                report = {"number": published.number, "is_refused": is_refused, "was_accepted": was_accepted}
+                yield Apart(partial(self._board.report, report))
+            since = self._waiting_since = now if self._waiting_since is None else self._waiting_since
+            if now - since > SILENCE or now - started > _PATIENCE:
+                what = f"The lender of the loan {self._loan} is gone: it does not answer, or has no new token."
+                raise TokenError(what, GONE)
+            yield Pause(pause, clock)
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+
+    def _read(self) -> Published:
+        """Return what the lender published. Its token is entered in the register of secrets."""
+        fields = self._board.read()
+        if not isinstance(fields, Mapping) or fields.keys() != set(Published._fields):
+            raise TokenError(f"The loan {self._loan} was published by another version of the toolkit.", GONE)
+        published = Published(**fields)
+        if published.is_over:
+            raise TokenError(f"The loan {self._loan} has ended, so this process has no access token.", GONE)
+        if is_bearer_token(published.access_token):
+            REGISTER.add("ACCESS_TOKEN", Secret(published.access_token))
+        return published
+
+
+class BorrowedCredentials(Credentials):
+    """The caller whose access tokens are lent, as the terms say. Holds no secret."""
+
+    def __init__(self, terms: Terms, borrower: Borrower) -> None:
+        self.kind = CredentialKind(terms.kind)
+        super().__init__(environment=Environment(terms.environment), name=terms.profile)
+        self.loan = terms.loan
+        self.borrower = borrower
+        self.note_source("", terms.addresses)
+
+    def borrowing_authorizer(self, clock: Clock, number: Callable[[Token], int]) -> BorrowedAuthorizer:
+        return BorrowedAuthorizer(self, clock=clock, number=number, source=TokenSource())
+
+    def secrets(self) -> tuple[tuple[str, Secret], ...]:
+        return ()
+
+    def proof(self) -> str:
+        return self.loan
+
+    def _identity(self) -> tuple[str, ...]:
+        return (self.loan,)
+
+
+class BorrowedAuthorizer(BearerAuthorizer):
+    """Calls with a lender's access token. A 401 gets the lender's newest one once, never a token request from here."""
+
+    _credentials: BorrowedCredentials
+    _accepted: Secret | None = None
+    _refused: Secret | None = None
+
+    def note_answer(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:
+        token = None if grant.token is None else grant.token.access_token
+        if status == httpx.codes.UNAUTHORIZED:
+            self._refused = token
+        else:
+            self._accepted = token
+            self._refused = None if self._refused == token else self._refused
+        return super().note_answer(request, status, grant)
+
+    def _fetch(self, *, patiently: bool) -> Flow[Token]:  # noqa: ARG002 - a borrower waits when there is none
+        was_accepted = self._refused is not None and self._refused == self._accepted
+        return self._credentials.borrower.borrow(self._clock, refused=self._refused, was_accepted=was_accepted)

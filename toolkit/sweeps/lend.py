@@ -1,0 +1,284 @@
+"""Lend a session to the workers of a Dask cluster: a thread here renews its token and publishes it for them."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import ssl
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from toolkit.auth.authorizers import TokenAuthorizer
+from toolkit.auth.kinds import KeyPair
+from toolkit.auth.tokens.token import Token, early_seconds
+from toolkit.core.arguments import wrong_type
+from toolkit.core.clock import Clock, SystemClock
+from toolkit.core.document import Interface
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
+from toolkit.core.text import excerpt
+from toolkit.core.tracebacks import warn
+from toolkit.session.session import AsyncSession, Session
+from toolkit.sweeps.borrower import HEARD_FOR, SESSIONS, BorrowedCredentials, LentSession, Published, Terms
+from toolkit.sweeps.cluster import LOST, LenderBoard, check_cluster, count_workers
+from toolkit.transport.flow import run
+from toolkit.transport.network import Network
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_LAST_TURN: Final = 5.0  # seconds to wait for a turn that is under way when the loan ends
+_SHORTEST_WAIT: Final = 0.1  # seconds between two turns
+_LONGEST_WAIT: Final = 30.0  # seconds; a machine that slept notices it then
+_RETRY_AFTER: Final = 1.0  # seconds; after a publication that failed, and while there is no token
+_JUST_AFTER: Final = 0.005  # seconds; a token that is looked at too early is not due
+
+
+def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
+    """Lend a session to the workers of a Dask cluster, for a `with` statement.
+
+    >>> with tk.lend(session, cluster) as lent:
+    ...     tables = cluster.gather(cluster.map(positions_of, account_ids, session=lent))
+
+    The handle `lent` holds no secret, and works as a session in the tasks. The credentials stay here: this process
+    requests the access tokens, renews them before they expire, and publishes them for the workers with a Dask
+    `Variable`. So each token is one request, however many workers there are. A worker whose token is refused asks for
+    the newest one and repeats its call once, as a session does. When the loan has ended or this process is gone, the
+    workers' next calls raise TokenError, at the latest after ten seconds.
+
+    A rate (`per_second`) is divided by the number of workers at the beginning; calls of this process come on top of it.
+
+    The access token lies in the memory of the scheduler and of the workers, so a cluster on other machines needs TLS.
+    Without TLS any program on this machine reads the token of a cluster on loopback, whoever runs it: a warning says
+    so. `Client(security=True)` makes a cluster with TLS, and `Client(processes=False)` one within this process.
+    Proxies come from the variables of the workers' own environment.
+
+    Args:
+        session: a live session of a broker partner. An AsyncSession is lent to tasks that are coroutines.
+        cluster: a connected `distributed.Client`. If it is asynchronous, write `async with`.
+
+    Raises:
+        CredentialsMismatch: if the session has a key pair, which is itself the secret, or has borrowed its tokens.
+        ConfigurationError: if the session has a cassette, or a transport, clock or TLS context of its own, which
+            cannot travel; or the cluster is not connected; or Dask is not installed.
+        UnsafeAddress: if the cluster is on another machine and is called without TLS, or the session's credentials
+            are not meant for its addresses.
+        TokenError, Unreachable: if the session cannot get a token to lend.
+    """
+    return Loan(session, cluster)
+
+
+class Loan:
+    """A loan of a session to a cluster: a context manager that gives the handle. Made by `lend`.
+
+    Unless it `is_used_here`, tasks in this process borrow, too, and synchronously.
+    """
+
+    def __init__(self, session: Session | AsyncSession, cluster: Client, *, is_used_here: bool = True) -> None:
+        self.name = secrets.token_hex(8)
+        self._terms = terms_of(session, self.name)
+        if not is_used_here:
+            self._terms = self._terms._replace(is_async=False)
+        self._session = session
+        self._is_used_here = is_used_here
+        self._cluster = cluster
+        self._lender = lender_of(session)
+        self._board: LenderBoard | None = None
+        self._thread: threading.Thread | None = None
+
+    def __repr__(self) -> str:
+        state = "ended" if self._lender.is_over else "open" if self._thread else "not open"
+        return f"<Loan {self.name} of {self._terms.profile!r}: {state}>"
+
+    def __enter__(self) -> LentSession:
+        if getattr(self._cluster, "asynchronous", False) is True:
+            raise ConfigurationError(
+                "The client of the cluster is asynchronous, and entering a loan waits for the scheduler.",
+                "Write async with tk.lend(session, cluster) as lent.",
+                about="cluster",
+            )
+        _warn_of_open(check_cluster(self._cluster))
+        return self._open()
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    async def __aenter__(self) -> LentSession:
+        _warn_of_open(await asyncio.to_thread(check_cluster, self._cluster))
+        return await asyncio.to_thread(self._open)
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self._close)
+
+    def _open(self) -> LentSession:
+        self._lender.obtain()  # an error here is the caller's, not the workers'
+        self._board = LenderBoard(self._cluster, self.name, self._lender.fields, self._lender.note)
+        self._lender.turn()
+        self._board.publish()
+        self._thread = threading.Thread(target=self._lender.run, args=(self._board.publish,), daemon=True)
+        self._thread.start()
+        if self._is_used_here:
+            SESSIONS[self.name] = self._session
+        rate = self._session._sender.pace.per_second  # noqa: SLF001
+        share = None if rate is None else rate / count_workers(self._cluster)
+        return LentSession(self._terms._replace(options={**self._terms.options, "per_second": share}))
+
+    def _close(self) -> None:
+        SESSIONS.pop(self.name, None)
+        self._lender.end()
+        if self._board is not None and self._thread is not None:
+            self._board.close()
+            self._thread.join(_LAST_TURN)
+        self._lender.network.close()
+
+
+def _warn_of_open(address: str) -> None:
+    if address:
+        warn(
+            f"The cluster is called without TLS at {excerpt(address)}: any program on this machine, whoever runs it, "
+            "can read the lent access token there. If others use this machine, lend to a cluster with TLS, "
+            "Client(security=True), or within this process, Client(processes=False)."
+        )
+
+
+class Lender:
+    """Keeps a token in hand for its borrowers, renews it shortly before it expires, and says what to publish.
+
+    A thread takes turns; other threads may ask for the fields and note reports meanwhile. The network needs no event
+    loop.
+    """
+
+    def __init__(self, authorizer: TokenAuthorizer, network: Network, clock: Clock) -> None:
+        self.is_over = False
+        self._authorizer = authorizer
+        self.network = network
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._token: Token | None = None
+        self._problem = ""
+        self._edition = self._number = self._declined = 0
+        self._refused: bool | None = None  # whether the refused token was accepted earlier; None for no report
+
+    def obtain(self) -> Token:
+        """Return a usable token; a renewal that is due is requested, once for all users of the session's tokens."""
+        return cast("Token", run(self._authorizer.obtain(), self.network).token)
+
+    def note(self, report: object) -> None:
+        """Note a borrower's report. Several about a token count once; those about an older token are ignored."""
+        if not isinstance(report, Mapping) or report.get("is_refused") is not True:
+            return
+        with self._lock:
+            if report.get("number") == self._number != self._declined:
+                self._refused = report.get("was_accepted") is True or self._refused is True
+                self._wake.set()
+
+    def fields(self) -> dict[str, Any]:
+        """Return what to publish at this moment; each has the next edition."""
+        with self._lock:
+            self._edition += 1
+            token, published = self._token, Published(self._edition, self._number, problem=self._problem)
+            if self.is_over:
+                published = Published(self._edition, is_over=True)
+            elif token is not None:
+                now, monotonic = self._clock.now(), self._clock.monotonic()
+                left = min((token.expires_at - now).total_seconds(), token.expires_monotonic - monotonic)
+                seconds = min(HEARD_FOR, early_seconds(token.lifetime) / 2, left)
+                if seconds > 0:
+                    text = token.access_token.reveal()
+                    published = Published(self._edition, self._number, text, seconds, self._declined)
+            return published._asdict()
+
+    def run(self, publish: Callable[[], None]) -> None:
+        """Take turns and publish until the loan ends."""
+        while not self.is_over:
+            wait = self.turn()
+            try:
+                publish()
+            except LOST:
+                wait = min(wait, _RETRY_AFTER)
+            self._wake.wait(wait)
+            self._wake.clear()
+
+    def end(self) -> None:
+        """End the loan: what is published from here on is its tombstone."""
+        with self._lock:
+            self.is_over = True
+        self._wake.set()
+
+    def turn(self) -> float:
+        """Renew what is due or was refused, and return the seconds until the next turn."""
+        with self._lock:
+            was_accepted, self._refused = self._refused, None
+        if was_accepted is not None and self._token is not None:
+            is_new_one_worth_it = self._authorizer.reject(self._token, was_accepted=was_accepted)
+            self._declined = self._declined if is_new_one_worth_it else self._number
+        token, problem = None, ""
+        try:
+            token = self.obtain()
+        except ToolkitError as error:
+            problem = str(error)
+        with self._lock:
+            self._number += token is not None and token != self._token
+            self._token, self._problem = token, problem
+        if token is None:
+            return _RETRY_AFTER  # the session knows when another request is reasonable
+        now, monotonic = self._clock.now(), self._clock.monotonic()
+        left = min((token.renew_at - now).total_seconds(), token.renew_monotonic - monotonic)
+        return min(max(left + _JUST_AFTER, _SHORTEST_WAIT), _LONGEST_WAIT)
+
+
+def lender_of(session: Session | AsyncSession) -> Lender:
+    """Return the lender of a session's tokens, which needs no event loop."""
+    sender, below = session._sender, cast("Network", session._below)  # noqa: SLF001
+    network = Network(is_async=False, verify=below.verify, proxy=below.proxy)
+    return Lender(cast("TokenAuthorizer", sender.authorizer()), network, sender.clock)
+
+
+def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
+    """Return what a worker needs of a session that can be lent; errors are those of `lend`."""
+    if not isinstance(session, Session | AsyncSession):
+        raise wrong_type("session", "a Session or an AsyncSession", session, "Open one with tk.Session().")
+    sender, network = session._sender, session._below  # noqa: SLF001
+    credentials, rules = session.credentials, session.environment.rules
+    if sender.cassette_in_use() is not None:
+        raise ConfigurationError(
+            "A session with a cassette cannot be lent: a cassette has one writer, and a replay has no tokens.",
+            "Lend a live session. To keep the answers, let the tasks return or write tables.",
+            about="cassette",
+        )
+    if isinstance(credentials, KeyPair):
+        raise CredentialsMismatch(
+            "A key pair cannot be lent: it has no tokens that expire, so the workers would get the secret key itself.",
+            "Only broker partners, who call with access tokens, can lend. Make these calls from this process.",
+            about="credentials",
+        )
+    if credentials is None or isinstance(credentials, BorrowedCredentials):
+        raise CredentialsMismatch(
+            "This session has no credentials of its own, so it cannot lend.",
+            "Lend from the process that holds the credentials; its handle may be passed on.",
+            about="credentials",
+        )
+    own = "" if isinstance(sender.clock, SystemClock) else "clock"
+    own = own if isinstance(network, Network) else "transport"
+    verify = getattr(network, "verify", None)
+    own = own or ("verify" if isinstance(verify, ssl.SSLContext) else "")
+    if own:
+        raise ConfigurationError(
+            f"A session with a {own} of its own cannot be lent: that is an object of this process.",
+            f"Leave out {own}=. For TLS, verify= may be the path of a file that every worker has.",
+            about=own,
+        )
+    sender.authorizer()  # checks where the credentials may go
+    names = [name for interface, name in rules.addresses.items() if interface is not Interface.AUTH]
+    addresses = session.settings.addresses
+    return Terms(
+        loan=loan,
+        environment=str(session.environment),
+        profile=credentials.name,
+        kind=str(credentials.kind),
+        addresses={name: addresses[name] for name in names if name in addresses},
+        header_prefix=session.settings.header_prefix,
+        options={"timeout": sender.timeout, "verify": verify, "retry": session.retry},
+        is_async=isinstance(session, AsyncSession),
+    )

@@ -1,0 +1,221 @@
+"""The normal form of outputs, the same in every run and on every machine, and what differs between two of them.
+
+The stored outputs and those of the fresh run are brought into this form alike. What differs after that, differs.
+"""
+
+from __future__ import annotations
+
+import base64
+import difflib
+import hashlib
+import html
+import json
+import os
+import re
+import struct
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+# Where a path can start: not within a word, but after an escape sequence that colours it in a traceback.
+_PATH_START: Final = r"(?:(?<![\w.-])|(?<=\x1b\[\dm)|(?<=\x1b\[\d\dm))"
+_ADDRESS: Final = re.compile(r"(?<=\bat )0x[0-9a-fA-F]{6,16}\b")
+# The code of a cell in warnings and tracebacks: ipykernel's temporary file on any system.
+_CELL_CODE: Final = re.compile(
+    r"(?:[A-Za-z]:\\[^\n\"<>|?*\x1b]*?|/(?:[^\s\"'<>:\x1b]*/)?)ipykernel_\d+[\\/]-?\d+\.py|(?:<|&lt;)cell \d+(?:>|&gt;)"
+    r"|(?<=\()-?\d+\.py(?=, line \d+\))"  # the text of a SyntaxError has the name without its folder
+)
+_OVERWRITTEN: Final = re.compile(r".*\r(?=[^\n])")
+_STYLE: Final = re.compile(r"<style\b.*?</style>", re.DOTALL | re.IGNORECASE)
+_TAG: Final = re.compile(r"<[^<>]*>")
+_PNG: Final = b"\x89PNG\r\n\x1a\n"
+# Text, time and Exif chunks (PNG, third edition, sections 11.3.3 and 11.3.4); none of them holds pixels.
+_METADATA_CHUNKS: Final = frozenset({b"tEXt", b"zTXt", b"iTXt", b"tIME", b"eXIf"})
+_WIDGET_VIEW: Final = "application/vnd.jupyter.widget-view+json"
+
+
+@dataclass(frozen=True, slots=True)
+class CellPlace:
+    """A cell, as a reader finds it.
+
+    Attributes:
+        number: position among all cells, from 1.
+        first_line: the first line of its source.
+    """
+
+    number: int
+    first_line: str
+
+    def __str__(self) -> str:
+        return f"cell {self.number} ({self.first_line})" if self.first_line else f"cell {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A cell whose outputs differ from the stored ones.
+
+    Attributes:
+        cell: the cell.
+        diff: lines of a unified diff, "-" stored and "+" new; not escaped. Pictures and markup are lines with their
+            sizes and digests, and markup its text as well.
+    """
+
+    cell: CellPlace
+    diff: tuple[str, ...]
+
+
+def normal_form(cells: Sequence[Mapping[str, Any]], places: Mapping[str, str]) -> list[list[dict[str, Any]]]:
+    """Return the outputs of each cell in normal form; those of a cell of text are empty.
+
+    Removed is what depends on the run, the machine or the program that ran and saved the notebook: execution counts,
+    memory addresses, folders, names of ipykernel's temporary files and of widgets, and the texts and times in PNG
+    pictures, which hold no pixels. Printed text is one output for each stream, as a terminal shows it.
+
+    Args:
+        cells: the cells of a notebook.
+        places: folders of this machine, and the text that replaces each of them; longest first.
+    """
+    pattern = re.compile(rf"{_PATH_START}(?:{'|'.join(map(re.escape, places))})(?!\.?[\w-])")
+
+    def change(text: str, *, quote: Callable[[str], str]) -> str:
+        text = _CELL_CODE.sub(quote("<cell>"), text)
+        text = pattern.sub(lambda match: quote(places[match[0]]), text) if places else text
+        return _ADDRESS.sub("0x...", text)
+
+    widgets: dict[str, str] = {}
+    result = []
+    for cell in cells:
+        outputs = [_changed(each, partial(change, quote=str), change) for each in _joined(cell.get("outputs", ()))]
+        for output in outputs:
+            _normalize(output, widgets)
+        result.append(outputs)
+    return result
+
+
+def differences(
+    cells: Sequence[Mapping[str, Any]], stored: Sequence[list[dict[str, Any]]], new: Sequence[list[dict[str, Any]]]
+) -> tuple[Difference, ...]:
+    """Return what differs between two normal forms of the outputs of these cells, one difference for each cell."""
+    result = []
+    for number, (before, after) in enumerate(zip(stored, new, strict=True)):
+        if _json(before) != _json(after):
+            _, _, *lines = difflib.unified_diff(list(_lines(before)), list(_lines(after)), lineterm="", n=1)
+            shown = tuple(line for line in lines if not line.startswith("@@"))
+            result.append(Difference(cell_place(cells, number), shown))
+    return tuple(result)
+
+
+def cell_place(cells: Sequence[Mapping[str, Any]], number: int) -> CellPlace:
+    """Return the cell at a position (from 0) as a reader finds it."""
+    lines = [line.strip() for line in cells[number]["source"].splitlines() if line.strip()]
+    return CellPlace(number + 1, lines[0][:60] if lines else "")
+
+
+def places_of(project: Path, *, home: Path, temporary: Path) -> dict[str, str]:
+    """Return the folders that outputs may name, each with its placeholder; longest first.
+
+    Args:
+        project: the folder of the project.
+        home, temporary: the folders of the kernel; those of the user count as well.
+    """
+    places = {
+        sys.prefix: "<python>",
+        sysconfig.get_path("stdlib"): "<python>",
+        sysconfig.get_path("purelib"): "<packages>",
+        str(project): "<project>",
+        **dict.fromkeys((str(temporary), tempfile.gettempdir()), "<temporary>"),
+        **dict.fromkeys((str(home), str(Path.home())), "~"),
+    }
+    places |= {os.path.realpath(folder): text for folder, text in places.items()}
+    own = f"{Path.home()}{os.sep}"  # IPython writes the folders below it with "~"
+    places |= {f"~{os.sep}{path.removeprefix(own)}": text for path, text in places.items() if path.startswith(own)}
+    specific = {path: text for path, text in places.items() if len(Path(path).parts) > 1}
+    return dict(sorted(specific.items(), key=lambda item: -len(item[0])))
+
+
+def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the outputs of a cell with one for each stream; stdout first, as the kernel sends them in any order."""
+    result: list[dict[str, Any]] = []
+    streams: dict[str, dict[str, Any]] = {}
+    for output in map(dict, outputs):
+        name = output["name"] if output["output_type"] == "stream" else None
+        if name in streams:
+            streams[name]["text"] += output["text"]
+            continue
+        result.append(output)
+        if name is not None:
+            streams[name] = output
+    for stream in streams.values():
+        stream["text"] = _OVERWRITTEN.sub("", stream["text"])
+    for at in range(len(result) - 1):
+        if [result[at].get("name"), result[at + 1].get("name")] == ["stderr", "stdout"]:
+            result[at : at + 2] = [result[at + 1], result[at]]
+    return result
+
+
+def _normalize(output: dict[str, Any], widgets: dict[str, str]) -> None:
+    """Number the widget in an output, and strip its picture; `widgets` has the numbers of the widgets so far."""
+    if "execution_count" in output:
+        output["execution_count"] = None
+    data = output.get("data", {})
+    if isinstance(data.get("image/png"), str):
+        data["image/png"] = without_png_metadata(data["image/png"])
+    view = data.get(_WIDGET_VIEW)
+    if isinstance(view, dict) and "model_id" in view:
+        view["model_id"] = widgets.setdefault(view["model_id"], f"widget-{len(widgets) + 1}")
+
+
+def _changed(value: Any, change: Callable[[str], str], in_form: Callable[..., str]) -> Any:
+    """Return a JSON value with changed texts; in HTML and XML, what is put in is escaped."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {
+            name: _changed(item, partial(in_form, quote=html.escape) if _is_markup(name) else change, in_form)
+            for name, item in value.items()
+        }
+    return [_changed(item, change, in_form) for item in value] if isinstance(value, list) else value
+
+
+def without_png_metadata(encoded: str) -> str:
+    """Return a PNG in base64 without texts and times, where matplotlib writes its version and others the time."""
+    try:
+        data = base64.b64decode(encoded.replace("\n", ""), validate=True)
+        kept, at = [_PNG], len(_PNG)
+        while data.startswith(_PNG) and at < len(data):  # length, type, content and checksum (section 5.3)
+            length, kind = struct.unpack_from(">I4s", data, at)
+            kept += [data[at : at + length + 12]] if kind not in _METADATA_CHUNKS else []
+            at += length + 12
+    except (ValueError, struct.error):
+        return encoded
+    return base64.b64encode(b"".join(kept)).decode() if data.startswith(_PNG) else encoded
+
+
+def _is_markup(mime_type: str) -> bool:
+    return mime_type == "text/html" or mime_type.endswith("+xml")
+
+
+def _lines(outputs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the outputs of a cell as lines to compare; a change anywhere in them changes a line."""
+    for number, output in enumerate(outputs, start=1):
+        rest = {name: value for name, value in output.items() if name not in ("data", "text", "traceback")}
+        yield f"[output {number}] {_json(rest)}"
+        yield from output.get("text", "").split("\n")
+        yield from "\n".join(output.get("traceback", ())).split("\n")
+        for name, value in sorted(output.get("data", {}).items(), reverse=True):  # text/plain before text/html
+            text = value if isinstance(value, str) else json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False)
+            if _is_markup(name):
+                yield from filter(str.strip, html.unescape(_TAG.sub("\n", _STYLE.sub("", text))).splitlines())
+            elif name.startswith("text/") or not isinstance(value, str):
+                yield from text.split("\n")
+                continue
+            yield f"[{name}: {len(text):,} characters, sha256 {hashlib.sha256(text.encode()).hexdigest()[:16]}]"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,222 @@
+"""Notebooks on the disk: find them, read them, ask git which of them changed, and write them."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+import os
+import re
+import subprocess
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.text import excerpt
+from toolkit.local.files import lies_in, write_atomically
+
+SKIP_TAG: Final = "skip-execution"  # a cell with this tag does not run
+_KERNELSPEC: Final = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+_EDITOR_KEYS: Final = frozenset({"execution", "ExecuteTime", "trusted"})  # of cells
+SUFFIX: Final = ".ipynb"
+HEAD: Final = "HEAD"  # stands for what is not committed yet
+_NAME_NOTEBOOKS: Final = f"Name files that end in {SUFFIX}, or folders with such files."
+_SKIPPED_FOLDERS: Final = frozenset({".ipynb_checkpoints", "__pycache__", "node_modules", "site-packages"})
+_CASSETTE_SUFFIXES: Final = (".yaml", ".yml")
+_WORD: Final = re.compile(r"""[^\s"'(),=/\\]+""")
+
+
+def find_notebooks(paths: Iterable[Path | str], *, without: Path | None = None) -> list[Path]:
+    """Return the notebooks among files and below folders, each once, without checkpoints and hidden folders.
+
+    Args:
+        paths: notebooks, and folders with notebooks.
+        without: a folder whose notebooks are left out, unless it or they are named themselves.
+
+    Raises:
+        ConfigurationError: if a path does not exist, is not a notebook, or is a folder without notebooks.
+    """
+    notebooks: dict[Path, Path] = {}
+    for path in map(Path, paths):
+        found = [path] if path.suffix == SUFFIX and path.is_file() else []
+        if path.is_dir():
+            left_out = None if without is None or lies_in(path, without) else without
+            below = [file for file in sorted(path.rglob(f"*{SUFFIX}")) if file.is_file() and not _is_hidden(file, path)]
+            found = [file for file in below if not (left_out and lies_in(file, left_out))]
+        if not found:
+            what = "has no notebooks in it" if path.is_dir() else "is not a notebook" if path.exists() else "is missing"
+            raise ConfigurationError(f"{path} {what}.", _NAME_NOTEBOOKS, about="paths")
+        for file in found:
+            notebooks.setdefault(file.resolve(), file)
+    if not notebooks:
+        raise ConfigurationError("No notebooks were named.", _NAME_NOTEBOOKS, about="paths")
+    return list(notebooks.values())
+
+
+def read_notebook(path: Path) -> dict[str, Any]:
+    """Return the content of a notebook; texts that the file stores line by line are joined.
+
+    Raises:
+        ConfigurationError: if it cannot be read, or is not a Python notebook of format 4.
+    """
+    import nbformat
+    from nbformat.v4.rwbase import rejoin_lines
+
+    try:
+        with warnings.catch_warnings(action="ignore"):  # nbformat's, about cells without ids
+            notebook = nbformat.from_dict(json.loads(path.read_bytes()))  # type: ignore[no-untyped-call]
+            nbformat.validate(notebook, version=4)
+        content = dict(rejoin_lines(notebook))  # type: ignore[no-untyped-call]
+        as_bytes(content)  # JSON can contain half a character, which no file of UTF-8 can hold
+        metadata = content["metadata"]
+        language = str(
+            metadata.get("language_info", {}).get("name", metadata.get("kernelspec", {}).get("language", ""))
+        )
+    except Exception as error:  # noqa: BLE001 - nbformat and jsonschema fail in many ways on odd files
+        reason = str(getattr(error, "message", error)).partition("\n")[0]
+        raise ConfigurationError(
+            f"{path.name} is not a notebook of format 4: {excerpt(reason, 100)}",
+            "Restore it from the repository, or open it in JupyterLab and save it.",
+            about="paths",
+        ) from None
+    if not language.lower().startswith(("python", "ipython")) and language:
+        raise ConfigurationError(
+            f"The language of {path.name} is {excerpt(language, 40)}.",
+            "Leave it out: only Python is run.",
+            about="paths",
+        )
+    return content
+
+
+def is_skipped(cell: Mapping[str, Any]) -> bool:
+    """Return True for a cell that does not run."""
+    return SKIP_TAG in cell["metadata"].get("tags", ())
+
+
+def with_outputs(stored: Mapping[str, Any], outputs: Sequence[list[dict[str, Any]]]) -> dict[str, Any]:
+    """Return a notebook with the outputs of a run, cell by cell, without what editors and runs add to it."""
+    notebook: dict[str, Any] = copy.deepcopy(dict(stored))
+    count = 0
+    for cell, new in zip(notebook["cells"], outputs, strict=True):
+        cell["metadata"] = {name: value for name, value in cell["metadata"].items() if name not in _EDITOR_KEYS}
+        if cell["cell_type"] == "code" and not is_skipped(cell):
+            count += bool(cell["source"].strip())
+            cell["execution_count"] = count if cell["source"].strip() else None
+            cell["outputs"] = [
+                {**each, "execution_count": count} if "execution_count" in each else each for each in new
+            ]
+    metadata = {name: value for name, value in notebook["metadata"].items() if name not in ("widgets", "toolkit")}
+    return notebook | {"metadata": metadata | {"kernelspec": _KERNELSPEC, "language_info": {"name": "python"}}}
+
+
+def as_bytes(content: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a notebook as Jupyter writes it."""
+    import nbformat
+    from nbformat.v4 import writes_json
+
+    text: str = writes_json(nbformat.from_dict(content))  # type: ignore[no-untyped-call]
+    return text.encode() + b"\n"
+
+
+def write_notebook(path: Path, content: Mapping[str, Any], *, about: str) -> None:
+    """Write a notebook in one step.
+
+    Raises:
+        ConfigurationError: if it is a link or cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, as_bytes(content), durable=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path} cannot be written: {error.strerror}.", "Fix its permissions, or name another.", about=about
+        ) from None
+
+
+def changed_notebooks(notebooks: Iterable[Path], since: str = HEAD) -> list[Path]:
+    """Return the notebooks that changed or are new, and those that name a cassette that changed or is gone.
+
+    A notebook names a cassette with a word in a text of its code, or with `%%cassette NAME`. A name that is computed is
+    not found. Code that cannot be parsed may name any. A notebook that git ignores does not count as changed.
+
+    Args:
+        notebooks: notebooks, in one or several repositories.
+        since: a commit. What changed after this branch left it counts, and what is not committed.
+
+    Raises:
+        ConfigurationError: if a notebook is in no git repository, or the commit is not known there.
+    """
+    notebooks = list(notebooks)
+    folders = {path.parent.resolve(): set[Path]() for path in notebooks}
+    for folder in folders:
+        folders[folder] = _changed_files(folder, since)
+    changes = set[Path]().union(*folders.values())
+    cassettes = {file.stem for file in changes if file.suffix in _CASSETTE_SUFFIXES}
+    return [
+        path
+        for path in notebooks
+        if {path.parent.resolve() / path.name, path.resolve()} & changes or (cassettes and _names(path, cassettes))
+    ]
+
+
+def _names(path: Path, cassettes: set[str]) -> bool:
+    """Return True if the code of a notebook may name one of the cassettes."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    try:
+        for cell in read_notebook(path)["cells"]:
+            if cell["cell_type"] == "code":
+                with warnings.catch_warnings(action="ignore"):  # the parser's, about the user's code
+                    code = TransformerManager().transform_cell(cell["source"])  # type: ignore[no-untyped-call]
+                    nodes = list(ast.walk(ast.parse(code)))
+                texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+                words = (word for text in texts for word in _WORD.findall(text))
+                if any(word in cassettes or Path(word).stem in cassettes for word in words):
+                    return True
+    except ConfigurationError:
+        return False  # it is verified, and fails, when it changes
+    except (SyntaxError, ValueError, RecursionError):
+        return True
+    return False
+
+
+def _changed_files(folder: Path, since: str) -> set[Path]:
+    """Return the files of the repository of a folder that changed, are new or are gone."""
+    repository = Path(_git(folder, "rev-parse", "--show-toplevel").removesuffix("\n")).resolve()
+    names = []
+    if since != HEAD:
+        base = _git(repository, "merge-base", "--end-of-options", since, HEAD).strip()
+        names = _git(repository, "diff", "--name-only", "--no-renames", "-z", base, HEAD, "--").split("\0")[:-1]
+    status = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
+    names += [entry[3:] for entry in _git(repository, *status).split("\0")[:-1]]  # after two letters and a space
+    return {repository / name for name in names}
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """Run git in a folder and return its output."""
+    command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", str(folder), *arguments]
+    # The variables that git sets for its hooks would name another repository than that of the notebooks.
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        process = subprocess.run(command, env=variables | {"LC_ALL": "C"}, capture_output=True, check=False)  # noqa: S603
+    except FileNotFoundError:
+        reason = "git is not installed"
+    else:
+        if process.returncode == 0:
+            return os.fsdecode(process.stdout)
+        reason = (
+            excerpt(process.stderr.decode(errors="replace").strip().removeprefix("fatal: ")) or "it gives no reason"
+        )
+    raise ConfigurationError(
+        f"git cannot say what changed in {folder}: {reason}.",
+        "Name notebooks of a git repository, and a commit of it; in a shallow checkout fetch its history first "
+        "(actions/checkout: fetch-depth: 0).",
+        about="since",
+    )
+
+
+def _is_hidden(path: Path, below: Path) -> bool:
+    folders = path.relative_to(below).parts[:-1]
+    return any(name in _SKIPPED_FOLDERS or name.startswith(".") for name in folders)

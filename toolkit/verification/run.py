@@ -1,0 +1,353 @@
+"""Verify notebooks: run each in a fresh kernel without a network, and compare its outputs with the stored ones.
+
+The kernel gets only the variables of an allow-list. Its home, configuration and cache folders are empty, so it finds
+neither saved credentials nor start-up files nor a history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+import logging
+import math
+import os
+import re
+import site
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from toolkit.core.errors import ConfigurationError, how_to_install
+from toolkit.core.text import excerpt
+from toolkit.local.folders import find_project
+from toolkit.verification.compare import Difference, cell_place, differences, normal_form, places_of
+from toolkit.verification.notebooks import (
+    SKIP_TAG,
+    changed_notebooks,
+    find_notebooks,
+    is_skipped,
+    read_notebook,
+    with_outputs,
+    write_notebook,
+)
+from toolkit.verification.report import Failure, Outcome, Verdict
+
+if TYPE_CHECKING:
+    from jupyter_client.manager import AsyncKernelManager
+
+TIMEOUT: Final = 120.0  # seconds for a cell
+# Where programs and libraries are, and what Windows needs to start a process.
+_ALLOWED_VARIABLES: Final = (
+    "PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH VIRTUAL_ENV CONDA_PREFIX SYSTEMROOT WINDIR COMSPEC PATHEXT "
+    "NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE"
+).split()
+# The same on every machine and at any time.
+_FIXED_VARIABLES: Final = {
+    "TOOLKIT_OFFLINE": "1",
+    "VERIFIED_KERNEL": "1",  # read by in_kernel/sitecustomize.py
+    "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
+    "PYTHONHASHSEED": "0",
+    "PYTHONUTF8": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",  # the notebook's folder may be read-only
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "COLUMNS": "80",
+    "LINES": "24",
+    "SOURCE_DATE_EPOCH": "946684800",  # 1 January 2000, the date in images
+}
+_LINE: Final = re.compile(r"Cell In\s?\[\d+\], line (\d+)")
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
+_LONGEST: Final = 500  # characters of a message
+_LONGEST_SOCKET: Final = 100  # bytes of a socket's path; every system allows at least 103
+# Outside the hierarchy of loggers, so that nobody listens: libraries log messages of the kernel, outputs included.
+_SILENT: Final = logging.Logger("notebook kernels")  # noqa: LOG001
+_SILENT.addHandler(logging.NullHandler())
+
+
+class _Failed(Exception):
+    """A notebook could not be run to its end."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.what)
+        self.failure = failure
+
+
+def verify(
+    paths: Iterable[Path | str],
+    *,
+    update: bool = False,
+    since: str | None = None,
+    jobs: int | None = None,
+    timeout: float = TIMEOUT,
+    save_to: Path | None = None,
+    watch: Callable[[str], None] = lambda _: None,
+    play_log: Path | str | None = None,
+) -> list[Verdict]:
+    """Run notebooks in replay, each in a fresh kernel, and compare their outputs with the stored ones.
+
+    The kernels have no network, and see neither the environment variables nor the home folder of the user. Their code
+    runs nevertheless: this is not a sandbox.
+
+    Args:
+        paths: notebooks, and folders with notebooks.
+        update: store the new outputs of notebooks that differ, if a second run gives the same ones.
+        since: run only the notebooks that changed since this commit, or whose cassette did; "HEAD" for what is not
+            committed (see `changed_notebooks`).
+        jobs: number of notebooks to run at once; by default one per processor.
+        timeout: seconds for each cell, rounded up to whole seconds.
+        save_to: a folder for the notebooks as executed; one that fails is saved as far as it ran.
+        watch: called with each step in words.
+        play_log: a folder in which the kernels note what they play from cassettes (`read_play_log` reads it).
+
+    Returns:
+        A verdict for each notebook, in order.
+
+    Raises:
+        ConfigurationError: if a path does not lead to a notebook, git does not know what changed, an argument is out of
+            range, or the extra `lab` is not installed; if a notebook would be replaced in `save_to`.
+    """
+    notebooks = find_notebooks(paths, without=save_to)
+    for name, value in (("timeout", timeout), ("jobs", 1 if jobs is None else jobs)):
+        if not math.isfinite(value) or value <= 0:
+            raise ConfigurationError(f"{name} must be above 0 and finite.", "Leave it out, or pass more.", about=name)
+    need_kernels()
+    if since is not None:
+        notebooks = changed_notebooks(notebooks, since)
+    targets = _targets(notebooks, save_to) if save_to is not None else {}
+    with tempfile.TemporaryDirectory(prefix="verify-", ignore_cleanup_errors=True) as folder:
+        # Resolved, because programs that ask for their own folder see the resolved path.
+        log = None if play_log is None else Path(play_log).absolute()
+        verification = _Verification(Path(folder).resolve(), update, timeout, targets, watch, log)
+        work = functools.partial(asyncio.run, verification.verify_all(notebooks, jobs or os.cpu_count() or 1))
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return work()
+        with ThreadPoolExecutor(1) as thread:  # in a notebook, this thread has a loop already
+            return thread.submit(work).result()
+
+
+def need_kernels() -> None:
+    """Check that notebooks can be run here.
+
+    Raises:
+        ConfigurationError: if the extra `lab` is not installed.
+    """
+    missing = [name for name in ("nbclient", "ipykernel") if find_spec(name) is None]
+    if missing:
+        raise ConfigurationError(f"Cannot run notebooks: no {' and '.join(missing)} here.", how_to_install("lab"))
+
+
+def _targets(notebooks: Sequence[Path], folder: Path) -> dict[Path, Path]:
+    """Return where each notebook is saved: as below the working directory, or the folder that all of them lie in."""
+    files = {path: path.resolve() for path in notebooks}
+    base = Path.cwd().resolve()
+    if not all(file.is_relative_to(base) for file in files.values()):
+        base = Path(os.path.commonpath([file.parent for file in files.values()]))
+    targets = {path: folder / file.relative_to(base) for path, file in files.items()}
+    if {target.resolve() for target in targets.values()} & set(files.values()):
+        raise ConfigurationError(
+            f"Saving to {folder} would replace the notebooks.", "Name another folder.", about="save_to"
+        )
+    return targets
+
+
+@dataclass
+class _Verification:
+    """One call of `verify`, whose arguments it has; its kernels write below `folder`."""
+
+    folder: Path
+    update: bool
+    timeout: float
+    targets: Mapping[Path, Path]
+    watch: Callable[[str], None]
+    play_log: Path | None
+
+    async def verify_all(self, notebooks: Sequence[Path], at_once: int) -> list[Verdict]:
+        """Return the verdicts on all notebooks."""
+        slots = asyncio.Semaphore(at_once)
+
+        async def in_turn(path: Path) -> Verdict:
+            async with slots:
+                return await self._verify(path)
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(in_turn(path)) for path in notebooks]
+        return [task.result() for task in tasks]
+
+    async def _verify(self, path: Path) -> Verdict:
+        """Return the verdict on one notebook. An error belongs to this notebook and does not stop the others."""
+        started = time.monotonic()
+        verdict = Verdict(path, Outcome.FAILED, saved_to=self.targets.get(path))
+        try:
+            stored = read_notebook(path)
+            verdict = replace(verdict, cells=len(stored["cells"]))
+            outcome, changed = await self._compare(path, stored)
+            verdict = replace(verdict, outcome=outcome, differences=changed)
+        except _Failed as error:
+            verdict = replace(verdict, failure=error.failure)
+        except ConfigurationError as error:
+            verdict = replace(verdict, failure=Failure(error.what, error.next_step))
+        except Exception as error:  # noqa: BLE001 - a notebook may fail in unforeseen ways
+            what = excerpt(f"It could not be verified: {type(error).__name__}: {error}", _LONGEST)
+            verdict = replace(verdict, failure=Failure(what, "Run it in JupyterLab, and save it."))
+        return replace(verdict, seconds=time.monotonic() - started)
+
+    async def _compare(self, path: Path, stored: dict[str, Any]) -> tuple[Outcome, tuple[Difference, ...]]:
+        data, cells = path.read_bytes(), stored["cells"]  # noqa: ASYNC240 - takes microseconds
+        new, places = await self._run(path, stored)
+        changed = differences(cells, normal_form(cells, places), new)
+        if not changed or not self.update:
+            return (Outcome.DIFFERS if changed else Outcome.SAME), changed
+        # Only a second run shows that the outputs about to be stored will be the same tomorrow.
+        again, _ = await self._run(path, stored)
+        if unstable := differences(cells, new, again):
+            return Outcome.UNSTABLE, unstable
+        if path.read_bytes() != data:  # noqa: ASYNC240
+            raise ConfigurationError(f"{path} changed meanwhile, so it was not updated.", "Run this again.")
+        write_notebook(path, with_outputs(stored, new), about="paths")
+        return Outcome.UPDATED, changed
+
+    async def _run(self, path: Path, stored: dict[str, Any]) -> tuple[list[list[dict[str, Any]]], dict[str, str]]:
+        """Run a notebook, and return the normal form of its outputs, and the folders that outputs may name."""
+        folder, here = Path(tempfile.mkdtemp(dir=self.folder)), path.resolve().parent  # noqa: ASYNC240
+        home, temporary = folder / "home", folder / "tmp"
+        home.mkdir()
+        temporary.mkdir()
+        places = places_of(find_project(here), home=home, temporary=temporary)
+        cells: list[Any] = copy.deepcopy(stored["cells"])
+        try:
+            async with _kernel(here, folder, self._variables(home, temporary)) as manager:
+                await self._run_cells(path.name, {**stored, "cells": cells}, manager)
+        finally:
+            outputs = normal_form(cells, places)
+            if path in self.targets:
+                write_notebook(self.targets[path], with_outputs(stored, outputs), about="save_to")
+        return outputs, places
+
+    async def _run_cells(self, name: str, notebook: dict[str, Any], manager: AsyncKernelManager) -> None:
+        """Run the cells of a notebook; they get the outputs."""
+        from nbclient import NotebookClient
+        from nbformat import NotebookNode
+
+        client = NotebookClient(
+            NotebookNode(notebook),  # type: ignore[no-untyped-call]
+            km=manager,
+            timeout=math.ceil(self.timeout),
+            startup_timeout=60,
+            skip_cells_with_tag=SKIP_TAG,
+            store_widget_state=True,  # without it, nbclient fails on the outputs that an Output widget captures
+            log=_SILENT,
+        )
+        cells = notebook["cells"]
+        for cell in cells:  # nbclient does not run empty cells, which would keep their outputs
+            if cell["cell_type"] == "code" and not is_skipped(cell):
+                cell["outputs"] = []
+        try:
+            await client.async_start_new_kernel_client()
+            for number, cell in enumerate(cells):
+                self.watch(f"{name}: cell {number + 1} of {len(cells)}")
+                try:
+                    await client.async_execute_cell(cell, number)
+                except Exception as error:  # noqa: BLE001 - the kernel may send anything, and nbclient trusts it
+                    task = asyncio.current_task()
+                    if task is not None and task.cancelling():  # nbclient reports a cancellation as a dead kernel
+                        raise asyncio.CancelledError from None
+                    what, next_step = describe_error(error, self.timeout)
+                    raise _Failed(Failure(what, next_step, cell_place(cells, number))) from None
+        finally:
+            if client.kc is not None:
+                client.kc.stop_channels()
+
+    def _variables(self, home: Path, temporary: Path) -> dict[str, str]:
+        """Return all environment variables of a kernel; other folders of programs follow from the home folder."""
+        # Absolute, because the kernel has another working directory.
+        paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]  # noqa: PTH100
+        log = {} if self.play_log is None else {"TOOLKIT_PLAY_LOG": str(self.play_log)}
+        return {
+            **{name: os.environ[name] for name in _ALLOWED_VARIABLES if name in os.environ},
+            **_FIXED_VARIABLES,
+            **log,
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).resolve().parent / "in_kernel"), *paths]),
+            "PYTHONUSERBASE": site.getuserbase(),
+            "MPLCONFIGDIR": _fonts().name,
+            **dict.fromkeys(("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"), str(home)),
+            **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary)),
+        }
+
+
+@functools.cache
+def _fonts() -> tempfile.TemporaryDirectory[str]:
+    """Return matplotlib's folder for all kernels of this process, with its list of fonts: making one takes seconds."""
+    folder = tempfile.TemporaryDirectory(prefix="fonts-", ignore_cleanup_errors=True)
+    if find_spec("matplotlib") is not None:
+        command = [sys.executable, "-c", "import matplotlib.font_manager"]
+        subprocess.run(command, env={**os.environ, "MPLCONFIGDIR": folder.name}, capture_output=True, check=False)  # noqa: S603
+    return folder
+
+
+@asynccontextmanager
+async def _kernel(cwd: Path, folder: Path, variables: Mapping[str, str]) -> AsyncIterator[AsyncKernelManager]:
+    """Start a kernel of this interpreter; kill it and its children when the block ends, however it ends."""
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
+
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    command.append("--HistoryManager.hist_file=:memory:")  # neither the user's history nor an addition to it
+
+    class ThisInterpreter(KernelSpecManager):
+        """Offers this interpreter only, whatever the user registered under the same name."""
+
+        def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+            return KernelSpec(argv=command, display_name=kernel_name, language="python")
+
+    # Sockets in the file system, which no other user can open, where there are such and their path is short enough.
+    in_files = os.name == "posix" and len(os.fsencode(folder)) + 4 <= _LONGEST_SOCKET
+    connection = {"transport": "ipc", "ip": str(folder / "k")} if in_files else {}
+    manager = AsyncKernelManager(
+        kernel_name="python3",
+        kernel_spec_manager=ThisInterpreter(log=_SILENT),
+        connection_file=str(folder / "kernel.json"),
+        log=_SILENT,
+        **connection,
+    )
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    try:
+        await manager.start_kernel(cwd=str(cwd), env=dict(variables), **silent)
+        yield manager
+    finally:
+        if manager.has_kernel:
+            await manager.shutdown_kernel(now=True)
+        await manager.cleanup_resources()
+
+
+def describe_error(error: Exception, timeout: float) -> tuple[str, str]:
+    """Return what stopped a cell, in one line, and what to do next.
+
+    The second line of a message of the toolkit says what to do. Of other errors, the line of the cell is named.
+    """
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    if isinstance(error, CellTimeoutError):
+        return f"The cell did not finish within {timeout:g} seconds.", "If it needs more time, add --timeout SECONDS."
+    if isinstance(error, DeadKernelError):
+        return "The kernel died in this cell.", "Run it in JupyterLab to see why."
+    if not isinstance(error, CellExecutionError):
+        return excerpt(f"The kernel failed: {type(error).__name__}: {error}", _LONGEST), "Run it in JupyterLab."
+    head, _, rest = error.evalue.strip().partition("\n")
+    lines = _LINE.findall(_COLOURS.sub("", error.traceback))
+    what = excerpt(f"{error.ename}: {head}" if head else error.ename, _LONGEST)
+    if "the network is off while" in error.evalue:  # the words of in_kernel/sitecustomize.py
+        return what, "Replay a recording: tk.Session(cassette=...)."
+    if rest and not lines:  # an error of the toolkit has two lines instead of a traceback
+        return what, excerpt(rest, _LONGEST)
+    return f"{what} (line {lines[-1]})" if lines else what, "Run it in JupyterLab to see the whole traceback."
