@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 import toolkit
-from toolkit.auth import destinations
+from toolkit.auth.destinations import new_in_environment
 from toolkit.cassettes.cassette import Cassette
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.local.settings import Settings
@@ -454,7 +454,7 @@ def test_credentials_of_another_environment_are_refused_at_once():
 def test_one_thread_at_a_time(open_panel, project_of, monkeypatch):
     """While one thread looks where texts would go, a press in another waits, and asks for none that nobody trusts."""
     user = open_panel("paper", settings=project_of("evil.example"))
-    looking, may_look, look = threading.Event(), threading.Event(), destinations.new_in_environment
+    looking, may_look, look = threading.Event(), threading.Event(), new_in_environment
     asked = []
     monkeypatch.setattr(user.form.inputs, "ask", lambda: asked.append("the page"))
 
@@ -463,7 +463,7 @@ def test_one_thread_at_a_time(open_panel, project_of, monkeypatch):
         assert may_look.wait(PATIENCE)
         return look(*arguments)
 
-    monkeypatch.setattr(destinations, "new_in_environment", slow)
+    monkeypatch.setattr("toolkit.notebook.panel_form.new_in_environment", slow)
     hello = {"type": "hello"}
     greeting = threading.Thread(target=user.send, args=(user.panel._view, hello), daemon=True)
     pressing = threading.Thread(target=user.press, daemon=True)

@@ -189,8 +189,7 @@ def ask(fields: Sequence[Field], environment: Environment) -> Mapping[str, Secre
     answers: dict[str, Secret | Path] = {}
     for field in fields:
         if not field.is_option:
-            label = "Path of the private key file" if field.is_key else field.label
-            typed = ask_secret(f"{label} of {environment}: ")
+            typed = ask_secret(f"{'Path of the private key file' if field.is_key else field.label} of {environment}: ")
             text = typed.reveal().strip()
             answers[field.name] = Path(text) if field.is_key and text and "-----" not in text else typed
     return answers

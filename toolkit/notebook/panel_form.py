@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import ipywidgets
 
 from toolkit.auth.credentials import Credentials
+from toolkit.auth.destinations import Change, new_in_environment, note_destinations
 from toolkit.auth.profiles.practice_profiles import is_practice, running_services
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ToolkitError
@@ -27,7 +28,6 @@ from toolkit.notebook.panel_view import account_text, badge_html, problem_html
 from toolkit.notebook.secret_input import FIELDS, Field, SecretInput
 
 if TYPE_CHECKING:
-    from toolkit.auth.destinations import Change
     from toolkit.auth.profiles.fields import Profile
 
 NEW_CASSETTE: Final = ""  # the value of the choice "new …"
@@ -162,8 +162,6 @@ class Form:
 
     def accept(self) -> None:
         """Trust the destinations, and show the fields."""
-        from toolkit.auth.destinations import note_destinations
-
         self._trusted.add((self.environment, self.kind))  # the folder may be read-only
         note_destinations(self.environment, [change.destination for change in self.untrusted])
         self._trust.value = False
@@ -335,8 +333,6 @@ class Form:
 
     def _new_destinations(self) -> list[Change]:
         """Return where a file of the project would send typed credentials, if that is not allowed yet."""
-        from toolkit.auth.destinations import new_in_environment
-
         if self.kind is None or self._for_visitors or (self.environment, self.kind) in self._trusted:
             return []  # what the owner of the machine allowed is not shown to visitors
         with suppress(ToolkitError):  # an unreadable memory is an error when something is to be sent
