@@ -62,29 +62,6 @@ def test_round_trip(records, numbers, as_body):
     pd.testing.assert_frame_equal(again, table, check_exact=True)
 
 
-@given(PAGES, PAGES, st.sampled_from(["float", "decimal", "text"]))
-def test_pages_get_the_same_types(one, two, numbers):
-    """With the schema of one page another page has its columns and types, or its misfit has a row and a column."""
-    first = quietly(one, numbers=numbers)
-    wanted = schema(first)
-    second = table_or_error(two, numbers=numbers, schema=first)
-    if isinstance(second, TabulationError):
-        assert "expected" in second.what
-        assert second.about == "schema"
-    else:
-        assert second.index.equals(pd.RangeIndex(len(two)))
-        assert second.dtypes.equals(quietly([], schema=wanted).dtypes)
-        written = pa.Table.from_pandas(second, wanted, preserve_index=False)
-        assert written.schema.remove_metadata() == wanted
-
-
-def table_or_error(data, **options):
-    try:
-        return quietly(data, **options)
-    except TabulationError as error:
-        return error
-
-
 @pytest.mark.parametrize("data", [[], "[]", {"accounts": []}, httpx.Response(200, json={"items": [], "next": None})])
 def test_empty_pages(data):
     """A page without rows has all columns, with their types."""
@@ -155,14 +132,6 @@ def test_misfits(values, kind, row, found):
     assert caught.value.__cause__ is None
 
 
-@pytest.mark.parametrize("records", [[{"a": 1}, {}], [{"b": 1}]])
-def test_required_values(records):
-    """A missing value is refused where the schema says that none is missing."""
-    wanted = pa.schema([pa.field("a", pa.int64(), nullable=False), ("b", pa.int64())])
-    with pytest.raises(TabulationError, match=rf"'a', row {len(records) - 1}: expected int64, found a missing value"):
-        tabulate(records, schema=wanted)
-
-
 def test_numbers_keep_their_digits():
     """Numbers become text and decimals digit by digit, as the service wrote them."""
     wanted = pa.schema([("a", pa.string()), ("b", pa.decimal128(20, 18))])
@@ -212,26 +181,3 @@ def test_requested_dtypes(values, dtype, expected):
     series = quietly([{"cash": value} for value in values], dtypes={"cash": dtype, "absent": "str"})["cash"]
     assert str(series.dtype) == str(pd.api.types.pandas_dtype(dtype))
     assert series.astype(object).where(series.notna(), None).tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("values", "dtype", "row", "kind"),
-    [
-        (["1", None, "x"], "Int64", 2, "text"),
-        ([1, 300], "Int8", 1, "an integer"),
-        ([1, None], "int64", 1, "a missing value"),
-        ([1], "boolean", 0, "an integer"),
-        (["1.50", "1.505"], CENTS, 1, "text"),
-        (["c", "a"], pd.CategoricalDtype(["a", "b"]), 0, "text"),
-        ([70_000.5], "float16", 0, "a number"),
-        ([2**53 + 1], "float64", 0, "an integer"),
-    ],
-)
-def test_values_that_do_not_fit_a_dtype(values, dtype, row, kind):
-    """The error names row and type of the first value that does not fit, and does not show it."""
-    with pytest.raises(TabulationError) as caught:
-        tabulate([{"cash": value} for value in values], dtypes={"cash": dtype})
-    expected = pd.api.types.pandas_dtype(dtype)
-    assert caught.value.what == f"Column 'cash', row {row}: expected {expected}, found {kind}."
-    assert caught.value.about == "dtypes"
-    assert caught.value.__cause__ is None

@@ -41,20 +41,6 @@ def test_small_balances_are_summed():
     assert chart.rows[-1] == "493 others: 49,300, too long for a bar"
 
 
-@pytest.mark.parametrize(
-    ("amounts", "texts"),
-    [
-        ([1234.5, 2.0], ["1,234", "2"]),
-        ([999.994, 0.004], ["999.99", "0.00"]),
-        ([0.00012, 0.0], ["0.00012", "0"]),
-    ],
-)
-def test_digits_of_amounts(amounts, texts):
-    """Amounts of a thousand or more have no cents, and amounts below one have three digits."""
-    chart = balances(accounts(2).assign(equity=amounts))
-    assert [row.partition(": ")[2] for row in chart.rows] == texts
-
-
 @pytest.mark.parametrize("by", [None, "status", "currency"])
 def test_an_axis_for_each_currency(by):
     """Each currency has an axis of its own, so that nothing adds up or compares two of them."""
@@ -106,13 +92,6 @@ def test_unknown_currencies_are_not_added_up(has_column):
     assert len(rows_of(balances(table))) == 3  # nothing is added up
     known = table.assign(money="CHF")
     assert balances(known, by="status", currency="money").axes[0].get_xlabel() == "equity in CHF"
-
-
-def test_currency_beside_the_amount():
-    """The currency of an amount within an object is the one beside it."""
-    records = [{"id": number, "total": {"value": 5, "currency_code": "JPY"}} for number in range(2)]
-    chart = balances(tabulate(records), by="id", amount="total.value")
-    assert chart.axes[0].get_xlabel() == "total.value in JPY"
 
 
 def test_records_without_a_balance():
