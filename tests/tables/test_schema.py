@@ -6,27 +6,7 @@ import pytest
 
 from toolkit.core.errors import TabulationError
 from toolkit.tables import tabulate
-from toolkit.tables.schema import arrow_table, schema, widened
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        (pa.null(), pa.date32(), pa.date32()),
-        (pa.int64(), pa.float64(), pa.float64()),
-        (pa.int8(), pa.uint32(), pa.int64()),
-        (pa.bool_(), pa.int64(), pa.string()),
-        (pa.int64(), pa.decimal128(18, 2), pa.decimal128(20, 2)),
-        (pa.decimal128(18, 2), pa.decimal128(18, 8), pa.decimal128(24, 8)),
-        (pa.float64(), pa.decimal128(18, 2), pa.string()),
-        (pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.string()),
-        (pa.timestamp("us"), pa.date32(), pa.string()),
-        (pa.timestamp("us", "UTC"), pa.timestamp("ns", "UTC"), pa.timestamp("ns", "UTC")),
-    ],
-)
-def test_wider_types(one, other, expected):
-    """The least type for the values of both."""
-    assert widened(pa.schema([("a", one)]), pa.schema([("a", other)])).field("a").type == expected
+from toolkit.tables.schema import arrow_table, schema
 
 
 def test_schema_of_other_things():

@@ -73,14 +73,6 @@ def test_calls():
     assert table["token"].tolist() == [pd.NA, 1, 1, pd.NA]
 
 
-def test_a_token_in_its_last_second():
-    """The remaining seconds are rounded up, so that 0 means expired."""
-    token = make_token(1)
-    for left, remaining, state in ((0.001, 1, "valid"), (0, 0, "expired"), (-0.001, 0, "expired")):
-        table = tokens_table([make_call(0, token)], START + timedelta(seconds=900 - left))
-        assert table.loc[1, ["remaining", "state"]].tolist() == [remaining, state]
-
-
 def test_tokens():
     """Each token is a row with its lifetime, its remaining seconds and the number of its calls."""
     token = make_token(1, lasts=898)

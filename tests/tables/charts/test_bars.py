@@ -92,10 +92,3 @@ def test_unknown_currencies_are_not_added_up(has_column):
     assert len(rows_of(balances(table))) == 3  # nothing is added up
     known = table.assign(money="CHF")
     assert balances(known, by="status", currency="money").axes[0].get_xlabel() == "equity in CHF"
-
-
-def test_records_without_a_balance():
-    """The title says how many of the records are included."""
-    table = accounts(5)
-    table.loc[1:2, "equity"] = None
-    assert balances(table).title == "Equity by account number: 3 of 5 records"
