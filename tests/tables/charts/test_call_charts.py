@@ -17,7 +17,7 @@ def test_a_bar_for_each_token():
     assert chart.rows == ("token 1: replaced, 2 calls", "token 2: valid, 13:59 left, 2 calls")
     assert set(chart.rows[0].split(": ")) <= set(texts_of(chart))
     assert count_marks(chart, "o") == 4
-    assert chart.axes[0].get_xlabel() == "time in UTC, 2026-05-12\nA bar is the lifetime of a token. A dot is a call."
+    assert chart.axes[0].get_xlabel() == "time in UTC, 2026-05-12\nA bar is the lifetime of a token.\nA dot is a call."
 
 
 def test_earlier_tokens_share_a_row():
@@ -54,7 +54,7 @@ def test_endpoints_by_their_median():
     )
     lines = [part for part in chart.axes[0].collections if isinstance(part, mpl.collections.LineCollection)]
     assert [line.get_segments()[0][0][0] for line in lines] == [80, 20]
-    assert chart.axes[0].get_xlabel().endswith("A dot is a call. The line marks the median.")
+    assert chart.axes[0].get_xlabel().endswith("A dot is a call.\nThe line marks the median.")
 
 
 def test_rare_endpoints_share_a_row():
