@@ -81,7 +81,7 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.session.session import AsyncSession as AsyncSession
     from toolkit.session.session import Session as Session
     from toolkit.sharing.drift import drift as drift
-    from toolkit.sharing.publishing.publish import publish as publish
+    from toolkit.sharing.publish import publish as publish
     from toolkit.sharing.saved_secrets import scan as scan
     from toolkit.sweeps.lend import lend as lend
     from toolkit.sweeps.sweeping import sweep as sweep
@@ -124,7 +124,7 @@ _MODULES = {
     "toolkit.scrubbing.rules.model": "Rules",
     "toolkit.session.pages": "pages",
     "toolkit.session.session": "AsyncSession Session",
-    "toolkit.sharing.publishing.publish": "publish",
+    "toolkit.sharing.publish": "publish",
     "toolkit.sharing.drift": "drift",
     "toolkit.sharing.saved_secrets": "scan",
     "toolkit.sweeps.sweeping": "sweep",

@@ -111,16 +111,6 @@ def test_client_secret_request():
     assert not any("QXZ" in value for value in request.headers.values())
 
 
-def test_token_request_has_a_timeout():
-    """A token request, which no client builds, has a timeout; queueing for a connection does not count."""
-    bench = Bench(client_secret())
-    bench.obtain()
-    timeout = bench.token_requests[0].request.extensions["timeout"]
-    assert set(timeout) == {"connect", "read", "write", "pool"}
-    assert timeout.pop("pool") is None
-    assert all(0 < seconds <= 60 for seconds in timeout.values())
-
-
 KEY = ec.generate_private_key(ec.SECP256R1())
 
 
@@ -160,21 +150,6 @@ def test_client_key_request():
     assert "Authorization" not in bench.token_requests[0].request.headers
 
 
-@pytest.mark.parametrize(
-    ("audience", "sent"),
-    [
-        ("token-endpoint", TOKEN_URL),
-        ("issuer", "https://auth.example.com/base"),
-        ("https://issuer.example.com/", "https://issuer.example.com/"),
-    ],
-)
-def test_audience(audience, sent):
-    """The audience is the token URL, the auth address as configured, or the given text."""
-    bench = Bench(client_key(audience=audience))
-    bench.obtain()
-    assert claims(bench, sent)[1]["aud"] == sent
-
-
 @pytest.mark.parametrize("credentials", [client_secret(), client_key()], ids=["secret", "key"])
 def test_recorded_form(credentials):
     """The form in a recording has the same fields, with placeholders for secrets."""
@@ -191,22 +166,6 @@ def test_recorded_form(credentials):
     assert named == bench.form().get("client_assertion", [])
 
 
-def test_grant_in_hand():
-    """The grant in hand is the same object for every call, and its token is numbered once, until it is renewed."""
-    bench = Bench(client_secret())
-    assert bench.authorizer.grant is None
-    first = bench.obtain()
-    assert bench.authorizer.grant is first
-    assert bench.obtain() is first
-    assert len(bench.met) == 1
-    bench.clock.advance(881)
-    assert bench.authorizer.grant is None
-    second = bench.obtain("QXZ-other-token")
-    assert bench.authorizer.grant is second
-    assert second.headers != first.headers
-    assert second.authorization.token == 2
-
-
 def test_shared_token():
     """Equal credentials at one token endpoint share a token; credentials that differ in anything do not."""
     store = MemoryTokenStore()
@@ -219,27 +178,6 @@ def test_shared_token():
         client_key(),
     )
     assert all(Bench(other, store=store).authorizer.grant is None for other in others)
-
-
-REQUESTS = {
-    "nothing": (httpx.Request("GET", TOKEN_URL), True),
-    "bytes": (httpx.Request("POST", TOKEN_URL, content=b"x"), True),
-    "json": (httpx.Request("POST", TOKEN_URL, json={}), True),
-    "form": (httpx.Request("POST", TOKEN_URL, data={"a": "b"}), True),
-    "generator": (httpx.Request("POST", TOKEN_URL, content=(piece for piece in [b"x"])), False),
-    "multipart": (httpx.Request("POST", TOKEN_URL, files={"f": b"x"}), False),
-}
-
-
-@pytest.mark.parametrize("kind", REQUESTS)
-def test_answers_to_a_token(kind):
-    """After a 401 the token is dropped, and the request is worth another try if its body can be sent again."""
-    request, again = REQUESTS[kind]
-    for status in (200, 204, 400, 401, 403, 407, 429, 500):
-        bench = Bench(client_secret())
-        grant = bench.obtain()
-        assert bench.authorizer.note_answer(request, status, grant) is (status == 401 and again)
-        assert (bench.authorizer.grant is None) is (status == 401)
 
 
 def test_one_renewal_after_401():

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy
-import gc
 import json
 import logging
 import pickle
@@ -18,9 +17,9 @@ from key_forms import frames_of, jwk, pem
 from key_forms import key as key_of_kind
 
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
-from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
-from toolkit.core.secret import REGISTER, Secret
+from toolkit.core.secret import Secret
 
 # Text that does not occur in a message, name or address by chance.
 CANARIES = st.text("QXZ0123456789", min_size=12)
@@ -48,16 +47,6 @@ def client_key(**changes):
 MAKERS = [key_pair, client_secret, client_key]
 
 
-class Remote:
-    """A Signer with a key that is kept elsewhere."""
-
-    algorithm, key_id = "ES256", None
-    __hash__ = None  # as a dataclass that is not frozen
-
-    def sign(self, data):
-        return b"signature"
-
-
 def everything_shown(value):
     """Return everything that Python prints about a value, and about the errors when it is pickled."""
     shown = [str(value), repr(value), f"{value}", f"{value!r:>100}", ascii([value]), repr(vars(value))]
@@ -79,33 +68,6 @@ def test_key_pair_shows_nothing(key_id, secret_key, scheme):
     assert secret_key not in shown
 
 
-@pytest.mark.parametrize("form", [key, lambda: pem(key()), lambda: jwk(key())])
-def test_client_key_shows_nothing(form):
-    """Nothing that Python prints of a client key holds a line of its PEM, or the private part of its JWK."""
-    shown = everything_shown(client_key(private_key=form()))
-    private = [line for line in pem(key()).splitlines() if "-----" not in line]
-    private.append(ECAlgorithm.to_jwk(key(), as_dict=True)["d"])
-    assert [text for text in private if text in shown] == []
-
-
-def test_attributes():
-    """Attributes are named as the arguments; key IDs of pairs and secrets are Secrets, client IDs are text."""
-    pair, secret, private = key_pair(scheme="basic", name="a"), client_secret(), client_key(key_id="kid-1")
-    assert (pair.key_id, pair.secret_key) == (Secret("QXZ-key-id-0"), Secret("QXZ-secret-0"))
-    assert (pair.environment, pair.name, pair.scheme) == (Environment.PAPER, "a", "basic")
-    assert (secret.client_id, secret.client_secret, secret.name) == ("client-1", Secret("QXZ-secret-0"), "default")
-    assert (private.client_id, private.key_id, private.algorithm, private.audience) == (
-        "client-1",
-        "kid-1",
-        "ES256",
-        "token-endpoint",
-    )
-    assert [credentials.kind for credentials in (pair, secret, private)] == list(CredentialKind)
-    assert key_pair().scheme == "headers"
-    assert (private.assertion_typ, private.assertion_lifetime) == ("JWT", 60)
-    assert secret.form_fields == private.form_fields == {}
-
-
 @pytest.mark.parametrize("make", [client_secret, client_key])
 def test_form_fields(make):
     """Further form fields are kept as an immutable copy."""
@@ -118,16 +80,6 @@ def test_form_fields(make):
     for wrong in ({"client_secret": CANARY}, {"scope": "a\nb"}, "scope=a"):
         with pytest.raises(ConfigurationError, match=r"form.field"):
             make(form_fields=wrong)
-
-
-def test_assertion_options():
-    """Type and lifetime of assertions are kept; wrong ones are refused."""
-    credentials = client_key(assertion_typ="client-authentication+jwt", assertion_lifetime=300)
-    assert (credentials.assertion_typ, credentials.assertion_lifetime) == ("client-authentication+jwt", 300)
-    assert client_key(assertion_typ=None).assertion_typ is None
-    for wrong in ({"assertion_typ": ""}, {"assertion_typ": 5}, {"assertion_lifetime": 0}, {"assertion_lifetime": True}):
-        with pytest.raises(ConfigurationError, match="assertion"):
-            client_key(**wrong)
 
 
 @pytest.mark.parametrize("environment", Environment)
@@ -203,30 +155,6 @@ def test_fingerprint(pair, incidental, other_incidental):
     assert make(first, incidental).fingerprint() == make(first, other_incidental).fingerprint()
 
 
-@given(pairs(), INCIDENTAL, INCIDENTAL)
-def test_token_identity(pair, incidental, other_incidental):
-    """The bytes that a token depends on are equal if and only if the credentials are, and hold the secret."""
-    first, second = make(pair[0], incidental), make(pair[1], other_incidental)
-    assert (first.token_identity() == second.token_identity()) == (pair[0] == pair[1])
-    assert (first.token_identity() == second.token_identity()) == (first.fingerprint() == second.fingerprint())
-    assert next(iter(first.secrets()))[1].reveal().encode() in first.token_identity()
-
-
-def test_fingerprint_of_a_signer():
-    """Credentials with keys kept elsewhere share a token only through the same Signer; no other gets its identity."""
-    signer = Remote()
-    assert client_key(private_key=signer).fingerprint() == client_key(private_key=signer).fingerprint()
-    prints = set()
-    gc.freeze()  # so that the objects of other tests are not searched fifty times
-    try:
-        for _ in range(20):
-            prints.add(client_key(private_key=Remote()).fingerprint())
-            gc.collect()
-    finally:
-        gc.unfreeze()
-    assert len(prints) == 20
-
-
 def assert_hidden(make, *canaries, **arguments):
     """Check that a ToolkitError is raised, and that neither the error nor a frame of the toolkit shows a canary."""
     with pytest.raises(ToolkitError) as caught:
@@ -266,10 +194,6 @@ PRIVATE_KEYS = {
         {"private_key": json.dumps({**ECAlgorithm.to_jwk(key(), as_dict=True), "alg": "ES384"})},
         ECAlgorithm.to_jwk(key(), as_dict=True)["d"],
     ),
-    "JWK mapping for another use": lambda: (
-        {"private_key": {**ECAlgorithm.to_jwk(key(), as_dict=True), "use": "enc"}},
-        ECAlgorithm.to_jwk(key(), as_dict=True)["d"],
-    ),
 }
 
 
@@ -288,15 +212,10 @@ def test_refused_key_is_in_no_frame(bad):
 BAD_TEXTS = {
     "line break": CANARY + "\n",
     "header injection": CANARY + "\r\nX: y",
-    "null": CANARY + "\0",
-    "escape": "\x1b" + CANARY,
     "space before": " " + CANARY,
     "space after": CANARY + " ",
     "accent": CANARY + "é",
-    "no-break space": CANARY + "\u00a0",
-    "zero-width": CANARY + "\u200b",
     "surrogate": CANARY + "\ud800",
-    "bytes": CANARY.encode(),
     "list": [CANARY],
     "empty": "",
     "None": None,
@@ -339,13 +258,3 @@ def test_immutable(make):
             setattr(credentials, attribute, "x")
         with pytest.raises(AttributeError, match="immutable"):
             delattr(credentials, attribute)
-
-
-def test_a_passphrase_is_in_the_register():
-    """The passphrase of an encrypted key and the key's own text are secrets too."""
-    passphrase = "QXZ-passphrase-0"
-    text = pem(key(), encryption=BestAvailableEncryption(passphrase.encode()))
-    credentials = client_key(private_key=text, passphrase=passphrase)
-    assert Secret(passphrase) in REGISTER
-    assert Secret(text.strip()) in REGISTER or Secret(text) in REGISTER
-    assert [secret for _, secret in credentials.secrets()] == [secret for _, secret in REGISTER.since(0)]

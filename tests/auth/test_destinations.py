@@ -1,18 +1,210 @@
 from __future__ import annotations
 
+import base64
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import canaries
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+import toolkit
 from toolkit.auth.destinations import (
     HEADER_PREFIX,
-    Destination,
+    DestinationMemory,
+    check_destinations,
     destinations_of,
-    without_loopback,
+    uses_of,
 )
+from toolkit.auth.kinds import ClientSecret, KeyPair
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.local.settings import Settings
+from toolkit.local.user_folders import APPLICATION, config_folder
+
+HOSTS = ["a.example", "b.example", "c.example"]
+texts = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8, max_size=40)
+
+
+@pytest.fixture
+def in_project(home):
+    """Return a function that makes a project whose toolkit.toml names a host, and returns its settings."""
+
+    def make(host, name="project", **environ):
+        folder = home / name
+        folder.mkdir(exist_ok=True)
+        lines = [
+            f'{address} = "https://{host}/{address}"' for address in ("trading_paper", "auth", "broker", "auth_sandbox")
+        ]
+        (folder / "toolkit.toml").write_text("\n".join(["[addresses]", *lines, ""]))
+        return Settings.load(folder / "toolkit.toml", environ=environ)
+
+    return make
+
+
+def from_variables(secret="not-a-real-secret", environment="broker-live"):
+    credentials = ClientSecret("client", secret, environment=environment)
+    credentials.note_source("environment variables")
+    return credentials
+
+
+def allow(credentials, settings):
+    """Allow credentials to go where the settings say, as the command and the panel do."""
+    DestinationMemory().add(credentials, destinations_of(credentials.environment, credentials.kind, settings))
+
+
+def test_first_use_is_refused(in_project):
+    """Credentials from variables go to no address that only a file names; the error names it and the command."""
+    for _ in range(2):
+        with pytest.raises(UnsafeAddress) as caught:
+            check_destinations(from_variables(), in_project("a.example"))
+    for text in ("not been allowed to go to the address broker, https://a.example/broker", "~/project/toolkit.toml"):
+        assert text in caught.value.what
+    assert "toolkit credentials allow default --environment broker-live` in that project" in caught.value.next_step
+    assert "you set TOOLKIT_BROKER_URL and TOOLKIT_AUTH_URL yourself" in caught.value.next_step
+    assert not config_folder().exists()
+
+
+def test_what_was_allowed(in_project):
+    """What was allowed stays allowed, and another destination is refused."""
+    credentials = from_variables()
+    allow(credentials, in_project("a.example"))
+    check_destinations(credentials, in_project("a.example"))
+    with pytest.raises(UnsafeAddress) as caught:
+        check_destinations(credentials, in_project("evil.example", "clone"))
+    for text in ("https://a.example/auth (~/project/toolkit.toml)", "https://evil.example/auth (~/clone/toolkit.toml)"):
+        assert text in caught.value.what
+    with pytest.raises(UnsafeAddress):  # the refusal did not allow it
+        check_destinations(from_variables(), in_project("evil.example", "clone"))
+    with pytest.raises(UnsafeAddress):
+        check_destinations(from_variables("another-secret"), in_project("a.example"))
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_the_users_word(in_project, is_known):
+    """Addresses in code and in the user's variables are neither questioned nor remembered."""
+    credentials = from_variables()
+    if is_known:
+        allow(credentials, in_project("a.example"))
+    before = uses_of(credentials)
+    check_destinations(credentials, Settings({"auth": "https://b.example/auth"}))
+    environ = {f"TOOLKIT_{name}_URL": "https://c.example/auth" for name in ("AUTH", "BROKER")}
+    check_destinations(credentials, in_project("evil.example", **environ))
+    assert uses_of(credentials) == before
+    assert config_folder().exists() is is_known
+    with pytest.raises(UnsafeAddress, match="address auth"):  # one of two is not enough
+        check_destinations(credentials, in_project("evil.example", TOOLKIT_BROKER_URL="https://c.example"))
+
+
+def test_a_variable_of_the_project_is_questioned(in_project, home):
+    """A variable that the project's .env brings along is questioned like toolkit.toml."""
+    credentials = from_variables()
+    allow(credentials, in_project("a.example"))
+    environ = {"TOOLKIT_AUTH_URL": "https://evil.example"}
+    (home / "project" / ".env").write_text("TOOLKIT_AUTH_URL=https://evil.example/\n")
+    with pytest.raises(UnsafeAddress, match=r"~/project/\.env"):
+        check_destinations(credentials, in_project("a.example", **environ))
+
+
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from(["s-1" * 4, "s-2" * 4]), st.sampled_from(HOSTS), st.booleans()), max_size=8))
+def test_only_what_was_allowed(tmp_path_factory, in_project, uses):
+    """Whatever the order, credentials go where they were allowed to and nowhere else; others do not change that."""
+    allowed = set()
+    folder = tmp_path_factory.mktemp("config") / APPLICATION
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(folder.parent))
+        for secret, host, is_allowed in uses:
+            settings = in_project(host)
+            if is_allowed:
+                allow(from_variables(secret), settings)
+                allowed.add((secret, host))
+            if (secret, host) in allowed:
+                check_destinations(from_variables(secret), settings)
+            else:
+                with pytest.raises(UnsafeAddress):
+                    check_destinations(from_variables(secret), settings)
+
+
+def spellings(secret):
+    data = secret.encode()
+    encoded = [base64.b64encode(b"x" * shift + data).decode()[4:-4] for shift in range(3)]
+    return [secret, secret[:8], data.hex(), data.hex().upper(), json.dumps(secret)[1:-1], *filter(None, encoded)]
+
+
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts, texts)
+def test_no_secret_in_the_file(tmp_path_factory, in_project, key_id, secret):
+    """The files hold no part of credentials: neither plain nor in hex or base64, nor their unkeyed digest."""
+    folder = tmp_path_factory.mktemp("config") / APPLICATION
+    credentials = KeyPair(f"id{key_id}".replace(":", "."), f"se{secret}", environment="paper")
+    credentials.note_source(".env")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(folder.parent))
+        allow(credentials, in_project("a.example"))
+    written = "".join(file.read_text() for file in folder.iterdir())
+    assert "https://a.example" in written
+    for _, value in credentials.secrets():
+        assert not [text for text in spellings(value.reveal()) if len(text) >= 8 and text in written]
+    assert credentials.fingerprint() not in written
+    canaries.assert_absent(written.encode(), [value.reveal() for _, value in credentials.secrets()])
+
+
+def test_files_are_private(in_project):
+    """The folder is 0700 and the files are 0600, whatever the umask."""
+    before = os.umask(0)
+    try:
+        allow(from_variables(), in_project("a.example"))
+    finally:
+        os.umask(before)
+    files = {file.name: file.stat().st_mode & 0o777 for file in config_folder().iterdir()}
+    assert files == dict.fromkeys(("destinations.json", "destinations.key"), 0o600)
+    assert config_folder().stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 2, "uses": {}}', '{"version": 1, "uses": {"x": 1}}'])
+def test_malformed_file(in_project, content, has_key):
+    """A file that was changed is an error that names it: nobody knows where the credentials may go.
+
+    There is no key before credentials are allowed: texts that are typed into a panel are remembered without one.
+    """
+    allow(from_variables(), in_project("a.example"))
+    DestinationMemory().file.write_text(content)
+    if not has_key:
+        (config_folder() / "destinations.key").unlink()
+        with pytest.raises(ConfigurationError, match=r"destinations\.json"):
+            check_destinations(ClientSecret("id", "a-typed-secret", environment="broker-live"), in_project("b.example"))
+    with pytest.raises(ConfigurationError, match=r"destinations\.json"):
+        check_destinations(from_variables(), in_project("a.example"))
+
+
+USE = """
+import sys
+from toolkit.auth.kinds import ClientSecret
+from toolkit.auth.destinations import DestinationMemory
+from toolkit.auth.destinations import Destination
+for number in range(10):
+    credentials = ClientSecret("client", f"not-a-real-secret-{sys.argv[1]}-{number}", environment="broker-live")
+    credentials.note_source("environment variables")
+    DestinationMemory().add(credentials, [Destination("auth", "https://a.example")])
+"""
+
+
+def test_processes_at_once(in_project):
+    """Processes that remember at the same time lose nothing."""
+    environ = {**os.environ, "PYTHONPATH": str(Path(toolkit.__file__).parents[1])}
+    started = [subprocess.Popen([sys.executable, "-c", USE, str(number)], env=environ) for number in range(2)]
+    assert [process.wait() for process in started] == [0, 0]
+    for process in range(2):
+        for number in range(10):
+            assert uses_of(from_variables(f"not-a-real-secret-{process}-{number}"))
+
 
 TEXTS = ["https://a.example", "https://a.example/v1", "https://b.example", "https://a.example:444"]
 addresses = st.dictionaries(st.sampled_from(ADDRESS_NAMES), st.sampled_from(TEXTS))
@@ -31,20 +223,6 @@ def test_destinations(project, environment, kind, texts, prefix):
     assert found == own | extra
 
 
-def test_places(project):
-    """Each destination has the file or variable that names it; what code says comes from code."""
-    (project / "toolkit.toml").write_text('[addresses]\nauth = "https://a.example/"\nbroker = "https://b.example"\n')
-    environ = {"TOOLKIT_AUTH_URL": "https://c.example"}
-    settings = Settings.load(project / "toolkit.toml", environ=environ)
-    found = destinations_of(Environment.BROKER_LIVE, CredentialKind.CLIENT_SECRET, settings)
-    assert {item.name: item.place_in_words for item in found} == {
-        "auth": "the variable TOOLKIT_AUTH_URL",
-        "broker": "~/project/toolkit.toml",
-    }
-    found = destinations_of(Environment.PAPER, CredentialKind.KEY_PAIR, Settings({"trading_paper": TEXTS[0]}))
-    assert {item.place_in_words for item in found} == {"code"}
-
-
 @pytest.mark.parametrize("text", ["https://c.example/", "https://${NOTHING:-c.example}"])
 @pytest.mark.parametrize("folder", [".", ".."])
 def test_variable_of_the_project(project, text, folder):
@@ -58,11 +236,3 @@ def test_variable_of_the_project(project, text, folder):
     settings = Settings.load(settings_file, environ=environ)
     found = destinations_of(Environment.BROKER_LIVE, CredentialKind.CLIENT_SECRET, settings)
     assert [item.place for item in found] == ["TOOLKIT_BROKER_URL", dotenv]
-
-
-def test_loopback():
-    """Loopback addresses go nowhere, and without another address the prefix does not matter."""
-    here = [Destination("auth", "http://localhost:8000"), Destination(HEADER_PREFIX, "SVC")]
-    assert without_loopback(here) == []
-    there = Destination("broker", "https://b.example")
-    assert without_loopback([*here, there]) == [here[1], there]

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from pathlib import Path
 
+import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, PrivateFormat
 from hypothesis import example, given
@@ -11,7 +13,6 @@ from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm
 from key_forms import (
     DEFAULTS,
-    RSA_ALGORITHMS,
     assert_refused,
     assert_shows_nothing_of,
     certificate_pem,
@@ -22,9 +23,11 @@ from key_forms import (
     pem,
     public_pem,
     refusal,
+    thumbprint,
 )
 
-from toolkit.auth.private_keys import as_signer
+from toolkit.auth.private_keys import as_signer, new_key, write_key_file
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
 CANARY = "QXZ0123456789QXZ0123456789QXZ"
@@ -109,15 +112,6 @@ def test_missing_and_wrong_passphrase(name):
         assert_shows_nothing_of(error, f"{pem_of(name)}\n{CANARY}")
 
 
-def test_key_file(tmp_path, monkeypatch):
-    """A key is read from a file, which may begin with a byte order mark; a path may begin with `~`."""
-    for variable in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(variable, str(tmp_path))
-    for form in (pem, jwk):
-        (tmp_path / "key").write_text(form(key("P-256")), "utf-8-sig")
-        assert as_signer(tmp_path / "key").identity() == as_signer(Path("~/key")).identity() == identity("P-256")
-
-
 def test_unreadable_key_files(tmp_path):
     """The error for a file that cannot be read says why, and shows neither its content nor a key given as its path."""
     (tmp_path / "der").write_bytes(der(key("P-256")))
@@ -166,17 +160,6 @@ def test_key_id_and_algorithm_of_a_jwk():
         assert_shows_nothing_of(error, CANARY)
 
 
-@pytest.mark.parametrize("kind", DEFAULTS)
-def test_algorithm_fits_the_key(kind):
-    """An algorithm that does not fit the key is refused with those that do; never `none`, never a shared secret."""
-    fitting = RSA_ALGORITHMS if kind == "RSA" else [DEFAULTS[kind]]
-    for algorithm in ("none", "HS256", "ES256K", "es256", *DEFAULTS.values(), *RSA_ALGORITHMS):
-        if algorithm in fitting:
-            assert as_signer(key(kind), algorithm=algorithm).algorithm == algorithm
-        else:
-            assert refusal(key(kind), algorithm=algorithm).about == "algorithm"
-
-
 UNREADABLE_PEM, UNREADABLE_JWK = "PEM of the private key cannot be read", "JWK of the private key cannot be read"
 NO_KEY = "holds no whole private keys"
 BAD_TEXTS = {
@@ -218,14 +201,6 @@ def test_bad_text(bad, tmp_path):
     assert_refused(make(), words, tmp_path / "key")
 
 
-@pytest.mark.parametrize("make", [lambda: key("P-256").public_key(), lambda: None, lambda: [CANARY], lambda: b"{"])
-def test_not_a_private_key(make):
-    """The error for a value that is not a private key names its type, but does not show it."""
-    error = refusal(make())
-    assert "is not a private key" in error.what
-    assert_shows_nothing_of(error, CANARY)
-
-
 @given(
     st.text(), st.sampled_from(["{}", "-----BEGIN PRIVATE KEY-----{}", "{{{}", "{{{}}}", '{{"d": "{}"}}', "0\x02{}"])
 )
@@ -236,3 +211,63 @@ def test_any_text_as_key(text, form):
     """Any text that is not a key is refused with a ConfigurationError; no other error escapes."""
     refusal(form.format(text))
     refusal(form.format(text), passphrase="a")
+
+
+@pytest.mark.parametrize("algorithm", ["ES256", "ES384", "ES512", "EdDSA", "PS256"])
+def test_halves_of_a_new_key_belong_together(algorithm):
+    """Both forms of the public half verify what the private half signs; nothing private is in the JWK."""
+    pair = new_key(algorithm)
+    signer = as_signer(pair.private_pem, algorithm=algorithm)
+    implementation = jwt.get_algorithm_by_name(algorithm)
+    for public in (
+        implementation.prepare_key(pair.public_pem.encode()),
+        jwt.PyJWK.from_dict(dict(pair.public_jwk)).key,
+    ):
+        assert implementation.verify(b"data", public, signer.sign(b"data"))
+        assert not implementation.verify(b"other", public, signer.sign(b"data"))
+    assert set(pair.public_jwk) <= {"kty", "crv", "x", "y", "n", "e", "kid", "alg", "use"}
+    assert (pair.public_jwk["kid"], pair.public_jwk["alg"], pair.public_jwk["use"]) == (pair.key_id, algorithm, "sig")
+    assert pair.key_id == pair.thumbprint == thumbprint(pair.public_jwk)
+    assert "PRIVATE" not in repr(pair)
+
+
+posix_only = pytest.mark.skipif(os.name != "posix", reason="needs modes of files")
+TEXT = Secret("QXZ0123456789QXZ\n")
+
+
+def refused(file):
+    with pytest.raises(ConfigurationError) as caught:
+        write_key_file(file, TEXT)
+    assert caught.value.next_step
+    assert_shows_nothing_of(caught.value, TEXT.reveal())
+    return caught.value.what
+
+
+@posix_only
+def test_key_file_is_private(tmp_path):
+    """Only the user may use the new file and its new folders, whatever the umask."""
+    before = os.umask(0)
+    try:
+        write_key_file(tmp_path / "a" / "b" / "key.pem", TEXT)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a" / "b" / "key.pem").read_text() == TEXT.reveal()
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("a", "a/b", "a/b/key.pem")]
+    assert modes == [0o700, 0o700, 0o600]
+
+
+@pytest.mark.parametrize("is_worktree", [False, True])
+def test_key_file_in_a_repository(tmp_path, is_worktree, monkeypatch):
+    """No key is written below a folder with `.git`, a folder or a worktree's file, nor through a link into one."""
+    repository, outside = tmp_path / "repository", tmp_path / "outside"
+    (repository / "deep").mkdir(parents=True)
+    if is_worktree:
+        (repository / ".git").write_text("gitdir: elsewhere")
+    else:
+        (repository / ".git").mkdir()
+    outside.symlink_to(repository / "deep")
+    monkeypatch.chdir(repository)
+    for file in (repository / "key.pem", repository / "deep" / "new" / "key.pem", outside / "key.pem", Path("key.pem")):
+        assert "git repository" in refused(file)
+    assert sorted(path.name for path in repository.rglob("*")) == [".git", "deep"]
+    write_key_file(tmp_path / "key.pem", TEXT)

@@ -155,6 +155,16 @@ def test_secret_of_an_entry_that_is_left_out(imported):
     canaries.assert_absent(report.path, secrets)
 
 
+def test_data_that_cannot_be_checked(imported):
+    """A body in an encoding that nobody knows is left out, and what is beside it is imported."""
+    sealed = {"mimeType": "", "text": base64.b64encode(bytes(range(256))).decode(), "encoding": "base64"}
+    report = imported(har(entry(method="POST", headers={"Content-Encoding": "sealed"}, post=sealed), entry()))
+    assert report.imported == 1
+    assert [(each.number, each.reason) for each in report.left_out] == [
+        (1, "it holds data that cannot be checked for secrets")
+    ]
+
+
 def test_addresses_become_symbolic(imported, tmp_path):
     """Calls to addresses of the settings replay in a session without arguments."""
     settings = bare_settings(tmp_path, broker_sandbox="https://b.example.com", auth_sandbox="https://auth.example.com")

@@ -135,6 +135,7 @@ def test_a_loan_that_has_ended_is_an_error_at_once(cluster, session):
     time.sleep(3.2)  # the token that workers still have ends
     with pytest.raises(tk.TokenError, match="has ended"):
         cluster.submit(status_of, 2, session=unused, pure=False).result(timeout=30)
+    assert "Run the call again inside" in json.dumps(cluster.get_worker_logs())  # advice is readable there
     assert watch.seconds < 30
 
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import pytest
 from oidc_provider import HERE, OAuthServer
 
@@ -21,16 +19,18 @@ import toolkit as tk
 from toolkit.core.clock import ManualClock
 
 
-@dataclass
-class Broker:
-    """Answers every call with an empty list.
+class Broker(httpx.HTTPTransport):
+    """Answers every call to the broker with an empty list, keeps its token, and sends token requests to the server."""
 
-    Attributes:
-        bearers: the token of each call.
-    """
+    def __init__(self):
+        super().__init__()
+        self.bearers = []
 
-    address: str = ""
-    bearers: list[str] = field(default_factory=list)
+    def handle_request(self, request):
+        if request.url.host != "broker.example.com":
+            return super().handle_request(request)
+        self.bearers.append(request.headers["Authorization"].removeprefix("Bearer "))
+        return httpx.Response(200, json=[])
 
 
 @pytest.fixture(scope="module")
@@ -49,41 +49,21 @@ def server():
 
 @pytest.fixture
 def broker():
-    """A broker on loopback."""
-    broker = Broker()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            broker.bearers.append(self.headers["Authorization"].removeprefix("Bearer "))
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", "2")
-            self.end_headers()
-            self.wfile.write(b"[]")
-
-        def log_message(self, *args: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        broker.address = f"http://127.0.0.1:{listening.server_port}"
-        thread = threading.Thread(target=listening.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        yield broker
-        listening.shutdown()
-        thread.join()
+    return Broker()
 
 
 @pytest.fixture
 def open_session(server, broker, monkeypatch):
     """Return a function that opens a session with its own tokens and a clock that is wrong by `off`."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
-    settings = tk.Settings({"auth_sandbox": server.issuer, "broker_sandbox": broker.address})
+    settings = tk.Settings({"auth_sandbox": server.issuer, "broker_sandbox": "https://broker.example.com"})
     opened = []
 
     def open_session(credentials, *, off=timedelta(0), **options):
         # A session with a clock of its own shares no tokens with the other sessions of the process.
         clock = ManualClock(datetime.now(UTC) + off)
-        opened.append(tk.Session(credentials=credentials, settings=settings, clock=clock, **options))
+        options = {"settings": settings, "clock": clock, "transport": broker, **options}
+        opened.append(tk.Session(credentials=credentials, **options))
         return opened[-1]
 
     yield open_session

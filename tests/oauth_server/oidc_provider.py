@@ -30,13 +30,7 @@ CLIENT = {
 
 
 class OAuthServer:
-    """A running server with one client for each algorithm, named like it, and two clients with a secret.
-
-    Attributes:
-        issuer: its address.
-        client_secret: the secret of the clients "secret" and "no-grant"; the latter may not have a token.
-        keys: the private key of each client with a key.
-    """
+    """A running server with one client for each algorithm, named like it, and one with a secret, named "secret"."""
 
     def __init__(self, node: str, installed: Path) -> None:
         self.client_secret = secrets.token_urlsafe(30)
@@ -77,8 +71,6 @@ class OAuthServer:
 
     def _clients(self) -> list[Mapping[str, Any]]:
         with_secret = {**CLIENT, "client_id": "secret", "client_secret": self.client_secret}
-        code = {"grant_types": ["authorization_code"], "response_types": ["code"]}
-        no_grant = {**with_secret, **code, "client_id": "no-grant", "redirect_uris": ["https://client.example/back"]}
         with_keys = [
             {
                 **CLIENT,
@@ -89,7 +81,7 @@ class OAuthServer:
             }
             for algorithm, key in self.keys.items()
         ]
-        return [with_secret, no_grant, *with_keys]
+        return [with_secret, *with_keys]
 
     def _read(self) -> None:
         for line in self._process.stdout:

@@ -90,7 +90,8 @@ def how_to_call(form: Form, addresses: Mapping[str, str], credentials: Mapping[s
 
 
 def _wait_for_interrupt() -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell lets programs in the background ignore SIGINT
+        signal.signal(number, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
         while True:
             time.sleep(1)

@@ -161,10 +161,6 @@ class Scrubber:
             return self.lookup_request(request._replace(body=b""))._replace(body=request.body)
         return self._request(request, body, self._found(*_by_rules(self._rules, request, body, records=False)))
 
-    def uri(self, uri: str) -> str:
-        """Return a URI with a symbolic address and without secrets or userinfo."""
-        return self._uri(uri, self._scrub)
-
     def _has_rule(self, name: str) -> bool:
         return self._rules is not None and self._rules.has_name(name)
 

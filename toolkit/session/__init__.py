@@ -19,6 +19,7 @@ These steps are generators, written once; `transport.flow` drives them for sync 
 
 Open `session` for what users call, `opening` for arguments and their defaults, `card` for what notebooks show. `pages`
 reads the pages of a list with the client of a session or any other, and makes a table of those of the accounts.
+`probing` tests credentials: it calls each interface of a live session once, and says what the answers mean.
 """
 
 from toolkit.session.session import AsyncSession, Session

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
-from functools import partial
+import os
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
-from key_forms import jwk
+from hypothesis import given
+from hypothesis import strategies as st
 
-from toolkit.auth.kinds import ClientKey
-from toolkit.auth.profiles.fields import ProfileFields, decompose
-from toolkit.core.document import CredentialKind, Environment
+from toolkit.auth.profiles.fields import (
+    REQUIRED,
+    ProfileFields,
+    fields_in_dotenv,
+    fields_in_variables,
+    kinds_of,
+    variable,
+)
+from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
@@ -17,11 +23,6 @@ from toolkit.core.secret import Secret
 def make_fields(environment, folder=Path(), **values):
     secrets = {field: Secret(text) for field, text in values.items()}
     return ProfileFields(Environment(environment), "a", "the source", secrets, str.upper, folder)
-
-
-def encrypted(key, passphrase):
-    form = BestAvailableEncryption(passphrase.encode())
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, form).decode()
 
 
 def refusal(fields, kind=ConfigurationError):
@@ -70,54 +71,6 @@ def test_both_set(values):
         assert field.upper() in message
 
 
-@pytest.mark.parametrize(
-    "field", ["audience", "algorithm", "assertion_typ", "assertion_lifetime", "private_key_passphrase"]
-)
-def test_field_without_use(field):
-    """An option of a private key is refused beside a client secret."""
-    message = refusal(make_fields("broker-live", client_id="c", client_secret="s", **{field: "x"}))
-    assert field.upper() in message
-    assert "cannot be used together" in message
-
-
-def test_decompose_jwk(keys):
-    """A JWK is saved as PKCS#8 PEM, with its key ID and algorithm."""
-    credentials = ClientKey("c", jwk(keys["rsa"], kid="k1", alg="PS256"), environment="broker-live")
-    fields = decompose(credentials)
-    assert max(map(len, fields["private_key"].reveal().splitlines())) == 64
-    again = ProfileFields(Environment.BROKER_LIVE, "a", "the source", fields, str, Path()).credentials()
-    assert (again.key_id, again.algorithm) == ("k1", "PS256")
-    assert again.fingerprint() == credentials.fingerprint()
-
-
-def test_passphrase(home, keys):
-    """An encrypted key opens with a passphrase in a value or in a file, whose line break does not count."""
-    whole = ClientKey("c", keys["p256"], environment="broker-live")
-    (home / "key.pem").write_text(encrypted(keys["p256"], " hush hush "))
-    (home / "passphrase").write_text(" hush hush \r\n")
-    make = partial(make_fields, "broker-live", home, client_id="c", private_key_file="key.pem")
-    for more in ({"private_key_passphrase": " hush hush "}, {"private_key_passphrase_file": "passphrase"}):
-        assert make(**more).kind() is CredentialKind.CLIENT_KEY
-        assert make(**more).credentials().fingerprint() == whole.fingerprint()
-    assert "hush" not in refusal(make(private_key_passphrase="hush hush"))
-    assert "passphrase" in refusal(make())
-
-
-def test_options_of_a_client_key(key_text):
-    """Type and lifetime of assertions, and form fields, are used."""
-    make = partial(make_fields, "broker-live", client_id="c", private_key=key_text)
-    credentials = make(
-        assertion_typ="client-authentication+jwt",
-        assertion_lifetime="120",
-        form_fields="scope=accounts.read+orders&resource=https%3A%2F%2Fa.example",
-    ).credentials()
-    assert (credentials.assertion_typ, credentials.assertion_lifetime) == ("client-authentication+jwt", 120)
-    assert credentials.form_fields == {"scope": "accounts.read orders", "resource": "https://a.example"}
-    plain = make().credentials()
-    assert (plain.assertion_typ, plain.assertion_lifetime, plain.form_fields) == ("JWT", 60, {})
-    assert make(assertion_typ="none").credentials().assertion_typ is None
-
-
 def test_confined(home, project, key_text):
     """A confined file must lie in the folder, by whatever path it is reached."""
     (home / "key.pem").write_text(key_text)
@@ -133,3 +86,88 @@ def test_confined(home, project, key_text):
         assert "outside the folder" in refusal(confined(written)) or written == "loop/key.pem"
     assert confined("own.pem").credentials().client_id == "c"
     assert confined(str(project / "own.pem")).credentials().client_id == "c"
+
+
+PAIR = "TOOLKIT_LIVE_KEY_ID=key-id-1\nTOOLKIT_LIVE_SECRET_KEY=secret-1\n"
+places = st.sampled_from(Environment).flatmap(
+    lambda environment: st.tuples(
+        st.just(environment),
+        st.just("default") | st.from_regex(r"[a-z0-9]([a-z0-9]|-(?!-)){0,20}", fullmatch=True),
+        st.sampled_from(sorted({field for kind in kinds_of(environment) for field in REQUIRED[kind]})),
+    )
+)
+
+
+@given(places)
+def test_variable_is_read_back(place):
+    """The variable of a field is read back as that field, of that profile and environment."""
+    environment, name, field = place
+    (fields,) = fields_in_variables({variable(*place): "x"}, "somewhere", Path())
+    assert (fields.environment, fields.name, {*fields.values}) == (environment, name, {field})
+    assert fields.label(field) == variable(*place)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("TOOLKIT_LIVE_KEY_ID", ("live", "default", "key_id")),
+        ("TOOLKIT_BROKER_LIVE_PRIVATE_KEY_FILE", ("broker-live", "default", "private_key_file")),
+        ("TOOLKIT_BROKER_LIVE__MY_FUND_PRIVATE_KEY_ID", ("broker-live", "my-fund", "private_key_id")),
+        ("TOOLKIT_PAPER__PRIVATE_KEY_ID", ("paper", "private", "key_id")),
+        ("TOOLKIT_PAPER__7_SCHEME", ("paper", "7", "scheme")),
+        ("TOOLKIT_PAPER__CLIENT_ID_KEY_ID", ("paper", "client-id", "key_id")),
+        ("TOOLKIT_BROKER_LIVE__FUND_KEY_ID", ("broker-live", "fund", "key_id")),
+        ("TOOLKIT_LIVE__FUND_CLIENT_SECRET", ("live", "fund", "client_secret")),
+    ],
+)
+def test_names(name, expected):
+    """Variables are read as a person writes them."""
+    (fields,) = fields_in_variables({name: "x"}, "somewhere", Path())
+    assert (fields.environment, fields.name, *fields.values) == expected
+
+
+def test_dotenv(project, monkeypatch):
+    """The credentials in `.env` are found; the variables of the process are neither read nor changed."""
+    (project / ".env").write_text(f"# mine\nexport {PAIR}OTHER=hush\nTOOLKIT_AUTH_URL=https://auth.example.com\n")
+    before = dict(os.environ)
+    (fields,) = fields_in_dotenv(project)
+    assert (fields.source, fields.name, {*fields.values}) == (".env", "default", {"key_id", "secret_key"})
+    assert fields.credentials().secret_key.reveal() == "secret-1"
+    assert dict(os.environ) == before
+
+
+def test_dotenv_is_not_expanded(project, monkeypatch):
+    """A value that refers to a variable is not expanded, or a cloned file would get the user's secrets."""
+    monkeypatch.setenv("OTHER_SECRET", "hush-hush")
+    (project / ".env").write_text("TOOLKIT_LIVE_KEY_ID=k${OTHER_SECRET}\nTOOLKIT_LIVE_SECRET_KEY=${OTHER_SECRET}\n")
+    (fields,) = fields_in_dotenv(project)
+    assert fields.values["key_id"].reveal() == "k${OTHER_SECRET}"
+    assert fields.values["secret_key"].reveal() == "${OTHER_SECRET}"
+
+
+def test_dotenv_names_no_file_elsewhere(home, project, key_text):
+    """`.env` may name a key file in the project but not outside, or a cloned file could use the user's keys."""
+    for folder in (home, project):
+        (folder / "key.pem").write_text(key_text)
+    for written, fine in (("key.pem", True), ("../key.pem", False), ("~/key.pem", False)):
+        (project / ".env").write_text(
+            f"TOOLKIT_BROKER_LIVE_CLIENT_ID=c\nTOOLKIT_BROKER_LIVE_PRIVATE_KEY_FILE={written}\n"
+        )
+        (fields,) = fields_in_dotenv(project)
+        if fine:
+            assert fields.credentials().client_id == "c"
+        else:
+            with pytest.raises(ConfigurationError, match=r"PRIVATE_KEY_FILE in \.env names a file outside"):
+                fields.credentials()
+
+
+def test_planted_dotenv(project, monkeypatch):
+    """A file that a stranger left in a shared folder is refused, because it would choose the account."""
+    (project / ".env").write_text(PAIR)
+    monkeypatch.setattr("toolkit.local.folders._user", lambda: 1000)
+    monkeypatch.setattr("toolkit.local.folders._owners", lambda path: {1001} if path.name == ".env" else {0})
+    with pytest.raises(ConfigurationError, match="belongs neither to you") as caught:
+        fields_in_dotenv(project)
+    assert "of your own" in caught.value.next_step
+    monkeypatch.setattr("toolkit.local.folders._owners", lambda _: {1001})
+    assert len(fields_in_dotenv(project)) == 1

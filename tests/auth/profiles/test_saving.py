@@ -7,7 +7,6 @@ import os
 import traceback
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import canaries
 import keyring
@@ -20,7 +19,14 @@ from memory_keyring import MemoryKeyring
 
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
 from toolkit.auth.profiles.fields import FIELDS, Profile
-from toolkit.auth.profiles.saving import load_credentials, remove_credentials, save_credentials, saved_credentials
+from toolkit.auth.profiles.saving import (
+    ProfileList,
+    load_credentials,
+    remove_credentials,
+    save_credentials,
+    saved_credentials,
+    survey,
+)
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
 from toolkit.local.settings import Settings
@@ -109,18 +115,6 @@ def test_save_to_keyring(memory_keyring, settings, folder):
     assert load_credentials("broker-sandbox", settings=settings).client_secret == credentials.client_secret
 
 
-def test_save_to_file(settings, folder):
-    """Without a keyring the file is not sealed, and a warning at the caller's line names it."""
-    credentials = KeyPair("key-id-1", "secret-key-1", environment="live")
-    with pytest.warns(UserWarning, match="No system keyring") as caught:
-        profile = save_credentials(credentials, "default", settings=settings)
-    shown = str(Path("~") / (folder / "live.default.toml").relative_to(Path.home()))
-    assert profile.source == shown
-    assert shown in str(caught[0].message)
-    assert caught[0].filename == __file__
-    assert "secret-key-1" not in str(caught[0].message)
-
-
 @pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
 def test_save_modes(place, settings, folder):
     """Folders are 0700 and files 0600, whatever the umask and the modes before."""
@@ -137,20 +131,6 @@ def test_save_modes(place, settings, folder):
         0o600,
     ]
     assert [file.name for file in folder.iterdir()] == ["live.a.toml"]
-
-
-def test_save_key_kept_elsewhere(settings, folder):
-    """A key that a signer keeps elsewhere cannot be saved."""
-
-    class Hardware:
-        algorithm, key_id = "ES256", None
-
-        def sign(self, data, /):
-            return b""
-
-    with pytest.raises(ConfigurationError, match="kept elsewhere"):
-        save_credentials(ClientKey("client", Hardware(), environment="broker-live"), "a", settings=settings)
-    assert not folder.exists()
 
 
 @pytest.mark.parametrize("broken", ["get", "set"])
@@ -177,54 +157,6 @@ def test_load_order(settings, project, monkeypatch):
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     assert load_credentials("live", "default", settings=settings).key_id.reveal() == "variable-id"
-
-
-def test_load_puts_nothing_together(settings, project):
-    """Parts of two places never make one profile, so the .env of a project cannot add to the user's secret."""
-    (project / ".env").write_text("TOOLKIT_LIVE_SECRET_KEY=dotenv-secret\n")
-    with pytest.raises(ConfigurationError, match="make no credentials"):
-        load_credentials("live", settings=settings, environ={"TOOLKIT_LIVE_KEY_ID": "id"})
-
-
-def test_load_one_of_several(settings, project):
-    """Of several profiles, `default` is loaded without a name; if there is none, the error lists the names."""
-    environ = {}
-    for number, name in enumerate(["LIVE__OTHER_FUND", "LIVE__RESEARCH", "PAPER"]):
-        environ[f"TOOLKIT_{name}_KEY_ID"] = str(number)
-        environ[f"TOOLKIT_{name}_SECRET_KEY"] = f"secret-{number}"
-    with pytest.raises(ConfigurationError, match="Several profiles exist for live") as caught:
-        load_credentials("live", settings=settings, environ=environ)
-    assert "Choose one of other-fund, research." in caught.value.next_step
-    assert load_credentials("live", "other-fund", settings=settings, environ=environ).key_id.reveal() == "0"
-    assert load_credentials("paper", settings=settings, environ=environ).key_id.reveal() == "2"
-    environ |= {"TOOLKIT_LIVE_KEY_ID": "3", "TOOLKIT_LIVE_SECRET_KEY": "secret-3"}
-    assert load_credentials("live", settings=settings, environ=environ).key_id.reveal() == "3"
-
-
-@pytest.mark.parametrize(
-    ("environment", "wanted"),
-    [
-        ("paper", "set TOOLKIT_PAPER_KEY_ID and TOOLKIT_PAPER_SECRET_KEY, as"),
-        (
-            "broker-live",
-            (
-                "set TOOLKIT_BROKER_LIVE_CLIENT_ID and TOOLKIT_BROKER_LIVE_CLIENT_SECRET, or "
-                "TOOLKIT_BROKER_LIVE_CLIENT_ID and TOOLKIT_BROKER_LIVE_PRIVATE_KEY_FILE, as"
-            ),
-        ),
-    ],
-)
-def test_load_nothing(settings, environment, wanted):
-    """If there is no profile, the error says what to set and which places were searched."""
-    for name in (None, "default"):
-        with pytest.raises(ConfigurationError) as caught:
-            load_credentials(environment, name, settings=settings)
-        assert f"`toolkit credentials add NAME --environment {environment}`" in caught.value.next_step
-        assert wanted in str(caught.value)
-        for place in (str(Path("~/project/.env")), str(Path("~/.config/service-access-toolkit/profiles"))):
-            assert place in str(caught.value)
-    with pytest.raises(ConfigurationError, match=f"TOOLKIT_{environment.upper().replace('-', '_')}__<PROFILE>_"):
-        load_credentials(environment, "fund", settings=settings)
 
 
 def test_binding(place, settings, project):
@@ -324,24 +256,6 @@ def test_no_value_is_quoted(settings, project, folder, caplog, locals_of, writte
     assert CANARY not in "\n".join(os.environ.values())
 
 
-@pytest.mark.filterwarnings("ignore:No system keyring")
-def test_saving_at_once(place, settings, folder):
-    """Saving at the same time loses no profile, and a shared profile is whole. Threads stand for processes here."""
-
-    def save(number):
-        credentials = KeyPair(f"id-{number}", f"secret-{number}", environment="live")
-        for name in (f"own-{number}", "shared"):
-            save_credentials(credentials, name, settings=settings)
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(save, range(12)))
-    listed = {profile.name for profile in saved_credentials(settings=settings)}
-    assert listed == {"shared", *(f"own-{number}" for number in range(12))}
-    shared = load_credentials("live", "shared", settings=settings)
-    assert shared.key_id.reveal().removeprefix("id-") == shared.secret_key.reveal().removeprefix("secret-")
-    assert {file.suffix for file in folder.iterdir()} == {".toml"}
-
-
 def test_one_key(memory_keyring, settings):
     """All profiles are sealed with one key, which is made once, however many save first at the same time."""
 
@@ -368,3 +282,34 @@ def test_keyrings_that_do_not_count(settings):
     keyring.set_keyring(chain)
     assert save_credentials(KeyPair("k", "s", environment="live"), "b", settings=settings).source == "keyring"
     assert (plain.entries, len(real.entries)) == ({}, 1)
+
+
+VARIABLES = {"TOOLKIT_LIVE__A_KEY_ID": "PK-1", "TOOLKIT_LIVE__A_SECRET_KEY": "secret-1"}
+FUND = Profile("fund", Environment.BROKER_LIVE, CredentialKind.CLIENT_KEY, "keyring")
+
+
+def test_survey(memory_keyring, settings, project):
+    """Every place is listed in the order in which places count, and only the first is used."""
+    for name in ("a", "b"):
+        save_credentials(KeyPair("PK-2", "secret-2", environment="live"), name, settings=settings)
+    (project / ".env").write_text("TOOLKIT_LIVE__A_KEY_ID=PK-3\nTOOLKIT_LIVE__A_SECRET_KEY=secret-3\n")
+    listed = survey(settings, VARIABLES)
+    assert all(isinstance(profile.outcome, Profile) for profile in listed)
+    assert [(profile.name, profile.outcome.source, profile.comes_first) for profile in listed] == [
+        ("a", "environment variables", True),
+        ("a", ".env", False),
+        ("a", "keyring", False),
+        ("b", "keyring", True),
+    ]
+
+
+def test_list_as_html():
+    """In a notebook a list is an HTML table with a heading; markup and control characters in names are escaped."""
+    odd = Profile("<b>", Environment.LIVE, CredentialKind.KEY_PAIR, "~/<script>\x1b[31m")
+    html = ProfileList([FUND, odd])._repr_html_()
+    assert html.count("<tr>") == 3
+    assert ">environment</th>" in html
+    assert "<script>" not in html
+    assert "&lt;b&gt;" in html
+    assert "\x1b" not in html + repr(ProfileList([odd]))
+    assert "No profiles" in ProfileList()._repr_html_()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import time
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,6 @@ from toolkit.auth.tokens.store import (
     LARGEST_ENTRY,
     STALE_AFTER,
     FileTokenStore,
-    user_token_store,
 )
 
 NAME = "0123456789abcdef" * 4
@@ -61,24 +58,6 @@ def test_rights(store, folder):
     assert mode(folder) == 0o700
     assert {path.name: mode(path) for path in folder.iterdir()} == {f"{NAME}.lock": 0o600, f"{NAME}.token": 0o600}
     lock.release()
-
-
-def test_folder_in_the_cache(monkeypatch, tmp_path):
-    """By default the folder is in the user's cache folder, and neither it nor its parent is open to others."""
-    import platformdirs
-
-    default = FileTokenStore().folder
-    assert default == Path(platformdirs.user_cache_dir("service-access-toolkit", appauthor=False)) / "tokens"
-    caches = tmp_path / "caches"
-    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, **_: str(caches / name))
-    store = user_token_store()
-    assert store is user_token_store()
-    assert not caches.exists()
-    store.write(NAME, b"one")
-    assert store.folder == caches / "service-access-toolkit" / "tokens"
-    assert os.name != "posix" or {mode(store.folder), mode(store.folder.parent)} == {0o700}
-    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, **_: str(tmp_path / name))
-    assert user_token_store() is not store
 
 
 def make_link(file):
@@ -140,30 +119,6 @@ def test_locks(store, folder):
     lock.release()
     lock.release()
     assert FileTokenStore(folder).try_lock(NAME) is not None
-
-
-def on_threads(*functions):
-    """Run the functions at the same time and raise what one of them raises."""
-    with ThreadPoolExecutor(len(functions)) as pool:
-        for future in [pool.submit(function) for function in functions]:
-            future.result()
-
-
-def test_reading_while_others_write(store, folder):
-    """A reader sees the whole entry of one writer, never a part. Threads serve as well as processes here."""
-    whole = [bytes([number]) * 30_000 for number in range(7)]
-
-    def write():
-        for number in range(60):
-            FileTokenStore(folder).write(NAME, whole[number % 7])
-
-    def read():
-        for _ in range(200):
-            assert store.read(NAME) in {None, *whole}
-
-    on_threads(write, write, read)
-    assert store.read(NAME) in whole
-    assert names_in(folder) == [f"{NAME}.token"]
 
 
 def old(path, seconds=STALE_AFTER + 60):

@@ -100,22 +100,3 @@ def test_wait_for_a_loop_that_is_stuck(is_async):
         other.loop.call_soon_threadsafe(freed.wait)
         assert drive(waiting(other.flight()), is_async=is_async) is False
         freed.set()
-
-
-@BOTH
-@pytest.mark.usefixtures("impatient")
-def test_wait_for_a_loop_that_is_closed(is_async):
-    """A loop that is closed is not waited for."""
-    with LoopThread() as other:
-        flight = other.flight()
-    assert drive(waiting(flight), is_async=is_async) is False
-
-
-@BOTH
-@pytest.mark.usefixtures("impatient")
-def test_wait_for_a_loop_that_is_slow(is_async):
-    """A loop that responds is waited for, however long its fetch takes."""
-    with LoopThread() as other:
-        flight = other.flight()
-        other.loop.call_soon_threadsafe(other.loop.call_later, 0.15, flight.landed.set_result, True)
-        assert drive(waiting(flight), is_async=is_async) is True

@@ -87,34 +87,3 @@ def test_wrong_secret(tmp_path, served):
         pytest.raises(tk.TokenRefused),
     ):
         session.accounts()
-
-
-class Signer:
-    """A signer that does not show its key."""
-
-    def __init__(self, key):
-        self._key = key
-        self.algorithm, self.key_id = key.algorithm, key.key_id
-
-    def sign(self, data):
-        return self._key.sign(data)
-
-
-def test_signer(tmp_path, served):
-    """The token of a key that is kept elsewhere stays in memory, because there is nothing to seal it with."""
-    ours = served.credentials["sandbox-key"]
-    credentials = tk.ClientKey(ours.client_id, Signer(ours.private_key), environment="broker-sandbox")
-    store = FileTokenStore(tmp_path / "tokens")
-    with tk.Session(credentials=credentials, settings=served.settings, token_store=store) as session:
-        assert len(session.accounts()) == 1
-    assert not store.folder.exists()
-
-
-def test_folder_that_cannot_be_used(tmp_path, served):
-    """If the folder cannot be used, a warning says so once, and the session goes on in memory."""
-    (tmp_path / "file").write_text("a file in place of the folder")
-    with open_session(served, FileTokenStore(tmp_path / "file")) as session:
-        with pytest.warns(UserWarning, match="token store is not available.*in memory"):
-            session.accounts()
-        session.accounts()
-    assert served.requested() == 1

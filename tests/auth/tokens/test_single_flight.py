@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -12,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.auth.tokens.single_flight import TokenSource
+from toolkit.auth.tokens.single_flight import TokenSource, with_retries
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import TokenRefused, Unreachable
 from toolkit.core.secret import Secret
-from toolkit.transport.flow import Wait, WhichLoop
+from toolkit.transport.flow import Pause, Wait, WhichLoop
+from toolkit.transport.retry import Retry
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 
@@ -83,37 +83,6 @@ def test_one_fetch():
     assert bench.fetches == 1
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # threads of pytest-xdist
-def test_forked_while_fetching():
-    """A process forked during a fetch does not wait for a flight that only lands in its parent."""
-    bench = Bench()
-    leader = bench.obtain()
-    next(leader)
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            status = 0 if next(bench.obtain()) == "fetching" else 2
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert isinstance(next(bench.obtain()), Wait)
-
-
-def test_renewed_once():
-    """One token is used until shortly before it expires; then one new token is fetched."""
-    bench = Bench()
-    token = bench.obtained()
-    bench.clock.advance(879)
-    assert bench.obtained() is token
-    bench.clock.advance(1)
-    renewed = bench.obtained()
-    assert renewed is not token
-    assert bench.obtained() is renewed
-    assert bench.fetches == 2
-
-
 @given(st.integers(2, 7), st.randoms(use_true_random=False))
 def test_any_order(callers, choose):
     """However callers interleave, fail and are cancelled, there is one fetch at a time, and one more per failure."""
@@ -146,18 +115,6 @@ def test_any_order(callers, choose):
     assert len(tokens) + failures == callers
     assert len(set(tokens)) <= 1
     assert bench.fetches == failures + bool(tokens)
-
-
-def test_rejected_token():
-    """A token that the service answered with 401 is renewed once."""
-    bench = Bench()
-    token = bench.obtained()
-    assert bench.source.reject(token)
-    assert bench.source.token is None
-    renewed = bench.obtained()
-    assert renewed is not token
-    assert not bench.source.reject(renewed)
-    assert bench.source.token is renewed
 
 
 LASTING = [
@@ -235,13 +192,66 @@ def test_failed_renewal_keeps_a_good_token(error):
         last.throw(error) if next(last) == "fetching" else None
 
 
-def test_failed_renewal_after_a_401():
-    """If a rejected token cannot be replaced, the caller gets the error, and the next call tries the token again."""
-    bench = Bench()
-    token = bench.obtained()
-    bench.source.reject(token)
-    assert refused(bench, Unreachable("no connection"))
-    assert bench.obtained() is token
-    bench.clock.advance(1)
-    bench.source.reject(token)
-    assert bench.obtained() is not token
+PASSING = [
+    TokenRefused("down", status=503),
+    TokenRefused("down", status=500),
+    TokenRefused("too many", status=429),
+    TokenRefused("late", status=408),
+    TokenRefused("busy", status=400, error="temporarily_unavailable"),
+    Unreachable("no connection"),
+]
+
+
+class Endpoint:
+    """A token endpoint with a clock of its own that fails as planned."""
+
+    def __init__(self, failures, *, takes=0.0):
+        self.failures = list(failures)
+        self.clock = ManualClock()
+        self.takes = takes
+        self.tries = 0
+        self.pauses = []
+
+    def attempt(self, number):
+        self.tries += 1
+        assert number == self.tries
+        self.clock.advance(self.takes)
+        if self.failures:
+            raise self.failures.pop(0)
+        return "token"
+        yield
+
+    def outcome(self, jitter=0.5):
+        """Return the token; pauses are recorded and end at once."""
+        flow = with_retries(self.attempt, self.clock, Retry(), jitter=lambda: jitter)
+        try:
+            while True:
+                pause = next(flow)
+                assert isinstance(pause, Pause)
+                self.pauses.append(pause.seconds)
+                self.clock.advance(pause.seconds)
+        except StopIteration as end:
+            return end.value
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(PASSING), st.none() | st.floats(0, 100)), max_size=12),
+    st.floats(0, 40),
+    st.floats(0, 1),
+)
+def test_bounds(failures, takes, jitter):
+    """Whatever fails and whatever the service asks, there are at most four tries within 30 s."""
+    errors = [
+        TokenRefused("x", status=failure.status, retry_after=seconds) if isinstance(failure, TokenRefused) else failure
+        for failure, seconds in failures
+    ]
+    passing = [failure for failure in errors if failure.is_passing]
+    endpoint = Endpoint(passing, takes=takes)
+    try:
+        endpoint.outcome(jitter)
+    except (TokenRefused, Unreachable):
+        assert len(passing) >= endpoint.tries
+    else:
+        assert endpoint.tries == len(passing) + 1
+    assert 1 <= endpoint.tries <= 4
+    assert sum(endpoint.pauses) + takes * (endpoint.tries - 1) <= 30 + 1e-9

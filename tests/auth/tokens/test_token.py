@@ -1,19 +1,146 @@
-"""An access token: its lifetime on two clocks, and what it shows."""
+"""Token responses as RFC 6749 defines them and as servers send them."""
 
 from __future__ import annotations
 
 import copy
+import json
+import math
 import pickle
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
+import httpx
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolkit.auth.tokens.token import Token
-from toolkit.core.secret import Secret
+from toolkit.auth.tokens.token import Token, read_token_response
+from toolkit.core.errors import TokenError, TokenRefused, TokenResponseInvalid
+from toolkit.core.secret import REGISTER, Secret
+from toolkit.core.text import printable
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
+# Text that no message holds by chance.
+CANARIES = st.text("QXZ0123456789", min_size=12, max_size=40)
+GOOD = {"access_token": "QXZ-token-QXZ-token", "expires_in": 890, "token_type": "Bearer"}
+
+
+def read(fields=None, *, status=200, headers=None, body=None, **more):
+    body = json.dumps(fields).encode() if body is None else body
+    return read_token_response(
+        status, httpx.Headers(headers or {}), body, requested_at=START, requested_monotonic=100.0, **more
+    )
+
+
+def lifetime_of(expires_in):
+    return read({**GOOD, "expires_in": expires_in}).lifetime
+
+
+def test_read():
+    """A token response of section 2 gives a token whose lifetime starts at the instant before the request."""
+    token = read(GOOD)
+    assert token.access_token.reveal() == GOOD["access_token"]
+    assert (token.issued_at, token.expires_at) == (START, START + timedelta(seconds=890))
+    assert token.expires_monotonic == 990.0
+
+
+@pytest.mark.parametrize("expires_in", [0, -1, 0.999, "0", "", "15 min", math.nan, "nan", True, [900], {}])
+def test_lifetime_refused(expires_in):
+    """A lifetime below one second, or one that is not a number, is refused."""
+    with pytest.raises(TokenResponseInvalid, match="expires_in"):
+        lifetime_of(expires_in)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | CANARIES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys((*GOOD, "error", "error_description", "scope"), JSON)))
+def test_values_are_not_quoted(fields):
+    """Any reply is a token or an error that names fields and types and quotes no value."""
+    shown = message(lambda: read(fields))
+    assert not any(text in shown for text in texts_in(fields))
+
+
+def message(call):
+    """Return the text of the TokenError that a call raises, or an empty text."""
+    try:
+        call()
+    except TokenError as error:
+        return f"{error} {error!r}"
+    return ""
+
+
+def texts_in(value):
+    if isinstance(value, str):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from texts_in(inner)
+
+
+@given(status=st.integers(100, 599), body=st.binary(max_size=60), date=st.text(max_size=40), kind=st.text(max_size=80))
+@example(status=401, body=b"{}", date="Mon, 01 Jan 2024 00:00:00 +99999999999999999999", kind="")
+@example(status=401, body=b"{}", date="Mon, 01 Jan 99999999999999999999 00:00:00 GMT", kind="")
+def test_any_reply(status, body, date, kind):
+    """Any reply gives a token or a TokenError with printable text."""
+    headers = {"date": date, "content-type": kind}
+    text = message(lambda: read_token_response(status, headers, body, requested_at=START, requested_monotonic=0.0))
+    assert text == printable(text)
+
+
+@given(st.text("ABCabc019+/=%&\"'\\ ", min_size=8, max_size=80))
+def test_scrubbed(secret):
+    """A secret that a reply repeats is not in the message, neither as error code nor field name nor media type."""
+
+    def scrub(text):
+        return text.replace(secret, "<CLIENT_SECRET>")
+
+    replies = [
+        {"status": 401, "fields": {"error": secret}},
+        {"fields": {secret: 1}},
+        {"body": b"no JSON", "headers": {"Content-Type": secret.replace("\\", "")}},
+    ]
+    for reply in replies:
+        with pytest.raises(TokenError) as caught:
+            read(reply.pop("fields", None), scrub=scrub, **reply)
+        assert secret[:60] not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("offset", "status", "words"),
+    [
+        (0, 401, "Check client ID"),
+        (29, 401, "Check client ID"),
+        (90, 401, "90 s ahead of"),
+        (-90, 401, "90 s behind"),
+        (90, 503, "a problem of its own"),
+        (90, 429, "fewer requests"),
+    ],
+)
+def test_advice(offset, status, words):
+    """A refusal says what to do next, and mentions a wrong clock only where that can be the reason."""
+    date = format_datetime(START - timedelta(seconds=offset), usegmt=True)
+    with pytest.raises(TokenRefused) as caught:
+        read({}, status=status, headers={"Date": date})
+    assert words in caught.value.next_step
+    assert caught.value.clock_offset == timedelta(seconds=offset)
+
+
+def test_tokens_are_registered_when_they_arrive():
+    """Every token of a reply is known to the process, even if the reply is then refused."""
+    read({**GOOD, "refresh_token": "QXZ-refresh-token", "id_token": 7})
+    assert REGISTER.since(0) == [
+        ("ACCESS_TOKEN", Secret(GOOD["access_token"])),
+        ("REFRESH_TOKEN", Secret("QXZ-refresh-token")),
+    ]
+    with pytest.raises(TokenResponseInvalid):
+        read({"access_token": "QXZ-another-token", "token_type": "mac"})
+    assert Secret("QXZ-another-token") in REGISTER
+
+
 TEXT = "QXZ-token-QXZ-token"
 
 

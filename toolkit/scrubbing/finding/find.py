@@ -53,7 +53,7 @@ _LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
 _LONGEST_START: Final = 200  # characters of a line before a value
 _LEVELS: Final = 3  # of texts within texts, such as URLs in URLs
 _PERCENT_SIGNS: Final = ("%3D", "%3d", "%22", "%3A", "%3a", "%40")
-_QUOTES_OF_HTML: Final = (("&quot;", '"'), ("&#34;", '"'), ("&#x22;", '"'), ("&#39;", "'"), ("&amp;", "&"))
+_QUOTES_OF_HTML: Final = ("&quot;", "&#34;", "&#x22;", "&#39;")
 _ESCAPED_LETTER: Final = r"\\u00(4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9Aa]|2[Dd]|3[0-9]|[C-Fc-f][0-9A-Fa-f])"
 
 
@@ -366,8 +366,8 @@ def _levels_below(text: str) -> Iterator[str]:
     if "\\u00" in text and compiled(_ESCAPED_LETTER).search(text):
         text = compiled(_ESCAPED_LETTER).sub(lambda escape: chr(int(escape[1], 16)), text)
         yield text
-    if any(entity in text for entity, _ in _QUOTES_OF_HTML[:-1]):
-        text = without_entities(text)
+    if any(map(text.__contains__, _QUOTES_OF_HTML)):
+        text = html.unescape(text)
         yield text
     for _ in range(_LEVELS):
         if "%" not in text or not (any(map(text.__contains__, _PERCENT_SIGNS)) or "%25" in text):
@@ -377,10 +377,3 @@ def _levels_below(text: str) -> Iterator[str]:
             return
         yield plainer
         text = plainer
-
-
-def without_entities(text: str) -> str:
-    """Return a text with quotes and ampersands in the place of their HTML entities."""
-    for entity, sign in _QUOTES_OF_HTML:
-        text = text.replace(entity, sign)
-    return text

@@ -44,7 +44,6 @@ _BROKEN: Final = (
     *(OSError, EOFError, zlib.error, lzma.LZMAError, struct.error),
 )
 _ZIP: Final = b"PK\3\4"
-_TAR, _TAR_AT = b"ustar", 257
 _COMPRESSED: Final[dict[bytes, Callable[[Any], Any]]] = {
     b"\x1f\x8b\x08": lambda stream: gzip.GzipFile(fileobj=stream),
     b"BZh91AY&SY": bz2.BZ2File,
@@ -109,7 +108,7 @@ class Opener:
             self.notes.add(_TOO_MUCH)
             return
         head = stream.peek(_HEAD)[:_HEAD]
-        if not head.startswith((_ZIP, *_COMPRESSED)) and not head.startswith(_TAR, _TAR_AT):
+        if not compression.is_archive(head) and not head.startswith(tuple(_COMPRESSED)):
             yield from self._read(stream, head, base, depth)
             return
         for name, content in self._members(stream, head):
@@ -125,7 +124,7 @@ class Opener:
                         self.notes.add("a member of it is encrypted")
                     else:
                         yield entry.filename, archive.open(entry)
-            elif head.startswith(_TAR, _TAR_AT):
+            elif compression.is_archive(head):
                 for info in (tar := tarfile.open(fileobj=stream, mode="r|")):  # noqa: SIM115 - it only reads
                     if content := tar.extractfile(info):
                         yield info.name, content

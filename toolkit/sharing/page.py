@@ -51,27 +51,22 @@ _RULE: Final = re.compile(r"([^{}]{1,20000})\{([^{}]{1,2000})\}")
 _IDENTIFIER: Final = re.compile(r"#([\w-]+)")
 
 
-def need_converter() -> None:
-    """Check that pages can be made here.
-
-    Raises:
-        ConfigurationError: if the extra `lab` is not installed.
-    """
-    if find_spec("nbconvert") is None:
-        raise ConfigurationError(
-            "Cannot make a page: nbconvert is not installed.",
-            how_to_install("lab"),
-        )
-
-
-def page_of(content: Mapping[str, Any], *, title: str, environments: Iterable[str] = ()) -> bytes:
+def page_of(
+    content: Mapping[str, Any], *, title: str, environments: Iterable[str] = (), with_code: bool = True
+) -> bytes:
     """Return a notebook as a page.
 
     Args:
         content: the notebook, with its outputs.
         title: title of the page if the notebook has no heading.
         environments: names of the environments that its recordings were made in, for the last line.
+        with_code: False to leave out the code of the cells.
+
+    Raises:
+        ConfigurationError: if the extra `lab` is not installed.
     """
+    if find_spec("nbconvert") is None:
+        raise ConfigurationError("Cannot make a page: nbconvert is not installed.", how_to_install("lab"))
     import nbformat
     from markupsafe import Markup
     from nbconvert.exporters import HTMLExporter
@@ -92,6 +87,8 @@ def page_of(content: Mapping[str, Any], *, title: str, environments: Iterable[st
         "footer": f"{made}; nothing on this page is live, and it loads nothing.",
     }
     cells = [_with_words_for_widgets(_with_attachments(cell)) for cell in content["cells"]]
+    if not with_code:
+        cells = [{**cell, "source": ""} if cell["cell_type"] == "code" else cell for cell in cells]
     notebook = nbformat.from_dict({**content, "cells": cells})  # type: ignore[no-untyped-call]
     html, _ = exporter.from_notebook_node(notebook, resources={"page": page})
     return f"{html.strip()}\n".encode()

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
+import getpass
 import json
 import secrets
-import subprocess
-import sys
 import warnings
 
 import pytest
 
-from toolkit.auth.typed_secrets import remember_input
+from toolkit.auth.typed_secrets import ask_secret, remember_input
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.secret import Secret
 
 SETUP = "from toolkit.auth.typed_secrets import warn_if_in_cell as check; from toolkit.core.secret import Secret"
 
@@ -97,11 +98,32 @@ def test_pem(run, shell, pem, write):
     assert run("'''-----BEGIN PRIVATE KEY-----'''\ncheck([('PRIVATE_KEY', Secret(pem))])") == []
 
 
-def test_outside_of_ipython(secret):
-    """Without IPython there is no warning, and IPython is not imported."""
-    code = (
-        f"{SETUP}\ncheck([('CLIENT_SECRET', Secret('{secret}'))])\nimport sys\n"
-        "print([name for name in sys.modules if name.startswith('IPython')])"
-    )
-    result = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
-    assert (result.stdout.strip(), result.stderr) == ("[]", "")
+def test_ask_unseen(monkeypatch):
+    """By default a secret is typed unseen; a prompt such as `input` takes its place."""
+    monkeypatch.setattr("getpass.getpass", lambda question: f"unseen after {question}")
+    assert ask_secret("Key ID: ") == Secret("unseen after Key ID: ")
+    assert ask_secret("Key ID: ", lambda question: f"seen after {question}") == Secret("seen after Key ID: ")
+
+
+def test_no_more_input():
+    """The end of the input is an error with the caller's next step."""
+
+    def end(_):
+        raise EOFError
+
+    with pytest.raises(ConfigurationError, match='"Passphrase" was not answered: the input has ended') as caught:
+        ask_secret("Passphrase: ", end, next_step="Leave --passphrase out.")
+    assert caught.value.next_step == "Leave --passphrase out."
+    assert caught.value.__context__ is None
+
+
+def test_not_where_typing_shows(monkeypatch):
+    """If what is typed would be seen, nothing is read."""
+
+    def show(_):
+        warnings.warn("Can not control echo", getpass.GetPassWarning, stacklevel=1)
+        pytest.fail("the answer was read")
+
+    monkeypatch.setattr("getpass.getpass", show)
+    with pytest.raises(ConfigurationError, match="would be seen"):
+        ask_secret("Secret key: ")
