@@ -246,7 +246,7 @@ def check_colours_of_vs_code(notebook):
         assert painted(notebook.panel) == {(colours["--vscode-editor-foreground"], ground)}, theme
         # axe-core does not judge texts in front of a picture, such as the arrow of a list of choices.
         inputs = {(colours["--vscode-editor-foreground"], colours.get("--vscode-input-background", ground))}
-        assert painted(notebook.panel.locator("select, input")) == inputs, theme
+        assert painted(notebook.panel.locator("select:visible, input:visible")) == inputs, theme
         assert hard_to_read(notebook) == [], theme
         notebook.page.evaluate(PAINT, dict.fromkeys(colours, ""))
 

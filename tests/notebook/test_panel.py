@@ -159,15 +159,6 @@ def test_a_malformed_text_is_shown_beside_its_field(open_panel, settings, kind, 
     assert (user.status, user.panel._view.tone, user.problems) == ("Not connected.", "idle", {})
 
 
-@pytest.mark.usefixtures("no_pauses")
-def test_a_service_that_cannot_be_reached_is_reported(open_panel, service):
-    """An unreachable service is reported below the button, and no field is emptied."""
-    user = open_panel(None, service.credentials["paper"])
-    service.close()
-    user.press()
-    assert "cannot be reached: nothing listens there." in user.words
-
-
 def test_an_encrypted_key_needs_its_passphrase(open_panel, service, widget_state):
     """Without and with a wrong passphrase the words stand beside its field; the right one connects."""
     credentials, passphrase = service.credentials["sandbox-key"], secrets.token_hex(12)
@@ -296,18 +287,6 @@ def test_a_new_cassette_is_named_on_the_panel(open_panel, service, settings):
     user.press()
     user.panel.session.accounts()
     assert len(Cassette(settings.cassettes_folder / "mine.yaml", "none")) == 1
-
-
-def test_a_corrupt_cassette_is_found_before_anything_is_sent(open_panel, service, tour):
-    """Recording to a file that is not a cassette fails before the credentials are sent anywhere."""
-    tour.write_text("no: cassette\n")
-    before = service.stats.by_endpoint
-    user = open_panel(None, service.credentials["sandbox-secret"])
-    user.choose("mode", "record")
-    user.choose("cassette", "tour")
-    user.press()
-    assert 'role="alert"' in user.words
-    assert service.stats.by_endpoint == before
 
 
 def test_an_existing_cassette_is_replayed_at_once_with_nothing_configured(open_panel, tour, service, monkeypatch):

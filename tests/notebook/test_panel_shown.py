@@ -15,14 +15,11 @@ from ipywidgets.widgets.widget import _instances as all_widgets
 from pages import Page
 from recordings import serve
 
-import toolkit
 from toolkit.auth.kinds import KeyPair
 from toolkit.auth.profiles import practice_profiles
 from toolkit.core.errors import ConfigurationError
 from toolkit.notebook.connecting import Problem
-from toolkit.notebook.panel import Panel
 from toolkit.notebook.panel_view import problem_html
-from toolkit.session.session import Session
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[2J"
 
@@ -47,17 +44,6 @@ def test_a_real_account_carries_a_badge(open_panel, service, monkeypatch):
     assert repr(user.panel) == "<Panel: live · real account · calls the service>"
     user.choose("environment", "paper")
     assert "real account" not in user.words
-
-
-@pytest.mark.parametrize("name", ["live", "broker-secret"])
-def test_a_replay_is_not_called_a_real_account(open_panel, service, settings, name):
-    """A recording does not say that a practice service answered, and a replay reaches no account."""
-    with Session(credentials=service.credentials[name], cassette="take", settings=settings) as session:
-        session.accounts()
-    user = open_panel(cassette="take")
-    facts, card = after_a_cell(user)
-    assert facts["account"] == ""
-    assert "real account" not in user.words + card + repr(user.panel)
 
 
 def test_the_token_of_a_replay(open_panel, tour):
@@ -208,13 +194,6 @@ def test_words_come_before_the_widget(open_panel, tour, monkeypatch):
     assert "panel.connect() asks below the cell" in words["text/html"]
     assert f"body:has(.toolkit-{panel.model_id}) .toolkit-saved-{panel.model_id}" in words["text/html"]
     assert [*widget] == ["application/vnd.jupyter.widget-view+json"]
-
-
-def test_the_public_name_loads_the_panel(tour):
-    """The settings of `toolkit.panel()` default to those of the project."""
-    made = toolkit.panel(cassette=tour)
-    assert isinstance(made, Panel)
-    made.close()
 
 
 @given(text=st.text(min_size=1) | st.sampled_from([HOSTILE, '" onmouseover="x', "</dl><script>"]))

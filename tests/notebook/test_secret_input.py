@@ -13,7 +13,7 @@ from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.notebook.connecting import problem_of
-from toolkit.notebook.secret_input import FIELDS, LONGEST_TEXT, SecretInput, make_credentials
+from toolkit.notebook.secret_input import FIELDS, SecretInput, make_credentials
 
 KEY_PAIR = FIELDS[CredentialKind.KEY_PAIR][:2]
 
@@ -59,41 +59,6 @@ def test_no_trait_ever_holds_a_text(page):
         shown = json.dumps(page.input.get_state(), default=str) + repr(page.input) + repr(vars(page.input))
         assert text not in shown
         page.input.take()
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        {"type": "texts", "number": 1},
-        {"type": "texts"},
-        {"type": "other", "number": 0},
-        {},
-    ],
-    ids=str,
-)
-def test_what_was_not_asked_for_is_dropped(page, content):
-    """An answer that was not asked for is dropped."""
-    page.receive(content, b"a", b"b")
-    assert page.events == []
-    assert page.input.take() == {}
-
-
-def test_an_answer_to_fields_that_are_gone_is_dropped(page):
-    """An answer to fields that are no longer shown is dropped."""
-    page.input.ask()
-    page.input.show(FIELDS[CredentialKind.CLIENT_SECRET])
-    page.receive({"type": "texts", "number": 1}, b"a", b"b")
-    assert "answered" not in page.events
-
-
-def test_a_malformed_answer_is_empty(page):
-    """Texts that are too long or missing become empty, and text that is not UTF-8 is no error."""
-    page.input.ask()
-    page.receive({"type": "texts", "number": 1}, b"x" * (LONGEST_TEXT + 1))
-    assert page.input.take() == {"key_id": Secret(""), "secret_key": Secret("")}
-    page.input.ask()
-    page.receive({"type": "texts", "number": 2}, b"\xff", b"b", b"c")
-    assert page.input.take() == {"key_id": Secret("\ufffd"), "secret_key": Secret("b")}
 
 
 def test_the_same_fields_again_keep_what_is_typed(page):
@@ -146,12 +111,6 @@ def key():
     private = rsa.generate_private_key(65537, 2048)
     pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     return {"client_id": "fake-client", "private_key": pem}
-
-
-@pytest.mark.parametrize(("typed", "scheme"), [("", "headers"), ("basic", "basic")])
-def test_the_scheme_of_a_key_pair(typed, scheme):
-    """A key pair is sent in two headers unless HTTP Basic is chosen."""
-    assert made(CredentialKind.KEY_PAIR, {**PAIR, "scheme": typed}, Environment.PAPER).scheme == scheme
 
 
 @pytest.mark.parametrize(("typed", "fields"), [("", {}), ("  a.read   b.write\n", {"scope": "a.read b.write"})])
