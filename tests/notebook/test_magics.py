@@ -4,7 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+from IPython.core.interactiveshell import InteractiveShell
 
 import toolkit as tk
 from toolkit.cassettes import cell_cassette
@@ -148,16 +148,6 @@ def test_the_cassette_is_removed_however_the_cell_ends(shell, cell):
     assert cell_cassette.current() is None
 
 
-def test_loading_twice_is_loading_once(shell):
-    """Loading twice registers the magic once, and unloading removes it and its callbacks."""
-    tk.load_ipython_extension(shell)
-    callbacks = [callback for callback in shell.events.callbacks["post_run_cell"] if "Magics" in repr(callback)]
-    assert len(callbacks) == 1
-    tk.unload_ipython_extension(shell)
-    assert "cassette" not in shell.magics_manager.magics["line"]
-    assert shell.transform_cell("%%cassette x\n1").startswith("get_ipython().run_cell_magic")
-
-
 def test_secrets_are_masked_until_it_is_unloaded(shell, capsys):
     """Secrets, the token of a session included, are masked until the extension is unloaded."""
     tk.load_ipython_extension(shell)  # once more: pytest has other streams in a test than in its fixtures
@@ -185,26 +175,3 @@ def test_a_cell_has_one_cassette(shell):
         assert "already has the cassette mine.yaml" in str(failed.error_in_exec)
         assert cell_cassette.current() is None
     assert not Path("cassettes/other.yaml").exists()
-
-
-def test_another_cell_magic_may_follow(shell, capsys):
-    """IPython's own cell magics may come before or after %%cassette."""
-    run(shell, "%%cassette mine\n%%time\nprint(len(session.accounts()))")
-    run(shell, "%%time\n%%cassette mine --mode new_episodes\nprint(len(session.accounts(limit=1)))")
-    run(shell, "%%cassette mine --mode new_episodes\n\n  \n%%time\nprint(len(session.accounts(limit=2)))")
-    seen = capsys.readouterr().out
-    assert seen.count("Wall time") == 3
-    assert len(tk.Cassette("cassettes/mine.yaml", mode="none")) == 4
-
-
-def test_the_cassette_is_removed_if_ipython_describes_the_cell_anew(shell):
-    """The cassette is removed if IPython makes a new description of an interrupted cell."""
-    run(shell, "%%cassette mine\n_ = 1")
-    magics = shell.magics_manager.magics["line"]["cassette"].__self__
-    shell.events.trigger("pre_run_cell", info := ExecutionInfo("await", True, False, True, "id"))
-    magics.cassette("mine")
-    assert cell_cassette.current() is not None
-    again = ExecutionInfo("await", True, False, True, "id")
-    assert again is not info
-    magics.end_of_cell(ExecutionResult(again))
-    assert cell_cassette.current() is None

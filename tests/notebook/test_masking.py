@@ -151,23 +151,6 @@ def test_the_pager_is_masked_and_code_for_the_next_cell_is_not(shell, secret):
     assert session.send("stream", "message", [secret.encode()]) == [MARK.encode()]
 
 
-def test_stopping_undoes_everything(shell):
-    """After `stop` the shell and the streams are as before `start`."""
-    shell.masking.stop()
-
-    def parts():
-        objects = (shell, shell.display_formatter, shell.display_pub, shell.payload_manager, shell.logger)
-        return [dict(vars(part)) for part in objects[1:]], shell._showtraceback, sys.stdout, sys.stderr
-
-    before = parts()
-    shell.masking.start()
-    shell.masking.start()
-    assert parts() != before
-    shell.masking.stop()
-    shell.masking.stop()
-    assert parts() == before
-
-
 def test_a_secret_is_masked_from_the_moment_it_exists(shell):
     """Neither credentials nor `tk.Secret` need a session for that, and a text that was in them stays masked."""
     texts = [secrets.token_urlsafe(24) for _ in range(2)]

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import re
-import secrets
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ipywidgets.widgets.widget import _instances as all_widgets
 from pages import Page
-from recordings import serve
 
 from toolkit.auth.kinds import KeyPair
 from toolkit.auth.profiles import practice_profiles
@@ -203,38 +199,3 @@ def test_foreign_text_of_a_problem_stays_text(text):
     assert (hostile.tags, hostile.attributes) == (plain.tags, plain.attributes)
     assert not set("\x1b\u202e\u200b") & set(hostile.words)
     assert 'role="alert"' in problem_html(Problem(text))
-
-
-class HostileService(http.server.BaseHTTPRequestHandler):
-    """Answers with status and body by path, and with markup to all other paths."""
-
-    def do_GET(self):
-        status, body = self.server.replies.get(self.path, (404, HOSTILE))
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json" if body.startswith("{") else "text/html")
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def log_message(self, *_):
-        pass
-
-
-def test_what_a_server_says_is_safe_to_show(settings, service, open_panel):
-    """Error bodies, paths and names of cassettes bring no elements and no invisible characters, and no secret."""
-    with serve(HostileService) as running:
-        running.replies = {"/v2/account": (500, HOSTILE)}
-        hostile = replace(settings, addresses={**settings.addresses, "trading_paper": running.url})
-        pair = KeyPair(f"key-{secrets.token_hex(8)}", secrets.token_hex(20), environment="paper")
-        user = open_panel(None, pair, settings=hostile)
-        user.press()
-        words = user.words
-        running.replies["/v2/account"] = (200, json.dumps({"account_number": HOSTILE, "status": HOSTILE}))
-        user.press()
-        user.panel.session.trading.get("/<img src=x onerror=alert(1)>" + "x" * 200)
-        facts, _ = after_a_cell(user)
-    assert "500" in words
-    assert facts["calls"][-1][3] == "404"
-    assert len(facts["calls"][-1][2]) < 70
-    shown = words + user.status + user.summary + repr(user.panel)
-    assert not [mark for mark in ("<script", "\u202e", "\x1b", pair.secret_key.reveal()) if mark in shown]
-    assert "<img" not in words
