@@ -126,7 +126,7 @@ class Loan:
 
     def _open(self) -> LentSession:
         self._lender.obtain()  # an error here is the caller's, not the workers'
-        self._board = LenderBoard(self._cluster, self.name, self._lender.fields, self._lender.note)
+        self._board = LenderBoard(self._cluster, self.name, self._lender)
         self._lender.turn()
         self._board.publish()
         self._thread = threading.Thread(target=self._lender.run, args=(self._board.publish,), daemon=True)
@@ -204,16 +204,13 @@ def refuse_open_addresses(addresses: Iterable[str]) -> str:
 
 
 class LenderBoard:
-    """The place where a lender publishes its `fields`, and gets reports. Not to be used on the client's event loop."""
+    """The place where a lender publishes, and gets reports. Not to be used on the client's event loop."""
 
-    def __init__(
-        self, cluster: Any, loan: str, fields: Callable[[], dict[str, Any]], note: Callable[[object], None]
-    ) -> None:
+    def __init__(self, cluster: Any, loan: str, lender: Lender) -> None:
         self._cluster = cluster
         self._topic = TOPIC + loan
         self._variable = dask_distributed().Variable(self._topic, client=cluster)
-        self._fields = fields
-        self._note = note
+        self._lender = lender
         self._lock = asyncio.Lock()
         self._is_subscribed = False
 
@@ -236,11 +233,11 @@ class LenderBoard:
 
     async def _publish(self) -> None:
         async with self._lock:
-            await self._variable.set(self._fields())
+            await self._variable.set(self._lender.fields())
 
     async def _answer(self, event: tuple[float, Any]) -> None:
         """Acknowledge a report at once, since a renewal may take long."""
-        self._note(event[1])
+        self._lender.note(event[1])
         await self._publish()
 
 
