@@ -21,7 +21,7 @@ COMMAND = re.compile(
 )
 OPTION = re.compile(r"`(--[a-z][\w-]*)")
 OPTIONS_OF_OTHERS = frozenset(
-    "--gate --hypothesis-profile --help --junitxml --block-network --record-mode --cwd".split()  # pytest, papermill
+    "--gate --hypothesis-profile --help --junitxml --block-network --disable-recording --record-mode --cwd".split()  # pytest, papermill
 )
 
 
