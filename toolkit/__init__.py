@@ -74,14 +74,14 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.local.settings import Settings as Settings
     from toolkit.notebook.magics import load_ipython_extension as load_ipython_extension
     from toolkit.notebook.magics import unload_ipython_extension as unload_ipython_extension
-    from toolkit.notebook.panel.widget import panel as panel
+    from toolkit.notebook.panel import panel as panel
     from toolkit.practice_service import practice as practice
     from toolkit.scrubbing.rules.model import Rules as Rules
     from toolkit.session.pages import pages as pages
     from toolkit.session.session import AsyncSession as AsyncSession
     from toolkit.session.session import Session as Session
     from toolkit.sharing.drift import drift as drift
-    from toolkit.sharing.publishing.publish import publish as publish
+    from toolkit.sharing.publish import publish as publish
     from toolkit.sharing.saved_secrets import scan as scan
     from toolkit.sweeps.lend import lend as lend
     from toolkit.sweeps.sweeping import sweep as sweep
@@ -118,13 +118,13 @@ _MODULES = {
     "toolkit.sweeps.lend": "lend",
     "toolkit.local.settings": "Settings",
     "toolkit.notebook.magics": "load_ipython_extension unload_ipython_extension",
-    "toolkit.notebook.panel.widget": "panel",
+    "toolkit.notebook.panel": "panel",
     "toolkit.local.progress": "progress",
     "toolkit.practice_service": "practice",
     "toolkit.scrubbing.rules.model": "Rules",
     "toolkit.session.pages": "pages",
     "toolkit.session.session": "AsyncSession Session",
-    "toolkit.sharing.publishing.publish": "publish",
+    "toolkit.sharing.publish": "publish",
     "toolkit.sharing.drift": "drift",
     "toolkit.sharing.saved_secrets": "scan",
     "toolkit.sweeps.sweeping": "sweep",

@@ -39,7 +39,7 @@ RETURNED = {
     "ImportReport": ("toolkit.cassettes.importing", "tk.import_cassette"),
     "PracticeService": ("toolkit.practice_service.service", "tk.practice"),
     "Profile": ("toolkit.auth.profiles.fields", "tk.saved_credentials"),
-    "PublishedCopy": ("toolkit.sharing.publishing.publication", "tk.publish"),
+    "PublishedCopy": ("toolkit.sharing.publish", "tk.publish"),
     "Stats": ("toolkit.practice_service.faults", "service.stats"),
     "SweepResult": ("toolkit.sweeps.result", "tk.sweep"),
 }

@@ -6,7 +6,7 @@ import pytest
 from jupyterlab_driver import need_browser
 from notebook_files import notebook_with_everything
 
-from toolkit.sharing.publishing.page import page_of
+from toolkit.sharing.page import page_of
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

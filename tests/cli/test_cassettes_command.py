@@ -69,7 +69,6 @@ def test_list(record, folder, interaction, authorization):
     assert [row["name"] for row in rows("list")] == list(frame["name"]) == ["broken", "gone", "good"]
     assert rows("list")[2].keys() == set(frame)
     assert rows("list")[2]["stale"] is True
-    assert "nowhere does not exist" in run("list", "nowhere", status=2)
 
 
 def test_show(record, interaction, authorization):
@@ -93,7 +92,6 @@ def test_show(record, interaction, authorization):
         assert secret not in output
         assert "\x1b" not in output
     run("show", "a", "3", status=2)
-    run("show", "missing", status=2)
 
 
 def test_check(record, folder):
@@ -104,7 +102,6 @@ def test_check(record, folder):
     file.write_bytes(file.read_bytes() + b"- request:\n")
     assert "torn: incomplete: " in run("check", status=1)
     assert {problem["name"] for problem in rows("check", status=1)} == {"torn"}
-    run("check", "a")
     run("check", "a", "missing", status=2)
     run("check", "a", "--play-log", folder / "missing", status=2)
 
@@ -120,7 +117,6 @@ def test_diff(record, interaction):
         ("type", 3, 1),
         ("added", None, 3),
     ]
-    run("diff", "old", "new", "--fail-on", "status,timing")
     run("diff", "old", "new", "--fail-on", "removed, added", status=1)
     run("diff", "old", "new", "--fail-on", "aded", status=2)
     run("diff", "old", "missing", status=2)
@@ -156,7 +152,6 @@ def test_scrub(record, interaction):
     assert secret not in shown
     assert secret.encode() not in file.read_bytes()
     assert "Nothing needs to be replaced" in run("scrub", "a")
-    run("scrub", "missing", status=2)
 
 
 def test_import(folder):

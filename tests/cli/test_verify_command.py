@@ -42,7 +42,6 @@ def run(app, tmp_path, monkeypatch):
     ("verdict", "status"),
     [
         ({"outcome": Outcome.SAME}, 0),
-        ({"outcome": Outcome.UPDATED, "differences": (Difference(CELL, ("-1",)),)}, 0),
         ({"outcome": Outcome.DIFFERS, "differences": (Difference(CELL, ("-1",)),)}, 1),
         ({"outcome": Outcome.UNSTABLE, "differences": (Difference(CELL, ("-1",)),)}, 1),
         ({"outcome": Outcome.FAILED, "failure": Failure("KeyError", "Look at it.", CELL)}, 2),

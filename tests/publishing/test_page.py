@@ -8,7 +8,7 @@ import re
 import pytest
 from notebook_files import PIXEL, new_cell, notebook_with_everything
 
-from toolkit.sharing.publishing.page import heading_of, page_of, sanitized
+from toolkit.sharing.page import heading_of, page_of, sanitized
 
 UNSAFE = [
     "<script>alert(1)</script>",

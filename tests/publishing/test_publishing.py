@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import io
 import json
 import os
@@ -46,7 +47,7 @@ def project(tmp_path_factory):
             session.broker.get(f"/v1/practice/accounts/{first['id']}/positions")
     number, identifier = str(first["account_number"]), first["id"]
     person = {"full_name": PERSON, "email": MAIL, "account_number": number, "pin": "4711", "nick": SHORT}
-    note = {"people": [person], "note": f"{SHORT} called about {number[:4]} {number[4:]}"}
+    note = {"people": [person], "note": f"{SHORT} called about {number}"}
     handler = httpx.MockTransport(lambda _: httpx.Response(200, json=note))
     with tk.Cassette(folder / "cassettes/people.yaml") as cassette:
         httpx.Client(transport=cassette.transport(handler)).get("https://crm.example.com/people?q=Zdenka+Quimby")
@@ -55,10 +56,10 @@ def project(tmp_path_factory):
     (folder / "toolkit.toml").write_text(settings_text(settings))
     notebook = write_notebook(
         folder / "notebooks/report.ipynb",
-        f"# Report for {PERSON}\n\n{number[:4]}-{number[4:]}, {MAIL.upper()}, Quimby, Zdenka; {SHORT} of {folder}",
+        f"# Report for {PERSON}\n\n{number}, {MAIL}, Quimby; {SHORT} called; Acme & Sons",
+        ("kind = 'positions'", "parameters"),
         "import httpx, toolkit as tk\nsession = tk.Session(cassette='clients')\nsession.accounts()",
-        f"zdenka_quimby = '{identifier}'\n"
-        "session.broker.get(f'/v1/practice/accounts/{zdenka_quimby}/positions').json()",
+        f"client = '{identifier}'\nsession.broker.get(f'/v1/practice/accounts/{{client}}/{{kind}}').json()",
         f"accounts = session.accounts()\nassert (accounts.account_number == '{number}').sum() == 1",
         "client = httpx.Client(transport=tk.Cassette('people', 'none').transport())\n"
         "client.get('https://crm.example.com/people?q=Zdenka+Quimby').json()",
@@ -103,10 +104,12 @@ def test_published_folder(project, published):
         assert b"Quimby" not in data
     content = json.loads((published.path / "notebooks/report.ipynb").read_bytes())
     assert sorted(content["metadata"]) == ["kernelspec", "language_info"]
-    assert all(cell["outputs"] for cell in content["cells"][2:3])
+    assert content["cells"][2]["outputs"]
+    assert "Acme & Sons" in "".join(content["cells"][0]["source"])
     settings = (published.path / "toolkit.toml").read_text()
     assert settings.splitlines()[1:] == ['cassettes = "cassettes"']
-    assert published.replaced > 16
+    assert any(words.startswith("cassettes/people.yaml: ") for words in published.replaced)
+    assert "notebooks/report.ipynb, cell 1: 5 values" in published.replaced
     assert published.environments == ("broker-live",)
     assert str(published.path) in repr(published)
     assert published.command in published._repr_html_().replace("&quot;", '"').replace("&amp;", "&")
@@ -169,9 +172,9 @@ def test_real_accounts_need_rules(project, tmp_path):
         (("1 + 1",), "plays no recording"),
         (
             ("import toolkit as tk", "tk.Session('broker-live', cassette='nowhere')"),
-            "does not run offline at cell 2.*CassetteMiss",
+            "does not run offline: cell 2.*CassetteMiss",
         ),
-        (("raise ValueError('no')",), "does not run offline at cell 1.*ValueError: no"),
+        (("raise ValueError('no')",), "does not run offline: cell 1.*ValueError: no"),
         (
             (
                 "import toolkit as tk, time\nsession = tk.Session(cassette='clients')",
@@ -212,16 +215,76 @@ def test_a_secret_is_refused(project, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [
+        ("# Fine\n\nQUIMBY again", "cell 2, line 3 of its source"),
+        ("zdenka_cash = 1", "cell 2, line 1 of its source"),
+        (f"import base64\nbase64.b64decode('{base64.b64encode(MAIL.encode()).decode()}')[:0]", "cell 2"),
+        ("print('x\\n' + ''.join(reversed('ybmiuQ')))", "cell 2, line 2 of its output"),
+    ],
+)
+def test_what_is_left_stops_the_copy(project, tmp_path, source, place):
+    """Another case, a part in a name of code, an encoded value and an output are refused with cell and line."""
+    folder, _, _ = project
+    playing = (
+        "import httpx, toolkit as tk\n"
+        "client = httpx.Client(transport=tk.Cassette('people', 'none').transport())\n"
+        "client.get('https://crm.example.com/people?q=Zdenka+Quimby').json()"
+    )
+    notebook = write_notebook(folder / "notebooks/left.ipynb", playing, source)
+    with pytest.raises(tk.SecretLeak, match=f"left.ipynb, {place}") as error:
+        tk.publish(notebook, tmp_path / "copy")
+    assert "uimby" not in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_for_each_client(project, tmp_path):
+    """With parameters, only what this client's run played is inside; without code, the page shows none."""
+    folder, _, _ = project
+    people = [{"full_name": f"{name} Beispiel", "email": f"{name}@bank.example"} for name in ("Ottilie", "Wilhelmina")]
+
+    def answer(request):
+        return httpx.Response(200, json=people[int(request.url.path[-1])] | {"cash": 1000 + int(request.url.path[-1])})
+
+    with tk.Cassette(folder / "cassettes/each.yaml") as cassette:
+        client = httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)))
+        for number in range(2):
+            client.get(f"https://crm.example.com/people/{number}")
+    notebook = write_notebook(
+        folder / "notebooks/each.ipynb",
+        ("number = 0", "parameters"),
+        "import httpx, toolkit as tk\nclient = httpx.Client(transport=tk.Cassette('each', 'none').transport())\n"
+        "client.get(f'https://crm.example.com/people/{number}').json()",
+    )
+    for number in range(2):
+        copy = tk.publish(notebook, tmp_path / str(number), parameters={"number": number})
+        data = b"".join(path.read_bytes() for path in copy.path.rglob("*") if path.is_file())
+        assert str(1000 + number).encode() in data
+        assert str(1001 - number).encode() not in data
+        assert not any(name in data for name in (b"Ottilie", b"Wilhelmina"))
+    result = invoke(notebook, "-o", tmp_path / "page.html", "-p", "number=1", "--no-code")
+    assert result.exit_code == 0, result.exception
+    page = (tmp_path / "page.html").read_text()
+    assert "1001" in page
+    assert "1000" not in page
+    assert "Cassette" not in page
+    error = invoke(folder / "notebooks/left.ipynb", "-o", tmp_path / "x.html", "-p", "number=1").exception
+    assert "has the tag parameters" in str(error)
+
+
 def test_command(project, published, tmp_path):
     """The command prints what it gave away; bad input is an error in two lines, before anything runs."""
     folder, notebook, _ = project
     for arguments, message in [
         ((notebook, "-o", published.path), "exists already"),
-        ((folder / "nowhere.ipynb", "-o", tmp_path / "a"), "does not exist"),
+        ((folder / "nowhere.ipynb", "-o", tmp_path / "a"), "not a notebook"),
         ((folder / "toolkit.toml", "-o", tmp_path / "a"), "not a notebook"),
-        ((notebook, "-o", tmp_path / "a.ipynb"), "cannot be a single notebook"),
-        ((notebook, "-o", folder / "toolkit.toml" / "a"), "toolkit.toml is not a folder"),
-        ((published.path / "notebooks/report.ipynb", "-o", published.path, "--replace"), "would be replaced"),
+        ((notebook, "-o", tmp_path / "a.ipynb"), "not a .ipynb file"),
+        ((notebook, "-o", folder, "--replace"), "has the notebook itself in it"),
+        ((notebook, "-o", published.path.parent / "project/cassettes", "--replace"), "not an earlier publication"),
+        ((notebook, "-o", tmp_path / "a", "--no-code"), "Only a page has no code"),
+        ((notebook, "-o", tmp_path / "a", "-p", "kind"), "not a parameter"),
         ((write_notebook(tmp_path / "alone.ipynb", "1"), "-o", tmp_path / "a"), "not in a project"),
     ]:
         error = invoke(*arguments).exception
@@ -229,5 +292,6 @@ def test_command(project, published, tmp_path):
         assert message in str(error)
     result = invoke(notebook, "-o", published.path, "--replace")
     assert result.exit_code == 0, result.exception
-    assert "values replaced. None of them is in the copy, and no known secret." in " ".join(result.output.split())
+    assert "cell 1: 5 values" in result.output
+    assert "it is yours" in result.output
     assert "pip install -r requirements.txt" in result.output.replace("\n", " ")

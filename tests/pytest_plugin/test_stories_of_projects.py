@@ -2,14 +2,83 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import plugin_projects
 from plugin_projects import ONE_CALL, names, numbers
 
 from toolkit.scrubbing.scanning import Finding, FindingList
-from toolkit.sharing.pytest_plugin import playing
+from toolkit.sharing.pytest_plugin import item_cassette, plugin
 
 pytest_plugins = ["pytester"]
 run, cassettes = plugin_projects.run, plugin_projects.cassettes  # fixtures
+
+
+def test_recorded_and_replayed(run, cassettes):
+    """Without a recording a test does not run, and says how to record; then it replays without the service."""
+    counts, output = run(test_shop=ONE_CALL)
+    assert counts == {"errors": 1}
+    assert "pytest --toolkit-record" in output
+    assert "Traceback" not in output
+    counts, output = run("--toolkit-record", test_shop=ONE_CALL)
+    assert counts == {"passed": 1}
+    assert "recorded 1 cassette" in output
+    recorded = (cassettes / "test_account.yaml").read_bytes()
+    assert run("--toolkit-record", test_shop=ONE_CALL)[0] == {"passed": 1}  # once: what exists is replayed
+    assert run(test_shop=ONE_CALL)[0] == {"passed": 1}
+    assert (cassettes / "test_account.yaml").read_bytes() == recorded
+    assert names(cassettes) == ["test_account.yaml"]
+
+
+def test_a_miss_is_short(run):
+    """A request that has no recording shows the line of the test, the nearest recording, and how to record it."""
+    calls = "def test_account(toolkit_session):\n    toolkit_session.trading.get('/v2/{}')\n"
+    run("--toolkit-record", test_shop=calls.format("account"))
+    counts, output = run("--no-header", "-q", test_shop=calls.format("orders"))
+    assert counts == {"failed": 1}
+    shown = output.partition("_ test_account _")[2].partition("short test summary")[0].strip("_= \n").splitlines()
+    assert len(shown) <= 10
+    assert "test_shop.py:2: " in shown[0]
+    assert "CassetteMiss" in shown[1]
+    assert 'pytest --toolkit-record=all "test_shop.py::test_account"' in shown[-1]
+
+
+def test_wrong_use(run):
+    """A misspelt argument and a marker of pytest-recording are explained."""
+    module = """
+        import pytest
+
+        @pytest.mark.toolkit_cassette(enviroment="paper")
+        def test_misspelt():
+            pass
+
+        @pytest.mark.vcr
+        def test_both(toolkit_cassette):
+            pass
+    """
+    counts, output = run("--toolkit-record", test_shop=module)
+    assert counts == {"errors": 2}
+    for words in ("has no argument 'enviroment'", "has the marker vcr too"):
+        assert words in output
+
+
+def test_recording_while_offline(run, monkeypatch):
+    """With TOOLKIT_OFFLINE nothing is recorded, and the summary says so."""
+    run("--toolkit-record", test_shop=ONE_CALL)
+    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
+    counts, output = run("--toolkit-record=all", test_shop=ONE_CALL)
+    assert counts == {"passed": 1}
+    assert "TOOLKIT_OFFLINE is set: recordings were replayed, and nothing was recorded" in output
+
+
+def test_import_is_light():
+    """What pytest loads in every run takes no other module of the toolkit than the register of secrets."""
+    code = f"import sys, pytest, {plugin.__name__}; print(*(n for n in sys.modules if n.startswith('toolkit')))"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    own = {"toolkit", "toolkit.core", "toolkit.core.secret", "toolkit.sharing"}
+    own |= {"toolkit.sharing.pytest_plugin", plugin.__name__}
+    assert set(output.split()) == own
 
 
 def test_failed_recording(run, cassettes):
@@ -44,7 +113,7 @@ def test_strict(run):
     run("--toolkit-record", test_shop=ONE_CALL)
     no_call = "def test_account(toolkit_session): pass"
     counts, output = run(test_shop=no_call)
-    assert counts == {"failed": 1}
+    assert counts == {"passed": 1, "errors": 1}
     assert "1 of its 1 interactions were not played" in output
     assert "--toolkit-record=all" in output
     lenient = f"import pytest\n@pytest.mark.toolkit_cassette(strict=False)\n{no_call}"
@@ -73,9 +142,9 @@ def test_calls_after_the_test(run):
 def test_secret(run, cassettes, monkeypatch):
     """A test whose recording has what looks like a secret fails, and the recording is kept aside."""
     finding = Finding(cassettes / "x.part.yaml", 3, "value of a field password")
-    monkeypatch.setattr(playing, "scan_files", lambda *_, **__: FindingList([finding]))
+    monkeypatch.setattr(item_cassette, "scan_files", lambda *_, **__: FindingList([finding]))
     counts, output = run("--toolkit-record", test_shop=ONE_CALL)
-    assert counts == {"failed": 1}
+    assert counts == {"passed": 1, "errors": 1}
     assert "line 3: value of a field password" in output
     assert names(cassettes) == ["test_account.failed.yaml"]
 
@@ -89,8 +158,8 @@ def test_marker_alone(run, cassettes):
         pytestmark = pytest.mark.toolkit_cassette
 
         @pytest.fixture
-        def numbers(toolkit_live):
-            session = tk.Session(transport=toolkit_live["transport"], **OPTIONS)
+        def numbers():
+            session = tk.Session("paper")
             return [session.trading.get("/v2/account").json()["number"] for _ in range(2)]
 
         def test_own_session(numbers):
@@ -104,12 +173,37 @@ def test_marker_alone(run, cassettes):
                 import urllib.request
                 urllib.request.urlopen("http://192.0.2.1/")
     """
-    options = '**{name: toolkit_live[name] for name in ("credentials", "settings")}'
-    recording = module.replace("**OPTIONS", options).replace("test_wrong_call(REQUEST)", "wrong_call()")
+    recording = module.replace("test_wrong_call(REQUEST)", "wrong_call()")
     assert run("--toolkit-record", test_shop=recording)[0] == {"passed": 2}
     assert names(cassettes) == ["test_own_session.yaml"]
-    replaying = module.replace("**OPTIONS", "").replace("REQUEST", "")
-    assert run(test_shop=replaying)[0] == {"passed": 3}
+    assert run(test_shop=module.replace("REQUEST", ""))[0] == {"passed": 3}
+
+
+def test_several_cassettes(run, pytester):
+    """A marker with several cassettes replays all of them, each recording once, and never records."""
+    module = """
+        import pytest
+
+        @pytest.mark.toolkit_cassette("one", environment="paper")
+        def test_one(toolkit_session):
+            toolkit_session.trading.get("/v2/account")
+
+        @pytest.mark.toolkit_cassette("two", environment="paper")
+        def test_two(toolkit_session):
+            toolkit_session.trading.get("/v2/orders")
+
+        @pytest.mark.toolkit_cassette("one", "two", environment="paper")
+        def test_zusammen(toolkit_session):
+            paths = [toolkit_session.trading.get(path).json()["path"] for path in ("/v2/orders", "/v2/account")]
+            assert paths == ["/v2/orders", "/v2/account"]
+    """
+    assert run("--toolkit-record", "-k", "one or two", test_shop=module)[0] == {"passed": 2, "deselected": 1}
+    before = {path: path.read_bytes() for path in (pytester.path / "cassettes").iterdir()}
+    counts, output = run("--toolkit-record=all", "--toolkit-unused", "-k", "zusammen", test_shop=module)
+    assert counts == {"passed": 1, "deselected": 2}, output
+    assert "0 of 2 cassettes" in output
+    assert "Only a part of the tests ran" in output
+    assert {path: path.read_bytes() for path in (pytester.path / "cassettes").iterdir()} == before
 
 
 def test_choices(run, pytester):

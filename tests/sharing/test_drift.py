@@ -53,7 +53,7 @@ def test_changes(service, record):
     assert not any(number == 2 for number, _, _ in rows)
     assert (drift.repeated, [each.number for each in drift.not_repeated]) == (4, [1])
     assert [str(call.url) for call in service.calls][1] == "https://broker-sandbox.example.com/v1/other?page=2"
-    shown = [repr(drift), drift._repr_html_(), drift.table().to_string(), json.dumps(drift.to_json())]
+    shown = [repr(drift), drift.table().to_string(), json.dumps(drift.to_json())]
     canaries.assert_absent(shown, secret)
 
 
@@ -98,7 +98,7 @@ def test_pseudonyms_are_never_sent(service, settings, make_credentials):
 
 @pytest.mark.parametrize("count", [1, 5])
 def test_services_that_do_not_answer(service, record, count):
-    """If no call gets an answer, nothing is known about changes; after a few calls no more are made."""
+    """If no call gets an answer, nothing is known about changes."""
     session = record(*(("GET", f"/v1/{number}") for number in range(count)))
 
     def fail(request):
@@ -107,7 +107,6 @@ def test_services_that_do_not_answer(service, record, count):
     service.answer = fail
     with pytest.raises(tk.Unreachable, match="broker-sandbox do not answer"):
         tk.drift("story", session)
-    assert len(service.calls) == min(count, 3)
 
 
 def test_streams_are_not_repeated(service, record, settings):
@@ -165,7 +164,7 @@ def test_only_live_sessions(record, settings):
     record(("GET", "/v1/a"))
     with pytest.raises(ConfigurationError, match="live"):
         tk.drift("story", tk.Session(cassette="story", mode="none", settings=settings))
-    with pytest.raises(ConfigurationError, match=r"tk\.Session"):
+    with pytest.raises(ConfigurationError, match=r"live tk\.Session"):
         tk.drift("story", httpx.Client())
 
 

@@ -13,7 +13,7 @@ from toolkit.auth import checks
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
-from toolkit.core.shells import shell_word
+from toolkit.core.text import shell_word
 
 if TYPE_CHECKING:
     from toolkit.auth.authorizers import BearerAuthorizer

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from toolkit.cli import terminal
-from toolkit.core.text import count_text
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.text import excerpt
 
 EXAMPLES: Final = terminal.examples(
     "toolkit publish notebooks/report.ipynb -o report.zip",
-    "toolkit publish notebooks/report.ipynb -o report.html --replace",
+    "toolkit publish notebooks/report.ipynb -o report.html --no-code -p client=9ab3",
 )
 
 
@@ -22,26 +24,38 @@ def publish(
         Path, typer.Option("--output", "-o", help="A folder, a file that ends in .zip, or a page that ends in .html.")
     ],
     replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier publication.")] = False,
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("-p", metavar="NAME=VALUE", help="Set a parameter of the notebook, as papermill does."),
+    ] = None,
+    code: Annotated[bool, typer.Option("--code/--no-code", help="Show the code on a page, or leave it out.")] = True,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds that a cell may take.")] = 120.0,
 ) -> None:
     """Make a copy of a notebook that anyone may have.
 
-    The recordings that it plays come along. The rules under `[scrubbing]` in `toolkit.toml` are applied anew to those
-    recordings, and the same values are replaced in the notebook's texts and code. Then the copy runs offline, so that
-    its outputs come from its own recordings, and all of it is searched for secrets and for what was replaced. If
-    anything is found, nothing is left.
+    What it plays of its recordings comes along. The rules under `[scrubbing]` in `toolkit.toml` are applied anew to it,
+    and the same values are replaced in the notebook's texts and code. Then the copy runs offline, so that its outputs
+    come from its own recordings, and all of it is searched for secrets and for what was replaced. If anything is found,
+    nothing is left.
 
     Recordings of real accounts (`live`, `broker-live`) are refused until the rules name `pseudonyms`, or
     `toolkit.toml` says `publish = "as is"`. **This runs the code of the notebook**, without a network.
     """
-    from toolkit.sharing.publishing.publish import publish as make_copy  # slow to load
+    from toolkit.sharing.publish import publish as make_copy  # slow to load
 
+    values = dict(map(_parameter, parameters or ()))
     with terminal.status("Publishing") as watch:
-        copy = make_copy(notebook, output, replace=replace, timeout=timeout, watch=watch)
-    terminal.say(f"{copy.path}\n", "bold")
-    terminal.print_table(("file", "bytes"), copy.sizes.items())
-    terminal.say(f"\n{count_text(copy.replaced, 'value')} replaced. None of them is in the copy, and no known secret.")
-    for note in copy.notes:
-        terminal.note(note)
-    if copy.command:
-        terminal.print_next_steps((copy.command, "run it, in its folder"))
+        copy = make_copy(notebook, output, replace=replace, parameters=values, code=code, timeout=timeout, watch=watch)
+    terminal.say(str(copy))
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """Return name and value; a number, True, False or None as such, and anything else as text."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigurationError(f"{excerpt(text, 40)} is not a parameter.", "Write NAME=VALUE.", about="parameters")
+    try:
+        literal = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+    return name, literal if str(literal) == value else value  # 007 is a text

@@ -69,6 +69,9 @@ class ToolkitError(Exception):
     def __str__(self) -> str:
         return f"{self.what}\n{self.next_step}" if self.next_step else self.what
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"  # of two texts, a log would mask one as the value of the other
+
     def reworded(self, what: str, next_step: str) -> Self:
         """Return a copy with another message and without a traceback."""
         error = copy.copy(self)

@@ -1,4 +1,4 @@
-"""`tk.drift`: repeat recorded reads live, and say what the service answers differently today.
+"""`drift`: repeat recorded reads live, and say what the service answers differently today.
 
 Only GET and HEAD are repeated: they are safe (RFC 9110 section 9.2.1). All other calls are listed and never sent, and
 so are calls with a placeholder or pseudonym of the recording in them, which the service never issued.
@@ -6,25 +6,34 @@ so are calls with a placeholder or pseudonym of the recording in them, which the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import httpx
+
+from toolkit.cassettes.bodies import RECORDABLE, as_failure, header_list
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.catalog.comparing import RecordingChange, compare_interactions
 from toolkit.cassettes.catalog.facts import read_cassette
+from toolkit.cassettes.catalog.rewriting import placeholders_in
 from toolkit.cassettes.catalog.showing import safe_to_show
-from toolkit.cassettes.format.interactions import Interaction
-from toolkit.core.errors import ConfigurationError, Unreachable
-from toolkit.core.text import as_html, badge, card, count_text, excerpt
+from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
+from toolkit.core.document import Interface, symbolic_address
+from toolkit.core.errors import AccessError, ConfigurationError, SecretLeak, Unreachable
+from toolkit.core.text import count_text, excerpt
+from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_value
+from toolkit.scrubbing.vocabulary import COOKIE_HEADERS, Place, credential_kind
 from toolkit.session.session import Session
-from toolkit.sharing.repeating import NotRepeatedError, repeat
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_LONGEST_METHOD, _LONGEST_URI = 20, 500  # characters
-_PATIENCE = 3  # calls without an answer, from the first one
+# The client sets these itself.
+_OF_THE_CLIENT: Final = frozenset("host connection content-length transfer-encoding accept-encoding te".split())
+_ENCODING: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 class NotRepeated(NamedTuple):
@@ -77,25 +86,17 @@ class Drift:
     def to_json(self) -> dict[str, Any]:
         """Return the result as plain values, for programs."""
         changes = [{name: value for name, value in each._asdict().items() if name != "new"} for each in self.changes]
-        return {
-            "path": str(self.path),
-            "environment": self.environment,
-            "repeated": self.repeated,
-            "changes": changes,
-            "not_repeated": [each._asdict() for each in self.not_repeated],
-        }
+        skipped = [each._asdict() for each in self.not_repeated]
+        facts = {"path": str(self.path), "environment": self.environment, "repeated": self.repeated}
+        return facts | {"changes": changes, "not_repeated": skipped}
 
     def __repr__(self) -> str:
-        changed = len({change.old for change in self.changes})
-        words = f"{count_text(self.repeated, 'call')} repeated, {changed:,} of them with changes"
+        words = f"{count_text(self.repeated, 'call')} repeated, {count_text(len(self.changes), 'change')}"
         return f"<Drift of {self.path.name} in {self.environment}: {words}; {len(self.not_repeated):,} not repeated>"
 
-    def _repr_html_(self) -> str:
-        changed = len({change.old for change in self.changes})
-        rows = [("Repeated", f"{self.repeated:,}"), ("With changes", f"{changed:,}")]
-        rows += [(change.kind, as_html(_in_words(change))) for change in self.changes[:10]]
-        rows.append(("Not repeated", f"{len(self.not_repeated):,}"))
-        return card(f"Drift of {self.path.name}", [badge(self.environment)], rows)
+
+class _NotRepeatedError(Exception):
+    """The call is not repeated, or its answer cannot be compared; the text says why."""
 
 
 def drift(cassette: str | Path, session: Session) -> Drift:
@@ -116,56 +117,43 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     Raises:
         ConfigurationError: if the session is not live, or an address is not set.
         CassetteMiss, CassetteCorrupt: if the recording does not exist, or is not a cassette.
-        TokenError, Unreachable: if no token can be obtained, or the first calls get no answer.
+        TokenError, Unreachable: if no token can be obtained, or no call gets an answer.
     """
-    if not isinstance(session, Session):
+    if not isinstance(session, Session) or session.cassette is not None:
         raise ConfigurationError(
-            f"drift() takes a tk.Session, not {type(session).__name__}.",
-            'For example tk.Session("paper").',
-            about="session",
-        )
-    if session.cassette is not None:
-        raise ConfigurationError(
-            "The session has a cassette, so its answers may not be live.",
-            f'Use a live session, such as tk.Session("{session.environment}").',
-            about="session",
+            "drift() takes a live tk.Session, without a cassette.", 'For example tk.Session("paper").', about="session"
         )
     recording = read_cassette(cassette, session.settings)
     tape = Cassette(recording.path, "none", settings=session.settings)
     tape.scrubber.use_addresses(session.settings.addresses, session.settings.header_prefix)
     changes: list[RecordingChange] = []
     not_repeated: list[NotRepeated] = []
-    repeated = unanswered = 0
+    repeated = answered = 0
     contents = recording.contents
     # Those of stock vcrpy have real addresses and secrets.
     interactions = [safe_to_show(contents.interaction(number), tape.scrubber) for number in range(len(contents))]
-    latest = {_key(interaction): number for number, interaction in enumerate(interactions)}
-    for number, interaction in enumerate(interactions):
-        head = excerpt(interaction.request.method, _LONGEST_METHOD), excerpt(interaction.request.uri, _LONGEST_URI)
+    latest = {_key(interaction): number for number, interaction in enumerate(interactions, start=1)}
+    for number, interaction in enumerate(interactions, start=1):
+        head = excerpt(interaction.request.method, 20), excerpt(interaction.request.uri, 500)
         try:
-            is_last = latest[_key(interaction)] == number
-            answer = repeat(interaction, session, tape, is_last=is_last)
-        except NotRepeatedError as error:
-            not_repeated.append(NotRepeated(number + 1, *head, str(error)))
+            if latest[_key(interaction)] != number:
+                raise _NotRepeatedError("the same request was recorded again later")  # noqa: TRY301 - like the others
+            answer = _repeated(interaction, session, tape)
+        except _NotRepeatedError as error:
+            not_repeated.append(NotRepeated(number, *head, str(error)))
             continue
         repeated += 1
-        unanswered += answer.failure is not None and interaction.failure is None
-        if unanswered == repeated == _PATIENCE:
-            raise _unreachable(session)
+        answered += answer.failure is None or interaction.failure is not None
         changes += [
-            RecordingChange(change.kind, *head, change.place, change.old, change.new, number + 1, None)
+            RecordingChange(change.kind, *head, change.place, change.old, change.new, number, None)
             for change in compare_interactions(interaction, answer)
         ]
-    if repeated and unanswered == repeated:
-        raise _unreachable(session)
+    if repeated and not answered:
+        raise Unreachable(
+            f"The services of {session.environment} do not answer, so it is not known what changed.",
+            "Check the network and the addresses in toolkit.toml, and try again.",
+        )
     return Drift(recording.path, str(session.environment), repeated, tuple(changes), tuple(not_repeated))
-
-
-def _unreachable(session: Session) -> Unreachable:
-    return Unreachable(
-        f"The services of {session.environment} do not answer, so it is not known what changed.",
-        "Check the network and the addresses in toolkit.toml, and try again.",
-    )
 
 
 def _key(interaction: Interaction) -> tuple[object, ...]:
@@ -174,6 +162,67 @@ def _key(interaction: Interaction) -> tuple[object, ...]:
     return request.method.upper(), request.uri, request.body, environment, interaction.token_obtained is None
 
 
-def _in_words(change: RecordingChange) -> str:
-    before, after = change.before or "nothing", change.after or "nothing"
-    return f"call {change.old}, {change.place or 'the call'}: {before} → {after}"
+def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Interaction:
+    """Send a recorded request again, and return its answer as it would be recorded.
+
+    Raises:
+        _NotRepeatedError: if it is not sent, or the answer cannot be compared.
+        TokenError, Unreachable: if no token can be obtained.
+    """
+    client: httpx.Client = getattr(session, _interface_of(recorded, session))
+    request = recorded.request._replace(headers=tuple(_own_headers(recorded.request.headers)))
+    texts = [request.uri, *(value for _, value in request.headers)]
+    try:
+        tape.refuse_recorded_values(request)
+        is_stand_in = bool(placeholders_in(b"\n".join((*(text.encode() for text in texts), request.body))))
+    except (AccessError, UnicodeError):
+        is_stand_in = True
+    if is_stand_in:
+        raise _NotRepeatedError("it has a placeholder or pseudonym in place of a value that was not recorded")
+    failure, response = None, NO_ANSWER
+    try:
+        answer = client.request(
+            request.method, request.uri, headers=list(request.headers), content=request.body or None
+        )
+        headers = tuple(pair for pair in header_list(answer.headers) if pair[0].lower() not in _ENCODING)
+        response = RecordedResponse(answer.status_code, "", headers, answer.content)
+        response = tape.scrubber.exchange(recorded.request, response).response
+    except RECORDABLE as error:
+        failure = as_failure(error)
+    except AccessError as error:
+        raise _NotRepeatedError(error.what) from None
+    except (httpx.HTTPError, httpx.InvalidURL, SecretLeak):
+        raise _NotRepeatedError("its answer cannot be decoded or checked") from None
+    seconds = session.calls(last=1)["elapsed"].iloc[0]
+    elapsed = None if seconds != seconds else timedelta(seconds=float(seconds))  # noqa: PLR0124 - missing if not equal
+    return recorded._replace(response=response, failure=failure, elapsed=elapsed)
+
+
+def _interface_of(recorded: Interaction, session: Session) -> Interface:
+    """Return the interface that a recorded call went to.
+
+    Raises:
+        _NotRepeatedError: if the call is not to be sent.
+    """
+    method, caller = recorded.request.method.upper(), recorded.authorized_by
+    if recorded.token_obtained is not None:
+        raise _NotRepeatedError("it is a token request; the session makes its own")
+    if method not in ("GET", "HEAD"):
+        raise _NotRepeatedError(f"{excerpt(method, 20)} may change something, so it is never sent again")
+    if recorded.ended_early or "text/event-stream" in header_value(recorded.response.headers, "content-type").lower():
+        raise _NotRepeatedError("it is a stream of events, which may have no end")
+    if caller is not None and caller.environment is not session.environment:
+        raise _NotRepeatedError(f"it was made in {caller.environment}")
+    for interface, name in session.environment.rules.addresses.items():
+        rest = recorded.request.uri.removeprefix(symbolic_address(name))
+        if interface is not Interface.AUTH and rest != recorded.request.uri and rest[:1] in ("", "/", "?"):
+            return interface
+    raise _NotRepeatedError(f"its address is not one of {session.environment}")
+
+
+def _own_headers(headers: HeaderList) -> Iterator[tuple[str, str]]:
+    """Yield the headers that the caller set; credentials and cookies are those of the session."""
+    for name, value in headers:
+        lower = name.lower()
+        if lower not in _OF_THE_CLIENT | COOKIE_HEADERS and credential_kind(name, Place.HEADER) is None:
+            yield name, value

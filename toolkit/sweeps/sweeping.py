@@ -257,9 +257,7 @@ class Job:
                 with progress_bar(Path(self.into).name, source.total) as show:
                     options: Any = {"at_once": self.at_once, "is_replay": self.is_replay, "show": show}
                     yield Run(self.plan, folder, source, **options)
-            finally:  # whatever failed: workers may have written, too
-                folder.load()
-                folder.repair()
+            finally:
                 folder.finish()
 
     def _spread(self, run: Run) -> None:
@@ -275,6 +273,8 @@ class Job:
                 run.notes |= spread_keys(self.cluster, spread, run)
             finally:
                 self.place.remove("beside", RUN)
+                run.folder.load()
+                run.folder.repair()
 
     def _result(self, run: Run, order: Collection[Key] | None) -> SweepResult:
         for note in filter(None, run.notes):

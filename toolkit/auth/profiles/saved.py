@@ -26,7 +26,7 @@ from toolkit.core.addresses import Address
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.core.shells import shell_word, toml_string
+from toolkit.core.text import shell_word, toml_string
 from toolkit.core.tracebacks import attempt, frameless, warn
 from toolkit.local.files import read_text, shown, write_atomically
 from toolkit.local.private_files import is_open_to_others, private_folder, refuse_link

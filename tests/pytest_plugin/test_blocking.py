@@ -1,0 +1,152 @@
+"""Connections are refused while a test replays, and only then."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import threading
+import urllib.request
+
+import httpx
+import pytest
+import requests
+
+from toolkit.core.errors import NetworkBlocked
+from toolkit.sharing.pytest_plugin.blocking import network_blocked
+
+NAMES = ("connect", "connect_ex", "sendto", "sendmsg")
+FUNCTIONS = ("getaddrinfo", "socketpair")
+
+
+def refusal(host):
+    """Return the error for a host."""
+    return NetworkBlocked(f"may not connect to {host}")
+
+
+def state():
+    """Return the functions that the guard replaces."""
+    return [*(vars(socket.socket).get(name) for name in NAMES), *(getattr(socket, name) for name in FUNCTIONS)]
+
+
+@pytest.fixture
+def listener():
+    """Return the port of a socket on loopback that accepts connections."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def blocked():
+    """Refuse connections in the test."""
+    before = state()
+    with network_blocked((), refusal):
+        yield
+    assert state() == before
+
+
+async def async_get(url):
+    """Send a request from an event loop."""
+    async with httpx.AsyncClient() as client:
+        await client.get(url)
+
+
+CLIENTS = {
+    "httpx": httpx.get,
+    "requests": requests.get,
+    "urllib": urllib.request.urlopen,
+    "async httpx": lambda url: asyncio.run(async_get(url)),
+}
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_clients(blocked, name):
+    """Every client is refused at once, before a name is looked up."""
+    with pytest.raises(NetworkBlocked, match=r"connect to example\.com"):
+        CLIENTS[name]("http://example.com/")
+
+
+@pytest.mark.parametrize("name", [name for name in CLIENTS if "async" not in name])
+def test_loopback(blocked, listener, name):
+    """Servers on this machine are refused too."""
+    with pytest.raises(NetworkBlocked, match=rf"connect to 127\.0\.0\.1:{listener}"):
+        CLIENTS[name](f"http://127.0.0.1:{listener}/")
+
+
+def test_sockets(blocked, listener):
+    """Sockets are refused in every way of connecting, in both families, also below TLS."""
+    address = ("127.0.0.1", listener)
+    with socket.socket() as plain, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagram:
+        for use in (
+            lambda: plain.connect(address),
+            lambda: plain.connect_ex(address),
+            lambda: plain.connect((b"127.0.0.1", listener)),
+            lambda: datagram.sendto(b"", address),
+            lambda: datagram.sendmsg([b""], [], 0, address),
+            lambda: ssl.create_default_context().wrap_socket(plain, server_hostname="x").connect(address),
+        ):
+            with pytest.raises(NetworkBlocked):
+                use()
+    if socket.has_ipv6:
+        with socket.socket(socket.AF_INET6) as six, pytest.raises(NetworkBlocked, match="::1:80"):
+            six.connect(("::1", 80))
+
+
+def test_threads(blocked, listener):
+    """Threads that the test starts are refused as well."""
+    caught = []
+
+    def call():
+        try:
+            socket.create_connection(("127.0.0.1", listener))
+        except NetworkBlocked as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    assert len(caught) == 1
+
+
+def test_what_stays_allowed(blocked, tmp_path):
+    """Event loops, pairs of sockets, sockets that listen and sockets in the file system work."""
+
+    async def main():
+        await asyncio.sleep(0)
+        return await asyncio.to_thread(lambda: 7)
+
+    assert asyncio.run(main()) == 7
+    for end in socket.socketpair():
+        end.close()
+    socket.create_server(("127.0.0.1", 0)).close()
+    assert socket.getaddrinfo("localhost", 80)
+    path = str(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as client:
+        server.bind(path)
+        server.listen()
+        client.connect(path)
+
+
+@pytest.mark.parametrize("allowed", ["127.0.0.1", "127.*", "localhost"])
+def test_allowed_hosts(listener, allowed):
+    """Hosts that the project allows are reached, and no others."""
+    with network_blocked([allowed], refusal):
+        socket.create_connection(("localhost" if allowed == "localhost" else "127.0.0.1", listener)).close()
+        with pytest.raises(NetworkBlocked):
+            socket.create_connection(("192.0.2.1", listener))
+
+
+def test_allowed_by_name(listener, monkeypatch):
+    """The addresses of a host that is allowed by its name are reached."""
+    answer = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", listener))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: answer)
+    with network_blocked(["db.example"], refusal):
+        socket.create_connection(("db.example", listener)).close()
+
+
+def test_after_a_failure():
+    """After an error in the block everything is as before."""
+    before = state()
+    with pytest.raises(ValueError), network_blocked((), refusal):
+        raise ValueError
+    assert state() == before

@@ -1,0 +1,332 @@
+"""The copies of recordings and of a notebook that are given away: with values replaced, and searched for what is left.
+
+The recordings are scrubbed again with the rules of today. Every value that a rule replaced in them is replaced in the
+texts and the code of the notebook, as plain text, and so are the longer words of a name. Then everything is searched.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import json
+import keyword
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from toolkit.cassettes.catalog.rewriting import rescrubbed
+from toolkit.cassettes.format import contents, interactions
+from toolkit.cassettes.format.interactions import HEADER, Interaction
+from toolkit.core.document import Environment, symbolic_address
+from toolkit.core.errors import PublishError, SecretLeak
+from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.core.text import count_text
+from toolkit.local.settings import Settings
+from toolkit.scrubbing.compression import decompress_body
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.messages import HeaderList
+from toolkit.scrubbing.rules.model import project_rules
+from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.verification.compare import without_png_metadata
+from toolkit.verification.notebooks import is_skipped
+
+_SHORTEST: Final = 4  # characters of a value that is replaced in texts
+_SHORTEST_PART: Final = 5  # letters of a word of a name that is replaced by itself
+_MOST_WORDS: Final = 4  # of a value that is looked for behind a stand-in
+_PIECE: Final = re.compile(r"[^\s\"'<>,;()\[\]{}]+")
+_CODE_WORDS: Final = frozenset(word.casefold() for word in (*keyword.kwlist, *dir(builtins)))
+_BODY_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+_KEPT_OF_CELLS: Final = ("tags", "slideshow", "jupyter", "raw_mimetype", "format")
+_ADVICE: Final = "Nothing was written. Take it out of the notebook, or name its field in [scrubbing] of toolkit.toml."
+# The addresses that real accounts alone have (section 1 of the service document).
+_REAL_HOSTS: Final = {
+    urlsplit(symbolic_address(name)).netloc: environment
+    for name, environment in (
+        ("trading_live", Environment.LIVE),
+        ("broker", Environment.BROKER_LIVE),
+        ("auth", Environment.BROKER_LIVE),
+    )
+}
+
+
+class Replacements:
+    """Values, each with what replaces it.
+
+    Values of fewer than four characters are left out, and so are words that the copied recordings show as names of
+    fields, segments of paths or values of other fields: they are given away anyway.
+
+    Args:
+        values: the values with their replacements.
+        ordinary: these words, in small letters.
+    """
+
+    def __init__(self, values: Mapping[str, str], ordinary: Collection[str] = ()) -> None:
+        self._new: dict[str, str] = {}
+        for value, new in values.items():
+            words, others = ([word.strip(".,") for word in text.split()] for text in (value, new))
+            named = others if len(words) == len(others) else [new] * len(words)
+            parts = [
+                (word, other)
+                for word, other in zip(words, named, strict=True)
+                if len(words) > 1 and len(word) >= _SHORTEST_PART and word.isalpha()
+            ]
+            for text, other in ((value, new), *parts):
+                if len(text) >= _SHORTEST and text != other and text.casefold() not in {*ordinary, *_CODE_WORDS}:
+                    self._new.setdefault(text, other)
+        alternatives = "|".join(map(re.escape, sorted(self._new, key=len, reverse=True)))
+        pattern = rf"(?<![^\W_])(?:{alternatives})(?![^\W_])" if alternatives else r"(?!)"
+        self._exact, self._any_case = re.compile(pattern), re.compile(pattern, re.IGNORECASE)
+
+    def text(self, text: str) -> str:
+        """Return a text with the values replaced, as they are written."""
+        return self._exact.sub(lambda match: self._new[match[0]], text)
+
+    def count(self, text: str) -> int:
+        """Return how often a text holds a value."""
+        return len(self._exact.findall(text))
+
+    def line_of(self, text: str) -> int | None:
+        """Return the line, from 1, on which a text holds a value in any case, or None."""
+        match = self._any_case.search(text)
+        return match and text.count("\n", 0, match.start()) + 1
+
+
+@dataclass(frozen=True)
+class CopiedCassettes:
+    """The recordings that are given away.
+
+    Attributes:
+        files: their bytes by their paths in the project.
+        environments: names of the environments that were recorded.
+        replacements: what was replaced in them.
+        places: what was replaced where, in words.
+    """
+
+    files: dict[str, bytes]
+    environments: tuple[str, ...]
+    replacements: Replacements
+    places: tuple[str, ...]
+
+
+def copied_cassettes(
+    played: Mapping[Path, Collection[int]], settings: Settings, known: KnownSecrets, texts: Collection[str]
+) -> CopiedCassettes:
+    """Return copies of recordings with the interactions that were played, scrubbed with the rules of today.
+
+    Args:
+        played: numbers of the played interactions, from 0, by file.
+        settings: the settings of the project.
+        known: the secrets; the values that are replaced are added.
+        texts: the texts of the notebook, in which values may stand of which the recordings hold stand-ins.
+
+    Raises:
+        PublishError: if a recording is outside the project, or of a real account without rules for its data.
+        SecretLeak: if a recording holds a secret that cannot be removed.
+        CassetteCorrupt: if one cannot be read.
+    """
+    root = settings.project.resolve()
+    scrubber = Scrubber(
+        known, addresses=settings.addresses, header_prefix=settings.header_prefix, rules=project_rules(settings)
+    )
+    opened = {path: contents.read(path.read_bytes(), source=path.name) for path in sorted(played)}
+    recorded = {path: {number: opened[path].interaction(number) for number in sorted(played[path])} for path in opened}
+    for path, items in recorded.items():
+        if not path.is_relative_to(root):
+            raise PublishError(
+                f"The notebook plays {path.name}, which is outside the project.",
+                f"Put it into a folder of {root}, and open it by its name.",
+                about="notebook",
+            )
+        if settings.publish != "as is" and not settings.scrubbing.get("pseudonyms"):
+            _refuse_real_accounts(path.name, items.values())
+    known_count = -1
+    while known_count != len(known):  # a value of one recording may stand in the text of another
+        known_count = len(known)
+        results = {
+            path: rescrubbed(path.read_bytes(), opened[path], scrubber, source=path.name, recorded=recorded[path])
+            for path in opened
+        }
+    scrubbed = {
+        path.relative_to(root).as_posix(): list(contents.read(data, source=path.name).readable().values())
+        for path, (data, _) in results.items()
+    }
+    everything = [each for items in scrubbed.values() for each in items]
+    stand_ins = set[str]().union(*(scrubber.stand_ins_in(message) for each in everything for message in each[:2]))
+    values = {secret.reveal(): new for secret, new in scrubber.replaced()}
+    values |= scrubber.values_behind(stand_ins | {*values.values()}, _candidates(texts))
+    symbols = {address: symbolic_address(name) for name, address in settings.addresses.items()}
+    symbols |= {urlsplit(address).netloc: urlsplit(symbol).netloc for address, symbol in symbols.items()}
+    known.add_stand_ins((Secret(old), new) for old, new in {**values, **symbols}.items() if len(old) >= SHORTEST_SECRET)
+    replacements = Replacements({**symbols, **values}, set(_ordinary(everything)))
+    files = {
+        name: HEADER + b"".join(interactions.encode(_replaced(each, replacements)) for each in items)
+        for name, items in scrubbed.items()
+    }
+    callers = {str(each.authorized_by.environment) for each in everything if each.authorized_by is not None}
+    places = []
+    for path, (_, replaced) in results.items():
+        counts = sum((Counter(each) for _, each in replaced), Counter[str]())
+        words = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+        places += [f"{path.relative_to(root).as_posix()}: {words}"] if words else []
+    return CopiedCassettes(files, tuple(sorted(callers)), replacements, tuple(places))
+
+
+def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> tuple[dict[str, Any], list[str]]:
+    """Return a notebook as it is given away, still without outputs; and what was replaced where, in words.
+
+    Metadata about the machine, its programs and people are left out.
+    """
+    notebook: dict[str, Any] = copy.deepcopy(dict(content)) | {"metadata": {}}
+    places = []
+    for number, cell in enumerate(notebook["cells"], start=1):
+        if count := replacements.count(cell["source"]):
+            places.append(f"cell {number}: {count_text(count, 'value')}")
+        cell["source"] = replacements.text(cell["source"])
+        kept = {name: value for name, value in cell["metadata"].items() if name in _KEPT_OF_CELLS}
+        cell["metadata"] = _with_texts(kept, replacements)
+        cell["id"] = f"cell-{number}"
+        if cell["cell_type"] == "code":
+            cell |= {"outputs": [], "execution_count": None}
+        for attached in cell.get("attachments", {}).values():
+            if "image/png" in attached:
+                attached["image/png"] = without_png_metadata(attached["image/png"])
+    return notebook, places
+
+
+def notes_about(content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the author of a copy should know about cells of the notebook."""
+    for number, cell in enumerate(content["cells"], start=1):
+        if cell.get("attachments"):
+            yield f"Cell {number} has an attached file. What a picture shows is not checked."
+        if cell["cell_type"] == "code" and is_skipped(cell) and cell["outputs"]:
+            yield f"Cell {number} is not run, so its stored outputs are left out."
+
+
+def check_notebook(name: str, content: Mapping[str, Any], known: KnownSecrets, replacements: Replacements) -> None:
+    """Refuse a notebook that still holds a secret, a value that was replaced, or a longer word of one.
+
+    Raises:
+        SecretLeak: if it does; names the cell and the line of its source or output, and not the value.
+    """
+    for number, cell in enumerate(content["cells"], start=1):
+        parts = {part: list(texts_in(cell.get(part))) for part in ("source", "outputs", "attachments", "metadata")}
+        for part, texts in parts.items():
+            for text in texts:
+                line = replacements.line_of(text) or _line_of_secret(text, known)
+                if line is not None:
+                    raise _leak(f"{name}, cell {number}, line {line} of its {part.removesuffix('s')},")
+        if known.find(json.dumps(parts, ensure_ascii=False).encode("utf-8", "replace")) is not None:
+            raise _leak(f"{name}, cell {number},")
+
+
+def check_file(name: str, data: bytes, known: KnownSecrets, replacements: Replacements) -> None:
+    """Refuse a file that holds a secret in any promised form, or a value that was replaced, also in its name.
+
+    Raises:
+        SecretLeak: if it does; names the line, and not the value.
+    """
+    if replacements.line_of(name) is not None:
+        raise _leak(f"The name of a {Path(name).suffix or 'folder'}")
+    text = data.decode("utf-8", "replace")
+    line = replacements.line_of(text)
+    if line is None and known.find(data) is not None:
+        line = _line_of_secret(text, known) or 1
+    if line is not None:
+        raise _leak(f"{name}, line {line},")
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts of a JSON value, names of members included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield str(name)
+            yield from texts_in(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from texts_in(item)
+
+
+def _leak(where: str) -> SecretLeak:
+    return SecretLeak(f"{where} would hold a secret or a value that the rules replace.", _ADVICE, about="notebook")
+
+
+def _line_of_secret(text: str, known: KnownSecrets) -> int | None:
+    if known.find(text.encode("utf-8", "replace")) is None:
+        return None
+    lines = (line.encode("utf-8", "replace") for line in text.split("\n"))
+    return next((number for number, line in enumerate(lines, start=1) if known.find(line) is not None), 1)
+
+
+def _with_texts(value: Any, replacements: Replacements) -> Any:
+    """Return a JSON value with the values replaced in its texts."""
+    if isinstance(value, str):
+        return replacements.text(value)
+    if isinstance(value, Mapping):
+        return {name: _with_texts(item, replacements) for name, item in value.items()}
+    return [_with_texts(item, replacements) for item in value] if isinstance(value, list) else value
+
+
+def _candidates(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the pieces of texts that may be values: words, and runs of words."""
+    for text in texts:
+        pieces = [piece.strip(".:!?*_`|") for piece in _PIECE.findall(text)]
+        for size in range(1, _MOST_WORDS + 1):
+            yield from (" ".join(pieces[at : at + size]) for at in range(len(pieces) - size + 1))
+
+
+def _refuse_real_accounts(name: str, recorded: Iterable[Interaction]) -> None:
+    environments: set[Environment | None] = set()
+    for each in recorded:
+        environments |= {
+            caller.environment for caller in (each.authorized_by, each.token_obtained) if caller is not None
+        }
+        environments.add(_REAL_HOSTS.get(urlsplit(each.request.uri).netloc))
+    real = [environment for environment in (Environment.LIVE, Environment.BROKER_LIVE) if environment in environments]
+    if real:
+        raise PublishError(
+            f"{name} was recorded in {' and '.join(real)}, so it holds data of real accounts.",
+            'Name the fields with personal data in toolkit.toml, such as pseudonyms = ["account_number", "name", '
+            '"email"] under [scrubbing]; or, if anyone may see all of it, set publish = "as is".',
+            about="publish",
+        )
+
+
+def _ordinary(recorded: Iterable[Interaction]) -> Iterator[str]:
+    """Yield names of fields, segments of paths and whole values of scrubbed recordings, in small letters."""
+    for each in recorded:
+        parts = urlsplit(each.request.uri)
+        yield from (
+            unquote(part).casefold() for part in re.split(r"[/&=.]", f"{parts.netloc}/{parts.path}/{parts.query}")
+        )
+        for message in each[:2]:
+            yield from (text.casefold() for pair in message.headers for text in pair)
+            try:
+                yield from map(str.casefold, texts_in(json.loads(decompress_body(message.headers, message.body))))
+            except (ValueError, RecursionError):
+                continue
+
+
+def _replaced(each: Interaction, replacements: Replacements) -> Interaction:
+    """Return an interaction with values replaced in the texts of its bodies, too."""
+    headers, body = _message(each.request.headers, each.request.body, replacements)
+    request = each.request._replace(uri=replacements.text(each.request.uri), headers=headers, body=body)
+    headers, body = _message(each.response.headers, each.response.body, replacements)
+    return each._replace(request=request, response=each.response._replace(headers=headers, body=body))
+
+
+def _message(headers: HeaderList, body: bytes, replacements: Replacements) -> tuple[HeaderList, bytes]:
+    try:
+        text = decompress_body(headers, body).decode()
+    except UnicodeDecodeError:
+        return headers, body
+    if not replacements.count(text):
+        return headers, body
+    body = replacements.text(text).encode()
+    kept = [(name, value) for name, value in headers if name.lower() not in _BODY_HEADERS]
+    return (*kept, ("Content-Length", str(len(body)))), body

@@ -1,0 +1,175 @@
+"""Make a page of a notebook: one HTML file that loads nothing and runs nothing, for any browser.
+
+The content security policy of the page forbids it to load anything and to run scripts. In addition, the notebook's own
+HTML is reduced to what lists allow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+from toolkit.core.errors import ConfigurationError, how_to_install
+
+_TEMPLATE: Final = "page_template"
+_SHOWN: Final = (
+    "text/html",
+    "image/svg+xml",
+    "image/png",
+    "image/jpeg",
+    "text/markdown",
+    "text/latex",
+    "text/plain",
+)
+_TAGS: Final = frozenset(
+    "a abbr b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure "
+    "h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td "
+    "tfoot th thead time tr u ul var wbr".split()
+)
+# Their content is not text to read.
+_DROPPED: Final = frozenset(
+    "applet audio base button canvas embed form frame frameset head iframe input link map math meta noscript object "
+    "option param picture script select source style svg template textarea title track video".split()
+)
+_ATTRIBUTES: Final = frozenset(
+    "alt aria-label align class colspan dir headers height href id lang open role rowspan scope src start style "
+    "tabindex title valign value width".split()
+)
+_LINKS: Final = re.compile(r"\A(?:https?://|mailto:|#)", re.IGNORECASE)
+_PICTURES: Final = re.compile(r"\Adata:image/(?:png|jpeg|gif|webp|svg\+xml)[;,]", re.IGNORECASE)
+_FOR_WIDGETS: Final = {"text/plain": "[shown in Jupyter only]"}
+_ATTACHED: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_ATTACHMENT: Final = re.compile(r"\battachment:([^\s()<>\"']+)")
+_UNSAFE_STYLE: Final = re.compile(
+    r"url\s*\(|image-set|@import|expression|\\|position\s*:\s*(?:fixed|sticky)", re.IGNORECASE
+)
+_RULE: Final = re.compile(r"([^{}]{1,20000})\{([^{}]{1,2000})\}")
+_IDENTIFIER: Final = re.compile(r"#([\w-]+)")
+
+
+def page_of(
+    content: Mapping[str, Any], *, title: str, environments: Iterable[str] = (), with_code: bool = True
+) -> bytes:
+    """Return a notebook as a page.
+
+    Args:
+        content: the notebook, with its outputs.
+        title: title of the page if the notebook has no heading.
+        environments: names of the environments that its recordings were made in, for the last line.
+        with_code: False to leave out the code of the cells.
+
+    Raises:
+        ConfigurationError: if the extra `lab` is not installed.
+    """
+    if find_spec("nbconvert") is None:
+        raise ConfigurationError("Cannot make a page: nbconvert is not installed.", how_to_install("lab"))
+    import nbformat
+    from markupsafe import Markup
+    from nbconvert.exporters import HTMLExporter
+    from traitlets.config import Config
+
+    config = Config()
+    config.HTMLExporter.extra_template_basedirs = [str(Path(__file__).parent)]
+    config.HTMLExporter.template_name = _TEMPLATE
+    config.HTMLExporter.exclude_anchor_links = True
+    config.NbConvertBase.display_data_priority = list(_SHOWN)
+    exporter = HTMLExporter(config=config, filters={"sanitized": sanitized})  # type: ignore[no-untyped-call]
+    style = (Path(__file__).parent / _TEMPLATE / "style.css").read_text(encoding="utf-8")
+    names = list(environments)
+    made = f"Made from recordings of {' and '.join(names)}" if names else "Made from recordings"
+    page = {
+        "title": heading_of(content) or title,
+        "style": Markup(f"<style>\n{style}</style>"),  # noqa: S704 - our own style sheet
+        "footer": f"{made}; nothing on this page is live, and it loads nothing.",
+    }
+    cells = [_with_words_for_widgets(_with_attachments(cell)) for cell in content["cells"]]
+    if not with_code:
+        cells = [{**cell, "source": ""} if cell["cell_type"] == "code" else cell for cell in cells]
+    notebook = nbformat.from_dict({**content, "cells": cells})  # type: ignore[no-untyped-call]
+    html, _ = exporter.from_notebook_node(notebook, resources={"page": page})
+    return f"{html.strip()}\n".encode()
+
+
+def _with_attachments(cell: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a cell of text with its attached pictures in it; nbconvert refuses a reference to a missing one."""
+    if cell["cell_type"] != "markdown":
+        return cell
+    attachments = cell.get("attachments") or {}
+
+    def picture(match: re.Match[str]) -> str:
+        attached = attachments.get(unquote(match[1]), {})
+        return next((f"data:{name};base64,{attached[name]}" for name in _ATTACHED if name in attached), "#")
+
+    return {**cell, "source": _ATTACHMENT.sub(picture, cell["source"]), "attachments": {}}
+
+
+def _with_words_for_widgets(cell: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a cell with a text in place of each output that a page cannot show, such as a panel."""
+    outputs = [
+        output if not output.get("data") or set(output["data"]) & set(_SHOWN) else {**output, "data": _FOR_WIDGETS}
+        for output in cell.get("outputs", ())
+    ]
+    return {**cell, "outputs": outputs} if outputs else cell
+
+
+def heading_of(content: Mapping[str, Any]) -> str:
+    """Return the text of the notebook's first heading, or ""."""
+    for cell in content["cells"]:
+        if cell["cell_type"] == "markdown":
+            match = re.search(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", cell["source"], re.MULTILINE)
+            if match:
+                return re.sub(r"[*_`]|\]\([^()]*\)|\[", "", match[1])
+    return ""
+
+
+def sanitized(html: str) -> str:
+    """Return HTML with what is allowed of it: no scripts, forms, frames, style sheets, and pictures from elsewhere."""
+    from bs4 import BeautifulSoup
+    from bs4.element import Comment, PreformattedString
+
+    soup = BeautifulSoup(html, "html.parser")
+    for text in soup.find_all(string=lambda each: isinstance(each, PreformattedString | Comment)):
+        text.extract()
+    _set_styles(soup)
+    for tag in soup.find_all(list(_DROPPED)):
+        tag.decompose()
+    for tag in soup.find_all():
+        if tag.name not in _TAGS:
+            tag.unwrap()
+            continue
+        if tag.name == "img" and not _PICTURES.match(str(tag.get("src", ""))):
+            tag.replace_with(f"[{tag.get('alt') or 'picture'}]")
+            continue
+        if tag.name == "th" and not tag.get_text(strip=True):
+            tag.name = "td"  # an empty header, as over an index of pandas, says nothing to a screen reader
+        for name in list(tag.attrs):
+            if not _is_allowed(tag.name, name, str(tag[name])):
+                del tag[name]
+    return str(soup)
+
+
+def _set_styles(soup: Any) -> None:
+    """Set the styles of style sheets on the elements that these name by their ids, as pandas does for styled tables."""
+    sheets = "".join(sheet.get_text() for sheet in soup.find_all("style"))
+    styles: dict[str, list[str]] = {}
+    for selectors, declarations in _RULE.findall(sheets):
+        for selector in selectors.split(","):
+            if match := _IDENTIFIER.fullmatch(selector.strip()):
+                styles.setdefault(match[1], []).append(" ".join(declarations.split()).rstrip(";"))
+    for tag in soup.find_all(id=True) if styles else ():
+        if own := styles.get(str(tag["id"])):
+            tag["style"] = "; ".join([*own, *filter(None, [tag.get("style")])])
+
+
+def _is_allowed(tag: str, name: str, value: str) -> bool:
+    if name not in _ATTRIBUTES:
+        return False
+    if name == "href":
+        return bool(_LINKS.match(value))
+    if name == "src":
+        return tag == "img"
+    return name != "style" or not _UNSAFE_STYLE.search(value)

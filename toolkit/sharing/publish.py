@@ -1,0 +1,434 @@
+"""`publish`: make a copy of a notebook that anyone may have, with the recordings that it plays."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final
+
+from toolkit.cassettes.replay.player import read_play_log
+from toolkit.core.errors import ConfigurationError, PublishError, SecretLeak
+from toolkit.core.secret import Secret
+from toolkit.core.text import badge, card, code, count_text, printable
+from toolkit.local.files import expanded, shown, write_atomically
+from toolkit.local.folders import SETTINGS_FILE, find_project
+from toolkit.local.settings import Settings
+from toolkit.scrubbing.known import PROCESS_SECRETS, KnownSecrets
+from toolkit.scrubbing.scanning import scan_files
+from toolkit.sharing.copying import (
+    Replacements,
+    check_file,
+    check_notebook,
+    copied_cassettes,
+    copied_notebook,
+    notes_about,
+    texts_in,
+)
+from toolkit.sharing.saved_secrets import learn_credentials
+from toolkit.verification import Verdict, verify
+from toolkit.verification.notebooks import SUFFIX, read_notebook, write_notebook
+from toolkit.verification.run import TIMEOUT, need_kernels
+
+_COMMENT: Final = "# Written by `toolkit publish`: a copy to replay, without addresses and credentials."
+_ARCHIVE, _PAGES = ".zip", (".html", ".htm")
+_OTHER_FILES: Final = (SUFFIX, ".pdf", ".md", ".py", ".tex", ".tar", ".gz", ".docx", ".pptx")
+_FIRST_DATE: Final = (1980, 1, 1, 0, 0, 0)  # of a ZIP archive
+_TOOLKIT: Final = "service-access-toolkit"
+# They run the notebook, replay its recordings, or shape its outputs.
+_PINNED: Final = (
+    "anywidget httpx ipykernel ipython ipywidgets jupyterlab matplotlib nbclient numpy pandas pyarrow vcrpy"
+).split()
+_IMPORT: Final = re.compile(r"\s*(?:import|from)\s+(\w+)")
+_GIT: Final = re.compile(r"https://[\w.:/~-]+", re.ASCII)  # without a user, a password and a query
+_AUTHORS: Final = (
+    "Data that the notebook reads from files or has in its code, and what pictures show, was not checked: it is yours."
+)
+
+
+@dataclass(frozen=True)
+class PublishedCopy:
+    """A copy of a notebook to give away.
+
+    Attributes:
+        path: the folder, archive or page.
+        sizes: the sizes in bytes of its files by their paths, with "/"; for a page its own.
+        environments: names of the environments that its recordings were made in.
+        replaced: what was replaced where, in words: for each recording and each cell.
+        notes: what its author should know before giving it away.
+        command: what runs it in its folder; empty for a page.
+    """
+
+    path: Path
+    sizes: Mapping[str, int]
+    environments: tuple[str, ...]
+    replaced: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    command: str = ""
+
+    def __str__(self) -> str:
+        """Return what was given away, what was replaced, and what the author should know."""
+        lines = [str(self.path), *(f"  {name} ({size:,} bytes)" for name, size in self.sizes.items())]
+        lines += (
+            ["Replaced:", *(f"  {words}" for words in self.replaced)] if self.replaced else ["Nothing was replaced."]
+        )
+        lines += [f"Note: {note}" for note in self.notes]
+        lines += [f"To run it, in its folder: {self.command}"] if self.command else []
+        return printable("\n".join(lines))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = [("where", code(str(self.path))), ("recorded in", code(", ".join(self.environments)))]
+        rows += [("files", "<br>".join(map(code, self.sizes)))]
+        rows += [("replaced", code(words)) for words in self.replaced]
+        rows += [("note", code(note)) for note in self.notes]
+        rows += [("run it with", code(self.command))] if self.command else []
+        return card("Published", [badge(count_text(len(self.sizes), "file"))], rows)
+
+
+def publish(
+    notebook: str | Path,
+    to: str | Path,
+    *,
+    replace: bool = False,
+    parameters: Mapping[str, Any] | None = None,
+    code: bool = True,
+    secrets: str | Secret | Iterable[str | Secret] = (),
+    timeout: float = TIMEOUT,
+    watch: Callable[[str], None] = lambda _: None,
+) -> PublishedCopy:
+    """Make a copy of a notebook to give away, with the recordings that it plays.
+
+    The notebook runs offline, in a fresh kernel without your variables and folders. What it plays is copied, and
+    nothing else of the recordings; the rules in `[scrubbing]` of `toolkit.toml` are applied anew, and the same values
+    are replaced in texts and code, as plain text. The copy then runs from these recordings, so that its outputs hold
+    only what they hold. At last everything is searched for what was replaced, and for secrets.
+
+    Args:
+        notebook: the notebook, in a project.
+        to: a folder, an archive that ends in `.zip`, or a page that ends in `.html`.
+        replace: replace an earlier publication.
+        parameters: values by name, which a cell behind the one with the tag `parameters` sets, as papermill does.
+        code: False to leave the code out of a page.
+        secrets: one or several further texts that must not be in the copy in any form.
+        timeout: seconds for each cell.
+        watch: called with each step in words.
+
+    Returns:
+        What was published, what was replaced where, and what its author should know.
+
+    Raises:
+        ConfigurationError: if the notebook does not exist or is not in a project, has no place for parameters, the
+            target exists, or the extra `lab` is not installed.
+        PublishError: if the notebook does not run offline, plays no recording, or plays recordings of real accounts
+            while no rule names pseudonyms and `toolkit.toml` does not say `publish = "as is"`.
+        SecretLeak: if the copy would hold a secret or a value that was replaced. Nothing is left.
+    """
+    source = expanded(notebook, about="notebook").resolve()
+    target = Path(os.path.normpath(expanded(to, about="to").absolute()))
+    is_page = target.suffix.lower() in _PAGES
+    _check_target(target, source, replace=replace)
+    if not code and not is_page:
+        raise ConfigurationError("Only a page has no code.", "Name a file that ends in .html.", about="code")
+    if source.suffix != SUFFIX or not source.is_file():
+        raise ConfigurationError(
+            f"{notebook} is not a notebook.", f"Name a file that ends in {SUFFIX}.", about="notebook"
+        )
+    need_kernels()
+    settings = _settings_of(source)
+    content = with_parameters(read_notebook(source), parameters or {})
+    known = KnownSecrets()
+    known.add_texts(secrets)
+    learn_credentials(settings)
+    texts = list(texts_in([content["cells"], content["metadata"]]))
+    place = source.relative_to(settings.project.resolve())
+    with tempfile.TemporaryDirectory(prefix="publish-", ignore_cleanup_errors=True) as temporary:
+        folder = Path(temporary).resolve()
+        watch("Running the notebook offline")
+        played = _played(source, content, folder / "plays", timeout)
+        watch("Copying what it plays")
+        copied = copied_cassettes(played, settings, known, texts)
+        clean, places = copied_notebook(content, copied.replacements)
+        stage = folder / "copy"
+        for name, data in {**copied.files, **_companions(place, settings, copied.files, clean)}.items():
+            (stage / name).parent.mkdir(parents=True, exist_ok=True)
+            (stage / name).write_bytes(data)
+        write_notebook(stage / place, clean, about="to")
+        watch("Running the copy")
+        _run_copy(stage, place, folder / "plays-again", timeout)
+        watch("Checking the copy")
+        ran = read_notebook(stage / place)
+        check_notebook(place.as_posix(), ran, known, copied.replacements)
+        if is_page:
+            from toolkit.sharing.page import page_of
+
+            stage = folder / "page"
+            stage.mkdir()
+            page = page_of(ran, title=place.stem, environments=copied.environments, with_code=code)
+            (stage / target.name).write_bytes(page)
+        files = {path.relative_to(stage).as_posix(): path for path in sorted(stage.rglob("*")) if path.is_file()}
+        _check(files, target.name, known, copied.replacements)
+        _scan(stage)
+        sizes = {name: path.stat().st_size for name, path in files.items()}
+        _put(stage, files, target)
+    notes = [*notes_about(content), *_secret_notes(place, texts, played), _AUTHORS]
+    if not is_page and (requirement := toolkit_requirement()).partition(" @ ")[1] == "" and requirement[:1] == "#":
+        notes.append("requirements.txt does not install the toolkit: tell your readers where to get it.")
+    where = (*copied.places, *(f"{place.as_posix()}, {words}" for words in places))
+    return PublishedCopy(
+        target, sizes, copied.environments, where, tuple(notes), "" if is_page else _command(place.as_posix())
+    )
+
+
+def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a notebook with a cell that sets values, behind the cell with the tag `parameters`, as papermill does.
+
+    Raises:
+        ConfigurationError: if no cell has the tag, or a name is not one of Python.
+    """
+    if not parameters:
+        return content
+    cells = content["cells"]
+    at = next((at for at, cell in enumerate(cells) if "parameters" in cell["metadata"].get("tags", ())), None)
+    wrong = [name for name in parameters if not name.isidentifier()]
+    if at is None or wrong:
+        what = f"{wrong[0]!r} is not a name of Python." if wrong else "No cell of the notebook has the tag parameters."
+        raise ConfigurationError(what, "Tag the cell that sets the default values.", about="parameters")
+    source = "\n".join(["# Parameters", *(f"{name} = {value!r}" for name, value in parameters.items())])
+    kept = [cell for cell in cells[at + 1 :] if "injected-parameters" not in cell["metadata"].get("tags", ())]
+    cell = {"cell_type": "code", "id": "parameters", "metadata": {"tags": ["injected-parameters"]}, "source": source}
+    return content | {"cells": [*cells[: at + 1], cell | {"outputs": [], "execution_count": None}, *kept]}
+
+
+def _settings_of(notebook: Path) -> Settings:
+    project = find_project(notebook.parent)
+    if not any((project / marker).is_file() for marker in (SETTINGS_FILE, "pyproject.toml")):
+        raise ConfigurationError(
+            f"{notebook.name} is not in a project, whose rules say what is personal.",
+            f"Put a file {SETTINGS_FILE} into the project's folder; it may be empty.",
+            about="notebook",
+        )
+    file = project / SETTINGS_FILE
+    return Settings.load(file) if file.is_file() else Settings(project=project)
+
+
+def _played(source: Path, content: dict[str, Any], log: Path, timeout: float) -> dict[Path, set[int]]:
+    """Run the notebook, and return the interactions that it plays, by cassette."""
+    log.mkdir()
+    # Beside the original, where it finds what the original finds.
+    descriptor, name = tempfile.mkstemp(prefix=f".{source.stem}-", suffix=SUFFIX, dir=source.parent)
+    os.close(descriptor)
+    try:
+        write_notebook(Path(name), content, about="notebook")
+        [verdict] = verify([name], timeout=timeout, jobs=1, play_log=log)
+    finally:
+        Path(name).unlink()
+    if verdict.failure is not None:
+        raise _failed(f"{source.name} does not run offline", verdict)
+    played = {path: numbers for path, numbers in read_play_log(log).items() if numbers}
+    if not played:
+        raise PublishError(
+            f"{source.name} plays no recording, so nobody else could run it.",
+            'Record its calls first, with tk.Session(..., cassette="name"), and save it.',
+            about="notebook",
+        )
+    return played
+
+
+def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
+    """Make the outputs of the copy from its own recordings, twice."""
+    log.mkdir()
+    [verdict] = verify([stage / place], update=True, timeout=timeout, jobs=1, play_log=log)
+    if verdict.failure is not None:
+        raise _failed("The copy, which has no other file of the project, does not run in its own folder", verdict)
+    strangers = [path for path in sorted(read_play_log(log)) if not path.is_relative_to(stage)]
+    if strangers:
+        raise PublishError(
+            f"The notebook opens {shown(strangers[0])} by a path of this machine.",
+            "Open it by its name, or by a path relative to the notebook.",
+            about="notebook",
+        )
+    if not verdict.outcome.is_good:
+        cells = ", ".join(str(difference.cell) for difference in verdict.differences)
+        raise PublishError(
+            f"Two runs of the copy give different outputs: {cells}.",
+            "Remove from the notebook what depends on the clock, on chance or on the machine.",
+            about="notebook",
+        )
+
+
+def _failed(what: str, verdict: Verdict) -> PublishError:
+    assert verdict.failure is not None  # noqa: S101 - the caller has checked
+    return PublishError(f"{what}: {verdict.failure}", verdict.failure.next_step, about="notebook")
+
+
+def _check(files: Mapping[str, Path], target: str, known: KnownSecrets, replacements: Replacements) -> None:
+    """Refuse files that hold a secret or a value that was replaced; the notebook was checked by cells."""
+    check_file(target, b"", known, replacements)
+    for name, path in files.items():
+        if path.suffix.lower() in _PAGES:
+            known.check(path.read_bytes(), where=name)
+        else:
+            check_file(name, b"" if path.suffix == SUFFIX else path.read_bytes(), known, replacements)
+
+
+def _scan(folder: Path) -> None:
+    """Refuse a folder in which a scan finds something that looks like a secret."""
+    findings = scan_files(folder, settings=Settings(project=folder))
+    if findings:
+        name, place = findings[0].path.relative_to(folder).as_posix(), findings[0].place
+        raise SecretLeak(
+            f"{name}, line {findings[0].line}, {place or 'text'} has what looks like a secret ({findings[0].kind}).",
+            "Nothing was written. Take it out of the notebook, or name its field in [scrubbing] of toolkit.toml.",
+            about="notebook",
+        )
+
+
+def _secret_notes(place: Path, texts: Iterable[str], played: Iterable[Path]) -> list[str]:
+    """Return what to tell about each original that holds a known secret, which its copy does not."""
+    originals = {place.as_posix(): "\n".join(texts).encode("utf-8", "replace")}
+    originals |= {path.name: path.read_bytes() for path in played}
+    return [
+        f"{name} itself holds a secret ({hit[0]}), and its copy does not. Remove it there, and change the secret if "
+        "anyone else has that file."
+        for name, data in originals.items()
+        if (hit := PROCESS_SECRETS.find(data)) is not None
+    ]
+
+
+def _check_target(target: Path, source: Path, *, replace: bool) -> None:
+    """Refuse a target that exists or cannot be written.
+
+    Raises:
+        ConfigurationError: if it exists and is not an earlier publication to replace, or is a file of another kind.
+    """
+    what, next_step = "", "Choose another name."
+    if target.suffix.lower() in _OTHER_FILES:
+        what = f"A publication is not a {target.suffix} file."
+        next_step = "Name a folder, a file that ends in .zip, or a page that ends in .html."
+    elif source.is_relative_to(target.resolve()):
+        what = f"{shown(target)} has the notebook itself in it."
+    elif os.path.lexists(target) and not replace:
+        what, next_step = f"{shown(target)} exists already.", "Choose another name, or replace it: replace=True."
+    elif os.path.lexists(target) and (target.is_symlink() or (target.is_dir() and not _is_published(target))):
+        what = f"{shown(target)} is not an earlier publication, so it is not replaced."
+    if what:
+        raise ConfigurationError(what, next_step, about="to")
+
+
+def _is_published(folder: Path) -> bool:
+    settings = folder / SETTINGS_FILE
+    files = [path for path in folder.rglob("*") if path.is_file() and ".ipynb_checkpoints" not in path.parts]
+    known = (SUFFIX, ".yaml", ".yml", ".json", ".md", ".txt", ".toml")
+    return settings.is_file() and settings.read_text().startswith(_COMMENT) and all(f.suffix in known for f in files)
+
+
+def _put(stage: Path, files: Mapping[str, Path], target: Path) -> None:
+    """Put a publication in its place, whole or not at all."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.suffix.lower() in _PAGES:
+            write_atomically(target, (stage / target.name).read_bytes(), durable=True)
+        elif target.suffix.lower() == _ARCHIVE:
+            stream = BytesIO()
+            with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:  # sorted and undated: always the same
+                for name, path in files.items():
+                    archive.writestr(zipfile.ZipInfo(f"{target.stem}/{name}", _FIRST_DATE), path.read_bytes())
+            write_atomically(target, stream.getvalue(), durable=True)
+        else:
+            new = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+            try:
+                shutil.copytree(stage, new / "new")
+                if target.exists():
+                    target.rename(new / "old")
+                (new / "new").rename(target)
+            finally:
+                shutil.rmtree(new, ignore_errors=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot write {shown(target)}: {error.strerror or type(error).__name__}.",
+            "Choose another place.",
+            about="to",
+        ) from None
+
+
+def _companions(
+    place: Path, settings: Settings, cassettes: Iterable[str], notebook: Mapping[str, Any]
+) -> dict[str, bytes]:
+    """Return the files beside a published notebook by their names: settings, requirements and a README."""
+    own = Settings.load(settings.file, environ={}) if settings.file else Settings(project=settings.project)
+    folder = own.cassettes_folder.resolve().relative_to(settings.project.resolve()).as_posix()
+    sources = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    readme = f"""# {place.stem}
+
+A notebook with the recordings that it replays. It runs without a network, credentials and configuration, and sends
+nothing. In this folder:
+
+```
+{_command(place.as_posix())}
+```
+
+This installs what `requirements.txt` lists (better in a new virtual environment), and opens the notebook in JupyterLab.
+Its outputs were made with Python {sys.version_info.major}.{sys.version_info.minor}; `toolkit verify .` checks that they
+are the same here.
+
+Recorded answers, in which personal data and secrets have stand-ins or placeholders:
+
+{chr(10).join(f"- `{name}`" for name in cassettes)}
+"""
+    texts = {
+        SETTINGS_FILE: f"{_COMMENT}\ncassettes = {json.dumps(folder, ensure_ascii=False)}\n",
+        "requirements.txt": _requirements(sources),
+        "README.md": readme,
+    }
+    return {name: text.encode() for name, text in texts.items()}
+
+
+def _command(notebook: str) -> str:
+    return f'python -m pip install -r requirements.txt && python -m jupyterlab "{notebook}"'
+
+
+def _requirements(sources: Iterable[str]) -> str:
+    """Return the requirements: the toolkit, what runs it, and what the code imports, each with its version."""
+    names = set(_PINNED)
+    installed = packages_distributions()
+    for line in "\n".join(sources).splitlines():  # by line, because cells may have magics
+        match = _IMPORT.match(line)
+        names.update(installed.get(match[1], ())[:1] if match else ())
+    pinned = [f"{name}=={text}" for name in sorted(names - {_TOOLKIT}) if (text := _version(name))]
+    return "\n".join([toolkit_requirement(), *pinned, ""])
+
+
+def toolkit_requirement() -> str:
+    """Return the requirement that installs the toolkit from where it was installed here.
+
+    It is a comment if readers cannot use that: a folder of this machine, or an address with credentials. The name alone
+    would then install whatever a package index has under it, which may be somebody else's package.
+    """
+    try:
+        record = json.loads(distribution(_TOOLKIT).read_text("direct_url.json") or "{}")  # of pip (PEP 610)
+    except (PackageNotFoundError, ValueError):
+        record = {"url": ""}
+    if not record:
+        return f"{_TOOLKIT}[lab]=={_version(_TOOLKIT)}"
+    vcs = record.get("vcs_info", {})
+    if vcs.get("vcs") == "git" and _GIT.fullmatch(record["url"]) and "subdirectory" not in record:
+        return f"{_TOOLKIT}[lab] @ git+{record['url']}@{vcs['commit_id']}"
+    return f"# Install {_TOOLKIT}[lab] {_version(_TOOLKIT)} first, from where the author of this copy has it."
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
