@@ -271,7 +271,7 @@ def test_the_first_visitor_of_voila_is_not_the_owner_either(visit, voila):
     choose(visitor, "Mode", "replay · nothing is sent")
     visitor.panel.get_by_label("Client ID").wait_for(state="detached")
     connect(visitor)
-    alert(visitor, "The cassette of this notebook does not exist yet. Tell the owner of this page.")
+    alert(visitor, "This page is not set up for that.")
 
 
 def test_visitors_of_voila_connect_with_their_own(visit, voila, service):

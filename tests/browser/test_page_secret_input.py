@@ -6,8 +6,15 @@ import pytest
 from bare_page import BareWidget
 
 from toolkit.core.document import CredentialKind
-from toolkit.notebook.panel.fields import FIELDS, Field
-from toolkit.notebook.panel.secret_input import SecretInput, as_shown
+from toolkit.notebook.secret_input import FIELDS, Field, SecretInput
+
+
+def as_shown(fields):
+    """Return fields as the kernel sends them to the page."""
+    widget = SecretInput(answered=None, submitted=None)
+    widget.show(fields)
+    return widget.fields
+
 
 KEY_PAIR = as_shown([Field("key_id"), Field("secret_key")])
 CLIENT_KEY = as_shown([Field("client_id", masked=False), Field("private_key", is_key=True)])
@@ -121,7 +128,7 @@ def test_the_key_that_was_chosen_last_is_sent(open_fields, tmp_path):
 
 
 def test_a_problem_stands_beside_its_field(open_fields):
-    """A field with a problem is marked, described, and focused unless the user is elsewhere in the notebook."""
+    """A field with a problem is marked, described, and focused unless the user is elsewhere, also in the panel."""
     widget = open_fields(KEY_PAIR)
     field = widget.page.get_by_label("Secret key")
     widget.change(problems={"secret_key": "It is empty."})
@@ -130,9 +137,13 @@ def test_a_problem_stands_beside_its_field(open_fields):
     described = "(input) => document.getElementById(input.getAttribute('aria-describedby')).textContent"
     assert field.evaluate(described) == "It is empty."
     assert field.evaluate("(input) => document.activeElement === input")
-    widget.page.get_by_role("button", name="Elsewhere").focus()
+    widget.page.get_by_role("button", name="Connect").focus()
     widget.change(problems={"key_id": "It is empty."})
-    assert widget.page.evaluate("() => document.activeElement.textContent") == "Elsewhere"
+    assert widget.page.get_by_label("Key ID").evaluate("(input) => document.activeElement === input")
+    for elsewhere in (widget.page.get_by_role("button", name="Elsewhere"), widget.page.get_by_label("Mode")):
+        elsewhere.focus()
+        widget.change(problems={"key_id": "It is still empty."})
+        assert elsewhere.evaluate("(element) => document.activeElement === element")
 
 
 def test_options_are_below_a_disclosure(open_fields):

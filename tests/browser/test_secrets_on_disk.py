@@ -173,7 +173,7 @@ def chosen_key(typist, folder):
 
 
 def encrypted_key(typist, folder):
-    """Choose an encrypted key: the field for a passphrase appears, and the key need not be chosen again."""
+    """Choose an encrypted key: its passphrase is asked for, and the key need not be chosen again."""
     notebook = typist.notebook
     passphrase, wrong = secrets.token_hex(20), secrets.token_hex(20)
     typist.typed += [passphrase, wrong]
@@ -181,7 +181,7 @@ def encrypted_key(typist, folder):
     key = load_pem_private_key(private_key(notebook, "broker-key").encode(), None)
     typist.choose_file(folder / "encrypted.pem", pem_of(key, BestAvailableEncryption(passphrase.encode())))
     connect(notebook)
-    alert(notebook, "This private key is encrypted. Type its passphrase.")
+    alert(notebook, "Type its passphrase.")
     field = notebook.panel.get_by_label("Passphrase")
     for text in (wrong, passphrase):
         field.and_(notebook.page.locator(":focus")).wait_for()

@@ -1,4 +1,4 @@
-"""Secrets come from the page once, as the binary part of a message, and are never in a trait."""
+"""Secrets come from the page once, as the binary part of a message, are never in a trait, and become credentials."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import json
 import secrets
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from toolkit.core.document import CredentialKind
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.notebook.panel.fields import FIELDS
-from toolkit.notebook.panel.secret_input import LONGEST_TEXT, SecretInput
+from toolkit.notebook.connecting import problem_of
+from toolkit.notebook.secret_input import FIELDS, LONGEST_TEXT, SecretInput, make_credentials
 
 KEY_PAIR = FIELDS[CredentialKind.KEY_PAIR][:2]
 
@@ -58,15 +61,6 @@ def test_no_trait_ever_holds_a_text(page):
         page.input.take()
 
 
-def test_asking_twice_is_one_question(page):
-    """Asking twice repeats the question; after an answer, the next question has the next number."""
-    page.input.ask()
-    page.input.ask()
-    page.receive({"type": "texts", "number": 1}, b"a", b"b")
-    page.input.ask()
-    assert [event["number"] for event in page.events if event != "answered"] == [1, 1, 2]
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -74,9 +68,6 @@ def test_asking_twice_is_one_question(page):
         {"type": "texts"},
         {"type": "other", "number": 0},
         {},
-        "texts",
-        None,
-        [1],
     ],
     ids=str,
 )
@@ -137,3 +128,53 @@ def test_the_module_of_the_page_keeps_texts_to_itself():
         assert forbidden not in module
     assert 'autocomplete: "off"' in module
     assert 'spellcheck: "false"' in module
+
+
+SANDBOX = Environment.BROKER_SANDBOX
+PAIR = {"key_id": "fake-key-id", "secret_key": "fake-secret-key"}
+SECRET = {"client_id": "fake-client", "client_secret": "fake-client-secret"}
+
+
+def made(kind, texts, environment=SANDBOX):
+    secrets = {name: Secret(text) for name, text in texts.items()}
+    return make_credentials(kind, environment, secrets, name="desk")
+
+
+@pytest.fixture(scope="module")
+def key():
+    """Return the texts of a client key: an RSA key, which several algorithms fit."""
+    private = rsa.generate_private_key(65537, 2048)
+    pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    return {"client_id": "fake-client", "private_key": pem}
+
+
+@pytest.mark.parametrize(("typed", "scheme"), [("", "headers"), ("basic", "basic")])
+def test_the_scheme_of_a_key_pair(typed, scheme):
+    """A key pair is sent in two headers unless HTTP Basic is chosen."""
+    assert made(CredentialKind.KEY_PAIR, {**PAIR, "scheme": typed}, Environment.PAPER).scheme == scheme
+
+
+@pytest.mark.parametrize(("typed", "fields"), [("", {}), ("  a.read   b.write\n", {"scope": "a.read b.write"})])
+def test_a_scope_is_a_field_of_the_token_request(key, typed, fields):
+    """A scope goes into the token request (RFC 6749 section 4.4.2), its parts one space apart."""
+    for kind, texts in ((CredentialKind.CLIENT_SECRET, SECRET), (CredentialKind.CLIENT_KEY, key)):
+        assert dict(made(kind, {**texts, "scope": typed}).form_fields) == fields
+
+
+def test_the_options_of_a_client_key(key):
+    """Key ID, algorithm and audience are as typed, or as the key and the document have them."""
+    usual = made(CredentialKind.CLIENT_KEY, {**key, "key_id": "", "algorithm": "", "audience": ""})
+    assert (usual.key_id, usual.algorithm, usual.audience) == (None, "RS256", "token-endpoint")
+    options = {"key_id": "k-1", "algorithm": "PS512", "audience": "issuer"}
+    own = made(CredentialKind.CLIENT_KEY, {**key, **options})
+    assert (own.key_id, own.algorithm, own.audience) == ("k-1", "PS512", "issuer")
+
+
+@pytest.mark.parametrize(("option", "text"), [("algorithm", "ES256"), ("audience", "a\nb")])
+def test_a_malformed_option_is_reported_beside_it(key, option, text):
+    """A malformed option is reported beside its field, and not quoted: a secret may have been typed there."""
+    with pytest.raises(ConfigurationError) as caught:
+        made(CredentialKind.CLIENT_KEY, {**key, option: text})
+    problem = problem_of(caught.value, FIELDS[CredentialKind.CLIENT_KEY])
+    assert problem.field == option
+    assert text not in problem.what + problem.next_step or option == "algorithm"

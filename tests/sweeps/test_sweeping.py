@@ -85,15 +85,6 @@ async def run(session, into, keys=KEYS, **options):
     return await tk.sweep(session.broker, keys, path_of, into=into, **options)
 
 
-def test_a_second_run_asks_for_new_keys_only(session, answering, tmp_path):
-    """Keys without rows are finished, too."""
-    tk.sweep(session.broker, KEYS[:30], path_of, into=tmp_path / "positions")
-    asked = len(answering.calls)
-    result = tk.sweep(session.broker, reversed(KEYS), path_of, into=tmp_path / "positions")
-    assert len(answering.calls) == asked + 10
-    assert rows_of(result.table()) == expected(KEYS[::-1])
-
-
 def test_failures_that_may_pass_are_asked_again_and_final_ones_by_retry(session, answering, tmp_path):
     """404 is an answer and stays; 503 and a lost connection are asked for by the next run."""
     statuses = {"acc-1": 404, "acc-2": 503, "acc-3": 200}
