@@ -201,6 +201,14 @@ def test_part_of_a_secret_in_pieces_is_masked(cuts):
     assert secret[5:8].startswith(seen.removesuffix("<PASSWORD>"))
 
 
+def test_a_secret_whose_end_looks_like_a_part_of_one_is_masked_as_a_whole():
+    """The last characters of a secret do not wait as the beginning of another piece, which would show them."""
+    forget_everything()
+    secret = "7f80c1d2e3a4b5968778" + "a0b1c2d37f80"
+    REGISTER.add("CLIENT_SECRET", Secret(secret))
+    assert written([secret, "\n"]) == "<CLIENT_SECRET>\n"
+
+
 def test_ordinary_text_in_pieces_is_complete(shell, secret, capsys):
     """Text that begins like a secret and is not one is shown at the latest at the end of the cell."""
     restart(shell)

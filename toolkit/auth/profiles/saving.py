@@ -147,11 +147,8 @@ def load_credentials(
     if name in practice:
         return practice[name]
     if is_over(environment, settings):
-        raise ConfigurationError(
-            "The practice service with these addresses has stopped, so its credentials no longer work.",
-            "Start it again, and use its new settings.",
-            about="name",
-        )
+        what = "The practice service with these addresses has stopped, so its credentials no longer work."
+        raise ConfigurationError(what, "Start it again, and use its new settings.", about="name")
     by_name: dict[str, ProfileFields | SavedProfile] = {}
     for profile in profiles_in_order(settings, environ):
         if profile.environment is environment:
@@ -203,10 +200,8 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
     source = saved.save(fields, {name: text for name, text, _ in destinations}, credentials.kind)
     note_destinations(environment, destinations)
     if source != KEYRING:
-        warn(
-            f"No system keyring is available. The credentials are now in {source}, unencrypted: other users cannot "
-            "read it, but every program that you run can."
-        )
+        what = f"No system keyring is available. The credentials are now in {source}, unencrypted"
+        warn(f"{what}: other users cannot read it, but every program that you run can.")
     return Profile(name, environment, credentials.kind, source)
 
 
@@ -215,12 +210,10 @@ def destinations_to_save(environment: Environment, kind: CredentialKind, setting
     destinations = destinations_of(environment, kind, settings)
     if not destinations:
         names = environment.rules.addresses.values()
-        raise ConfigurationError(
-            f"No address of {environment} is set, so these credentials have nowhere to go.",
-            f"Set {', '.join(names)} under [addresses] in {SETTINGS_FILE}, "
-            f"or the variables {', '.join(map(variable_name, names))}; then try again.",
-            about=next(iter(names)),
-        )
+        what = f"No address of {environment} is set, so these credentials have nowhere to go."
+        variables = ", ".join(map(variable_name, names))
+        where = f"Set {', '.join(names)} under [addresses] in {SETTINGS_FILE}, or the variables {variables}."
+        raise ConfigurationError(what, where, about=next(iter(names)))
     return destinations
 
 
@@ -244,11 +237,8 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
         reason = f" could not be removed: {error.strerror}"
     else:
         return
-    raise ConfigurationError(
-        f"The profile{reason or f' is not saved for {environment}'}.",
-        f"`toolkit credentials list` shows all. Profiles in variables and {FILE_NAME} cannot be removed here.",
-        about="name",
-    )
+    next_step = f"`toolkit credentials list` shows all. Profiles in variables and {FILE_NAME} cannot be removed here."
+    raise ConfigurationError(f"The profile{reason or f' is not saved for {environment}'}.", next_step, about="name")
 
 
 def _settings(settings: Settings | None, environ: Mapping[str, str] | None) -> Settings:
