@@ -15,6 +15,7 @@ import pytest
 import toolkit as tk
 from toolkit.core.clock import SystemClock
 from toolkit.sweeps import running
+from toolkit.transport.network import LANE
 
 KEYS = [f"acc-{number}" for number in range(40)]
 
@@ -241,6 +242,8 @@ def test_keys_are_taken_when_they_are_needed(session, answering, tmp_path):
     assert len(taken) == 50
     assert len(answering.calls) == 25
     assert result.answered == 25
+    lanes = {request.extensions[LANE] for request in answering.calls}  # each thread has connections of its own
+    assert lanes <= set(range(4))
 
 
 def test_a_member_called_key_keeps_its_name(session, answering, tmp_path):

@@ -183,6 +183,17 @@ def test_tables_of_no_records():
         assert list(compare(nothing, nothing, on=on).columns) == ["kind", "column", "left", "right", "change"]
 
 
+def test_index_as_key():
+    """Tables with the same named index and without a usual key, such as tables of tokens, are compared by the index."""
+    index = pd.Index([1, 2], name="token")
+    left = pd.DataFrame({"profile_id": ["a", "b"], "calls": [3, 4]}, index=index)
+    assert listed(compare(left, left.assign(calls=[3, 5]))) == [(2, "calls", 4, 5)]
+    levels = pd.MultiIndex.from_tuples([("a", "X"), ("a", "Y")], names=["account", "symbol"])
+    positions = pd.DataFrame({"quantity": [1, 2]}, index=levels)
+    assert listed(compare(positions, positions.assign(quantity=[1, 3]))) == [("a", "Y", "quantity", 2, 3)]
+    assert compare(left, left.reset_index(drop=True)).columns[0] == "profile_id"
+
+
 def test_differences_that_can_be_computed_with():
     """Numbers of a column have one type on both sides, and the change is exact, whatever other columns hold."""
     left = pd.DataFrame({"id": ["a", "b", "c"], "cash": [114306.34, 1.1, 5.0], "size": [1, 2, 3]})

@@ -5,6 +5,7 @@ import itertools
 import json
 import warnings
 from datetime import date, datetime
+from decimal import Decimal
 
 import httpx
 import pandas as pd
@@ -45,6 +46,15 @@ def test_same_table_from_any_data(records, numbers):
     ]
     for frame in frames[1:]:
         pd.testing.assert_frame_equal(frame, frames[0], check_exact=True)
+
+
+@given(st.lists(st.decimals(-(10**15), 10**15, places=5), min_size=1), st.booleans())
+def test_decimals_are_exact(amounts, as_text):
+    """With numbers as decimals, every amount keeps its digits, whether it is a JSON number or text."""
+    mark = '"' if as_text else ""
+    body = "[" + ",".join(f'{{"cash": {mark}{amount:f}{mark}}}' for amount in amounts) + "]"
+    frame = tabulate(body, numbers="decimal")
+    assert [Decimal(amount) for amount in frame["cash"]] == amounts
 
 
 @given(

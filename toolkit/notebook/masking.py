@@ -4,12 +4,10 @@
 arrive in pieces. `Masking` wraps the methods of one shell, so it holds for threads and tasks alike. In a kernel the
 messages are masked once more when they are sent, because only there text that was written in pieces is complete.
 
-Tables of pandas are also shown without the control and bidirectional characters that a service may have put into them.
-Their data stay as they are, and so does what `print` writes.
+Tables of pandas are also shown without the control and bidirectional characters that a service may put into them.
 
-Deliberately absent: what a cell or a subprocess writes past Python, such as with `os.write`. A kernel shows it masked,
-but repeats it in the server's log as it is, and a plain terminal shows it as it is. In a plain terminal the same goes
-for what is written to a stream that was stored before the extension was loaded, such as by a log handler.
+What a cell or a subprocess writes past Python, such as with `os.write`, is masked in a kernel, but not in the server's
+log or at a plain terminal.
 """
 
 from __future__ import annotations
@@ -158,7 +156,10 @@ class MaskedStream:
             return self.stream.write(masked(text))
         with self._lock:
             whole = self._sent + self._held + text
-            unfinished = _KNOWN.up_to_date().unfinished.unfinished(whole)
+            known = _KNOWN.up_to_date()
+            unfinished = known.unfinished.unfinished(whole)
+            if unfinished and not known.secrets.scrub_text(whole).endswith(whole[-unfinished:]):
+                unfinished = 0  # the end of a whole secret, which looks like a part of one
             end = max(len(self._sent), len(whole) - unfinished)
             self._held = whole[end:]
             # A secret may begin in what was sent, and is then replaced beside it.
@@ -168,7 +169,6 @@ class MaskedStream:
         return len(text)
 
     def writelines(self, lines: Iterable[Any]) -> None:
-        """Write several texts."""
         for line in lines:
             self.write(line)
 
