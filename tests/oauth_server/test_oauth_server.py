@@ -9,9 +9,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from conftest import Broker
 from cryptography.hazmat.primitives.asymmetric import ec
-from oidc_provider import ALGORITHMS, SCOPES
+from oidc_provider import ALGORITHMS, SCOPES, Broker
 
 from toolkit.core.document import TOKEN_PATH
 from toolkit.core.errors import TokenRefused
