@@ -33,6 +33,7 @@ from toolkit.sharing.copying import (
     copied_notebook,
     notes_about,
     texts_in,
+    with_parameters,
 )
 from toolkit.sharing.saved_secrets import learn_credentials
 from toolkit.verification import Verdict, verify
@@ -180,26 +181,6 @@ def publish(
     return PublishedCopy(
         target, sizes, copied.environments, where, tuple(notes), "" if is_page else _command(place.as_posix())
     )
-
-
-def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a notebook with a cell that sets values, behind the cell with the tag `parameters`, as papermill does.
-
-    Raises:
-        ConfigurationError: if no cell has the tag, or a name is not one of Python.
-    """
-    if not parameters:
-        return content
-    cells = content["cells"]
-    at = next((at for at, cell in enumerate(cells) if "parameters" in cell["metadata"].get("tags", ())), None)
-    wrong = [name for name in parameters if not name.isidentifier()]
-    if at is None or wrong:
-        what = f"{wrong[0]!r} is not a name of Python." if wrong else "No cell of the notebook has the tag parameters."
-        raise ConfigurationError(what, "Tag the cell that sets the default values.", about="parameters")
-    source = "\n".join(["# Parameters", *(f"{name} = {value!r}" for name, value in parameters.items())])
-    kept = [cell for cell in cells[at + 1 :] if "injected-parameters" not in cell["metadata"].get("tags", ())]
-    cell = {"cell_type": "code", "id": "parameters", "metadata": {"tags": ["injected-parameters"]}, "source": source}
-    return content | {"cells": [*cells[: at + 1], cell | {"outputs": [], "execution_count": None}, *kept]}
 
 
 def _settings_of(notebook: Path) -> Settings:
