@@ -14,7 +14,7 @@ The suite is organised like this:
   runs a practice service in a process of its own, for the gate and the benchmarks; `plugin_projects` writes small
   projects whose tests use the pytest plugin; `stock_recordings` has everything that vcrpy's format can hold, and
   `claimed_calls` records from several cassettes at once;
-  `shell_readers` reads variables in the forms of shells, and `memory_keyring` is a keyring that works.
+  `memory_keyring` is a keyring that works.
 - `documentation` reads every page; `documented_blocks` says what its blocks of code are, and which of them run.
 - `peers` asks of our recordings what vcrpy and pytest-recording ask of theirs; `processes` has processes that exit
   or are killed, and commands at a terminal; `compatibility` reads files that an earlier version wrote.

@@ -74,7 +74,7 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.local.settings import Settings as Settings
     from toolkit.notebook.magics import load_ipython_extension as load_ipython_extension
     from toolkit.notebook.magics import unload_ipython_extension as unload_ipython_extension
-    from toolkit.notebook.panel.widget import panel as panel
+    from toolkit.notebook.panel import panel as panel
     from toolkit.practice_service import practice as practice
     from toolkit.scrubbing.rules.model import Rules as Rules
     from toolkit.session.pages import pages as pages
@@ -118,7 +118,7 @@ _MODULES = {
     "toolkit.sweeps.lend": "lend",
     "toolkit.local.settings": "Settings",
     "toolkit.notebook.magics": "load_ipython_extension unload_ipython_extension",
-    "toolkit.notebook.panel.widget": "panel",
+    "toolkit.notebook.panel": "panel",
     "toolkit.local.progress": "progress",
     "toolkit.practice_service": "practice",
     "toolkit.scrubbing.rules.model": "Rules",

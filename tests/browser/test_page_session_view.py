@@ -5,12 +5,25 @@ from __future__ import annotations
 import pytest
 from bare_page import BareWidget
 
-from toolkit.core.document import Environment
-from toolkit.notebook.panel.choices import Mode
-from toolkit.notebook.panel.display import Facts, summary_html
-from toolkit.notebook.panel.widget import SessionView
+from toolkit.notebook.panel_view import SessionView
 
-LIVE = summary_html(Facts(Environment.BROKER_SANDBOX, Mode.LIVE, token_number=1))
+HOSTILE = "<img src=x onerror=alert(1)>"
+LIVE = {
+    "environment": "broker-sandbox",
+    "mode": "calls the service",
+    "account": "practice",
+    "who": f"desk {HOSTILE}",
+    "name": "panel.session",
+    "interfaces": ["broker", "market_data"],
+    "is_closed": False,
+    "cassette": "",
+    "recorded": [],
+    "token": "",
+    "percent": None,
+    "token_number": 1,
+    "count": 0,
+    "calls": [],
+}
 START = "2026-05-12T09:30:00Z"
 ABSENT = "The kernel does not answer"
 
@@ -20,7 +33,7 @@ def view(page):
     """Show a connected session, in a page with a clock that the test moves."""
     page.clock.install(time=START)
     page.clock.pause_at("2026-05-12T09:31:00Z")
-    widget = BareWidget(page, SessionView, status="Connected.", tone="good", html=LIVE)
+    widget = BareWidget(page, SessionView, status="Connected.", tone="good", facts=LIVE)
     page.clock.run_for(10)
     return widget
 
@@ -39,9 +52,22 @@ def test_a_live_token_is_counted_down(view):
     assert left.inner_text() == "expired; the next call gets a new one"
 
 
+def test_facts_are_drawn_as_text(view):
+    """Facts of a session, its last calls and how to make one are shown, with foreign text as text."""
+    page = view.page
+    assert page.get_by_role("definition").filter(has_text=HOSTILE).count() == 1
+    assert page.get_by_text("No calls yet; for one, run panel.session.accounts().").is_visible()
+    calls = [["09:30:00", "broker", f"GET /{HOSTILE}", status, "0.250 s", "1"] for status in ("200", "503")]
+    view.change(facts=LIVE | {"calls": calls, "count": 1234, "name": "", "token": "none yet"})
+    assert page.get_by_text("1,234 calls, the last 2 shown; all: calls()").is_visible()
+    assert page.locator(".toolkit-failed").inner_text().split("\t") == calls[1]
+    assert page.get_by_text("put the panel in a variable").is_visible()
+    assert page.locator("img").count() == 0
+
+
 def test_the_age_of_a_recording_is_added(view):
     """The page adds the age of a recording to the saved instant."""
-    view.change(html='recorded <time datetime="2026-02-11T09:30:00Z">11 February 2026</time>')
+    view.change(facts=LIVE | {"cassette": "tour", "recorded": ["2026-02-11T09:30:00Z", "11 February 2026"]})
     view.page.get_by_text("11 February 2026 (2 months ago)").wait_for()
 
 
@@ -77,14 +103,26 @@ def test_letters_typed_into_the_panel_are_no_commands_to_the_notebook(view):
     assert view.page.evaluate("() => document.activeElement.dataset.lmSuppressShortcuts") == "true"
 
 
-def test_the_button_gets_the_focus_back_after_its_work(view):
-    """The button gets the focus back after it was disabled."""
-    button = view.page.get_by_role("button", name="Connect")
+def test_the_focus_stays_where_the_user_is(view):
+    """A button that was disabled gets the focus back, a control that is hidden hands it to the button."""
+    page, button, mode = view.page, view.page.get_by_role("button", name="Connect"), view.page.get_by_label("Mode")
+    is_focused = "(element) => document.activeElement === element"
     button.focus()
     button.evaluate("(button) => { button.disabled = true; button.blur() }")
-    assert view.page.evaluate("() => document.activeElement === document.body")
+    assert page.evaluate("() => document.activeElement === document.body")
     button.evaluate("(button) => { button.disabled = false }")
-    assert view.page.evaluate("() => document.activeElement.textContent") == "Connect"
+    page.clock.run_for(50)
+    assert button.evaluate(is_focused)
+    mode.focus()
+    mode.evaluate("(select) => { select.style.display = 'none'; select.blur(); select.className = 'hidden' }")
+    page.clock.run_for(50)
+    assert button.evaluate(is_focused)
+    elsewhere = page.get_by_role("button", name="Elsewhere")
+    elsewhere.focus()
+    elsewhere.evaluate("(element) => element.blur()")
+    button.evaluate("(button) => { button.className = 'other' }")
+    page.clock.run_for(50)
+    assert page.evaluate("() => document.activeElement === document.body")
 
 
 def test_a_press_counts_though_the_button_moves(view):

@@ -106,7 +106,7 @@ def client_key(notebook):
     wait_for_choice(notebook, "Credentials", "sandbox-secret · practice service")
     choose(notebook, "Credentials", "new client key …")
     notebook.panel.get_by_text("More options").click()
-    key = 'textbox "Private key"', 'button "Private key file"'
+    key = 'textbox "Private key"', 'button "Private key file"', 'textbox "Passphrase"'
     options = 'textbox "Key ID"', 'combobox "Algorithm"', 'textbox "Audience"', 'textbox "Scope"'
     group = "\n".join(["group:", *(f"  - {line}" for line in ("text: /More options/", *options))])
     tree(notebook, *CHOICES, 'textbox "Client ID"', *key, group, 'button "Connect"', "status: Not connected.")
@@ -146,6 +146,8 @@ def connected(notebook):
         notebook,
         *CHOICES,
         'button "Connect"',
+        'textbox "Save as"',
+        'button "Save"',
         f"status: /{CONNECTED}/",
         "term: Session",
         "definition",
@@ -179,7 +181,7 @@ def recording(notebook):
 
 def replaying(notebook):
     choose(notebook, "Mode", "replay · nothing is sent")
-    notebook.panel.get_by_label("Name", exact=True).wait_for(state="detached")
+    notebook.panel.get_by_label("Name", exact=True).wait_for(state="hidden")
     connect(notebook)
     status(notebook, "Replaying tour.yaml.")
     notebook.kernel("panel.session.accounts(); panel._after_cell(None)")
@@ -198,13 +200,11 @@ def practice_ended(notebook):
     notebook.panel.get_by_text("practice", exact=True).first.wait_for()
     notebook.kernel("service.close(); panel._after_cell(None)")
     alert(notebook, "The practice service at these addresses has ended.")
-    tree(notebook, 'combobox "Environment"', "alert", 'combobox "Mode"', 'combobox "Credentials"', 'button "Connect"')
+    tree(notebook, *CHOICES, "alert", 'button "Connect"')
 
 
 def real_account(notebook):
-    notebook.kernel(
-        "panel._connecting.controls._credentials._settings = tk.Settings(ELSEWHERE); panel._after_cell(None)"
-    )
+    notebook.kernel("panel._form._own_settings = tk.Settings(ELSEWHERE); panel._after_cell(None)")
     choose(notebook, "Environment", "live · live account")
     notebook.panel.get_by_label("Secret key").wait_for()
     tree(notebook, 'combobox "Environment"', "text: /real account/", 'combobox "Mode"')

@@ -20,8 +20,9 @@ COMMAND = re.compile(
     rf"(?:`|^[ \t]*(?:[$>!-] ?|run: ?|entry: ?|- run: ?)*|&& |; ){PROGRAM}((?: [^`\n&;]*)?)", re.MULTILINE
 )
 OPTION = re.compile(r"`(--[a-z][\w-]*)")
+# Those of pytest and its plugins, and of papermill.
 OPTIONS_OF_OTHERS = frozenset(
-    "--gate --hypothesis-profile --help --junitxml --block-network --record-mode --cwd".split()  # pytest, papermill
+    "--gate --hypothesis-profile --help --junitxml --block-network --disable-recording --record-mode --cwd".split()
 )
 
 

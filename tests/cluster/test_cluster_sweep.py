@@ -86,18 +86,3 @@ def posting(key):
     import httpx
 
     return httpx.Request("POST", "/v1/accounts")
-
-
-def test_a_folder_that_workers_do_not_share_is_an_error(cluster, session, tmp_path):
-    """Without the run in its folder, a worker asks nothing."""
-    from toolkit.session.sending import transport_of
-    from toolkit.sweeps.asking import Plan
-    from toolkit.sweeps.lend import Loan
-    from toolkit.sweeps.on_dask import Spread, ask_share
-    from toolkit.sweeps.places import place_of
-
-    interface = transport_of(session.broker).scope.interface
-    with Loan(session, cluster, is_used_here=False) as lent:
-        spread = Spread(Plan(None, orders_of, None, {}, None), lent, interface, place_of(tmp_path / "a"), "abc")
-        with pytest.raises(tk.SweepError, match="all workers share"):
-            cluster.submit(ask_share, spread, 1, [1], 1, {}).result()

@@ -200,13 +200,6 @@ def test_an_asynchronous_client(cluster, service, session):
     assert {warning.filename for warning in caught} == {__file__}
 
 
-def test_a_scheduler_on_loopback(cluster, session):
-    """Any program on this machine reads the token there, so a loan says so, at the line that lends."""
-    with pytest.warns(UserWarning, match="any program on this machine") as caught, tk.lend(session, cluster):
-        pass
-    assert [warning.filename for warning in caught] == [__file__]
-
-
 def test_a_rate_is_divided_by_the_workers(cluster, service):
     """All workers together make no more calls a second than the lender's session asks for."""
     options = {"credentials": service.credentials["sandbox-secret"], "settings": service.settings}

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import html
 import re
+import shlex
 import sys
+import tomllib
 import unicodedata
 from datetime import UTC, datetime, timedelta, timezone
 from html.parser import HTMLParser
@@ -29,6 +31,8 @@ from toolkit.core.text import (
     minutes_text,
     notice,
     printable,
+    shell_word,
+    toml_string,
     workspace_path,
 )
 
@@ -233,3 +237,12 @@ def test_workspace_path(tmp_path):
     assert workspace_path(checkout / "a" / "b.ipynb", checkout) == "a/b.ipynb"
     assert workspace_path(checkout / "b.ipynb", tmp_path / "link") == "b.ipynb"
     assert workspace_path(Path("/elsewhere/b.ipynb"), checkout) == "/elsewhere/b.ipynb"
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
+def test_words_of_commands(text):
+    """A word of a POSIX shell is read as one word; on Windows it has the quotes that cmd and PowerShell share."""
+    assert shlex.split(shell_word(text, os_name="posix")) == [text]
+    assert shell_word("C:\\Users\\me\\tour.yaml", os_name="nt") == "C:\\Users\\me\\tour.yaml"
+    assert shell_word("my tour.yaml", os_name="nt") == '"my tour.yaml"'
+    assert tomllib.loads(f"x = {toml_string(text)}") == {"x": text}

@@ -25,7 +25,7 @@ def test_a_chart_displays_itself(tmp_path):
     assert title.data["text/plain"] == "'Cash by id: 2 records'"
     assert shown.data == again.data
     assert "Cash by id" in shown.data["text/plain"]
-    assert shown.metadata["image/png"]["width"] > 500
+    assert shown.metadata["image/png"]["width"] > 400
     png = base64.b64decode(shown.data["image/png"])
     assert b"matplotlib" not in png.lower()
     assert png == balances(pd.DataFrame({"id": ["a", "b"], "cash": [1, 2]}))._repr_png_()

@@ -42,7 +42,7 @@ def test_nothing_that_is_asked_for_reaches_an_executed_notebook(tmp_path, monkey
         answers = [
             *(paper.key_id.reveal(), paper.secret_key.reveal()),
             *(secret.client_id, secret.client_secret.reveal()),
-            *(key.client_id, pem_of(loaded)),
+            *(key.client_id, pem_of(loaded), ""),
             *(key.client_id, str(key_file), passphrase),
         ]
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in ASKING])
@@ -70,9 +70,9 @@ ASKING = [
     "len(panel.connect().accounts())",
     "other = tk.panel('broker-sandbox')\nother",
     "len(other.connect().accounts())",
-    "pasted = tk.panel('broker-sandbox')\npasted._controls._credentials.dropdown.index = 1\npasted",
+    "pasted = tk.panel('broker-sandbox')\npasted._form._credentials.index = 1\npasted",
     "len(pasted.connect().accounts())",
-    "chosen = tk.panel('broker-sandbox')\nchosen._controls._credentials.dropdown.index = 1\nchosen",
+    "chosen = tk.panel('broker-sandbox')\nchosen._form._credentials.index = 1\nchosen",
     "len(chosen.connect().accounts())",
     "import ipywidgets, os\nipywidgets.Password(os.environ['PLANTED'])",
 ]

@@ -20,8 +20,7 @@ from toolkit.core.clock import ManualClock
 from toolkit.core.secret import Secret
 from toolkit.sweeps import borrower as handles
 from toolkit.sweeps.borrower import HEARD_FOR, SILENCE, BorrowedCredentials, Borrower, LentSession, Terms
-from toolkit.sweeps.cluster import refuse_open_addresses
-from toolkit.sweeps.lend import Lender, terms_of
+from toolkit.sweeps.lend import Lender, refuse_open_addresses, terms_of
 from toolkit.transport.flow import run
 
 LOAN = "1f2e3d4c5b6a7988"

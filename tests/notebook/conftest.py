@@ -3,15 +3,13 @@ from __future__ import annotations
 import json
 from types import SimpleNamespace
 
-import ipywidgets
 import pytest
 from IPython.core.events import EventManager, available_events
 from ipywidgets.widgets.widget import _instances as all_widgets
 
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.local.settings import Settings
-from toolkit.notebook.panel.choices import NewChoice
-from toolkit.notebook.panel.widget import Panel
+from toolkit.notebook.panel import Panel
 from toolkit.practice_service import practice
 from toolkit.session.session import Session
 
@@ -21,12 +19,11 @@ class User:
 
     def __init__(self, panel):
         self.panel = panel
-        self.controls = panel._controls
+        self.form = panel._form
 
     def dropdown(self, control):
         """Return the dropdown of "environment", "mode", "cassette" or "credentials"."""
-        part = getattr(self.controls, f"_{control}")
-        return getattr(part, "dropdown", part)
+        return getattr(self.form, f"_{control}")
 
     def options(self, control):
         """Return the labels that a dropdown offers."""
@@ -41,18 +38,22 @@ class User:
         dropdown = self.dropdown(control)
         dropdown.index = next(n for n, text in enumerate(self.options(control)) if text.startswith(label))
 
+    def is_shown(self, control):
+        """Return whether the page shows a control of the form."""
+        return "toolkit-hidden" not in getattr(self.form, control)._dom_classes
+
     def press(self):
-        self.controls._button.click()
+        self.form._button.click()
 
     def connect(self, *texts):
-        """Press Connect; the page sends these texts, in the order of the fields. Options stay empty."""
-        if not isinstance(self.dropdown("credentials").value, NewChoice):
+        """Press Connect; the page sends these texts, in the order of the fields. The others stay empty."""
+        if self.form.kind is None:
             self.choose("credentials", "new")
         self.press()
         self.answer(*texts)
 
     def answer(self, *texts, number=None):
-        inputs = self.controls._credentials.inputs
+        inputs = self.form.inputs
         content = {"type": "texts", "number": inputs._asked if number is None else number}
         self.send(inputs, content, [memoryview(text.encode()) for text in texts])
 
@@ -62,13 +63,16 @@ class User:
         data = {"method": "custom", "content": content}
         widget._handle_msg({"content": {"data": data}, "buffers": list(buffers)})
 
-    def words(self, place):
-        """Return the words beside a control or a field."""
-        inputs = vars(self.controls._credentials).get("inputs")
-        if inputs is not None and place in inputs.problems:
-            return inputs.problems[place]
-        slot = self.controls.slots.get(place)
-        return "".join(part.value for part in slot.children if isinstance(part, ipywidgets.HTML)) if slot else ""
+    @property
+    def words(self):
+        """The words on the form: the badge of the account, what stands in the way, and about the last attempt."""
+        form = self.form
+        return form._account.value + form._standing.value + form._words.value
+
+    @property
+    def problems(self):
+        """The words beside fields, by the names of the fields."""
+        return self.form.inputs.problems
 
     @property
     def status(self):
@@ -76,7 +80,8 @@ class User:
 
     @property
     def summary(self):
-        return self.panel._view.html
+        """The facts of the session as text."""
+        return json.dumps(self.panel._view.facts, ensure_ascii=False)
 
 
 @pytest.fixture
@@ -151,3 +156,17 @@ def widget_state():
     yield state
     for widget in [widget for name, widget in all_widgets.items() if name not in before]:
         widget.close()
+
+
+@pytest.fixture
+def project_of(tmp_path, monkeypatch):
+    """Return a function that writes a project with addresses of a host, and returns its settings."""
+    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
+
+    def make(host):
+        folder = tmp_path / host
+        folder.mkdir(exist_ok=True)
+        (folder / "toolkit.toml").write_text(f'[addresses]\ntrading_paper = "https://{host}/v1"\n')
+        return Settings.load(folder / "toolkit.toml", environ={})
+
+    return make

@@ -24,7 +24,7 @@ from rich.pretty import Pretty
 from rich.table import Table
 
 from toolkit.core.secret import REGISTER, Secret
-from toolkit.notebook.masked_values import masked
+from toolkit.notebook.masking import masked
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.pieces import SHORTEST_PIECE, Pieces
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from secrets import token_hex
 from types import SimpleNamespace
 
-import httpx
 import pytest
 
 import toolkit as tk
@@ -112,11 +111,3 @@ def test_a_sweep_in_replay_needs_no_cluster(settings, session, service, tmp_path
     with tk.Session(mode="none", **options) as replay:
         result = tk.sweep(replay.broker, range(3), path_of, into=tmp_path / "b", cluster="no cluster")
     assert list(result.table()["key"]) == [0, 0, 1, 1, 2, 2]
-
-
-def test_a_session_that_cannot_be_lent_is_refused(session, tmp_path):
-    """The reasons are those of `tk.lend`; nothing is asked."""
-    with pytest.raises(tk.ConfigurationError, match="transport of its own cannot be lent"):
-        tk.sweep(session.broker, range(3), path_of, into=tmp_path / "a", cluster="a cluster")
-    with pytest.raises(tk.ConfigurationError, match="client of a session"):
-        tk.sweep(httpx.Client(), range(3), path_of, into=tmp_path / "a", cluster="a cluster")

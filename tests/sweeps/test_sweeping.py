@@ -15,6 +15,7 @@ import pytest
 import toolkit as tk
 from toolkit.core.clock import SystemClock
 from toolkit.sweeps import running
+from toolkit.transport.network import LANE
 
 KEYS = [f"acc-{number}" for number in range(40)]
 
@@ -83,15 +84,6 @@ def test_a_sweep_asks_once_for_each_key_and_its_table_has_all_rows(session, answ
 async def run(session, into, keys=KEYS, **options):
     """Sweep with an asynchronous session."""
     return await tk.sweep(session.broker, keys, path_of, into=into, **options)
-
-
-def test_a_second_run_asks_for_new_keys_only(session, answering, tmp_path):
-    """Keys without rows are finished, too."""
-    tk.sweep(session.broker, KEYS[:30], path_of, into=tmp_path / "positions")
-    asked = len(answering.calls)
-    result = tk.sweep(session.broker, reversed(KEYS), path_of, into=tmp_path / "positions")
-    assert len(answering.calls) == asked + 10
-    assert rows_of(result.table()) == expected(KEYS[::-1])
 
 
 def test_failures_that_may_pass_are_asked_again_and_final_ones_by_retry(session, answering, tmp_path):
@@ -250,6 +242,8 @@ def test_keys_are_taken_when_they_are_needed(session, answering, tmp_path):
     assert len(taken) == 50
     assert len(answering.calls) == 25
     assert result.answered == 25
+    lanes = {request.extensions[LANE] for request in answering.calls}  # each thread has connections of its own
+    assert lanes <= set(range(4))
 
 
 def test_a_member_called_key_keeps_its_name(session, answering, tmp_path):

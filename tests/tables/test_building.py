@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.tables import tabulate
-from toolkit.tables.building import TableBuilder, value_of
+from toolkit.tables.building import TableBuilder
 
 KEYS = st.sampled_from(["id", "account_number", "cash", "key", "opened", "deep.cash"])
 SCALARS = st.none() | st.booleans() | st.integers(-(2**65), 2**65) | st.floats(-1e20, 1e20)
@@ -70,22 +70,6 @@ def test_pages_joined_are_the_table_of_all_records(pages, options):
 def test_identities_of_the_records_around(pages):
     """Rows of lists inside records carry the same identities, whichever pages they come from."""
     same(pages, records="lots")
-
-
-@pytest.mark.parametrize("late", [{"n": "7"}, {"n": 1.5, "new": True}, {"n": 2**70}, {"n": True}, {"n": {"deep": 1}}])
-def test_a_long_list(late):
-    """A record after thousands of others counts as much as the first."""
-    whole = [{"n": number, "on": "2026-05-12" if number % 2 else None} for number in range(2_500)] + [late]
-    table, short = outcome(tabulate, json.dumps(whole)), outcome(tabulate, whole[-3:])
-    assert table.dtypes.to_dict() == short.dtypes.to_dict()
-    pd.testing.assert_frame_equal(table[-3:].reset_index(drop=True), short)
-    assert table["n"].tolist()[:2_500] == list(range(2_500))
-
-
-@given(VALUES, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]))
-def test_valid_json(value, encoding):
-    """Valid JSON is parsed as the standard library does, in every encoding of Unicode."""
-    assert value_of(json.dumps(value).encode(encoding)) == value
 
 
 @pytest.mark.parametrize("status", [400, 401, 429, 503])

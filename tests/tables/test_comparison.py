@@ -103,11 +103,8 @@ EQUAL = [
 EQUAL_INSIDE = [
     ([1, 2], np.array([1, 2])),
     ({"a": (Decimal("1.10"), None)}, {"a": [1.1, None]}),
-    ([NAN], [NAN]),
     ([1, pd.NA], np.array([1, NAN])),
     ({"a": NAN}, {"a": pd.NaT}),
-    ([Decimal("NaN")], [None]),
-    ([np.datetime64("NaT")], [None]),
     ([Decimal("1.10")], np.array([1.1])),
 ]
 DIFFERENT = [
@@ -119,13 +116,8 @@ DIFFERENT = [
     (Decimal("1.1000000000000000001"), 1.1),
     (pd.Timestamp("2026-05-12"), pd.Timestamp("2026-05-12", tz="UTC")),
     (np.array([1]), 1),
-    (np.array([]), 0),
     (np.array([1]), np.array([True])),
     ([1, 2], np.array([1, 3])),
-    ([1, 2], np.array([])),
-    ([True], [1]),
-    ({"a": True}, {"a": 1}),
-    ({"a": 1}, {"a": 1, "b": 1}),
     ({"a": 1}, [("a", 1)]),
     *(([None], [other]) for other in (0, False, "", [], {})),
 ]
@@ -152,21 +144,6 @@ def test_different_values():
     for one, other in ((left, right), (right, left)):
         assert compare(one, other)["id"].tolist() == list(range(len(DIFFERENT)))
         assert compare(one, one).empty
-
-
-@pytest.mark.parametrize(
-    ("columns", "key"),
-    [
-        (["account_number", "id", "x"], "id"),
-        (["account_number", "x"], "account_number"),
-        (["order_id", "x"], "order_id"),
-        (["owner.id", "x"], "owner.id"),
-    ],
-)
-def test_key_by_name(columns, key):
-    """Without `on`, the key is the first of the usual names, or else the only name of an identifier."""
-    frame = pd.DataFrame({column: ["1"] for column in columns})
-    assert compare(frame, frame).columns[0] == key
 
 
 @pytest.mark.parametrize(
@@ -217,42 +194,6 @@ def test_index_as_key():
     assert compare(left, left.reset_index(drop=True)).columns[0] == "profile_id"
 
 
-def test_keys_that_cannot_be_equal():
-    """Keys that are text on one side and numbers on the other are refused, because no row would match."""
-    left, right = pd.DataFrame({"id": ["1", "2"]}), pd.DataFrame({"id": [1, 2]})
-    for ours, theirs in ((left, right), (right, left), (right.astype("float64"), left)):
-        with pytest.raises(TabulationError, match="no 'id' in common"):
-            compare(ours, theirs)
-    assert len(compare(left, right[:0])) == 2
-
-
-def test_not_a_table():
-    """Anything but two tables is refused, and the error says how to make a table."""
-    with pytest.raises(TabulationError, match="not str") as caught:
-        compare("monday", "friday")
-    assert "accounts()" in caught.value.next_step
-    assert "tabulate" in caught.value.next_step
-
-
-def test_lists_within_lists(tmp_path):
-    """Nested lists that come back from Parquet equal themselves, and differ from others."""
-    table = pd.DataFrame({"id": [1, 2], "legs": [[[1, 2], [3]], []], "note": [{"a": [1]}, {"a": [2]}]})
-    table.to_parquet(tmp_path / "table.parquet")
-    again = pd.read_parquet(tmp_path / "table.parquet")
-    assert compare(again, again).empty
-    other = table.assign(legs=[[[1, 2], [4]], []])
-    assert list(compare(again, other)["column"]) == ["legs"]
-
-
-def test_no_common_keys():
-    """Tables whose keys are all different are refused, because there is nothing to compare."""
-    left, right = tabulate([{"id": "a", "x": 1}]), tabulate([{"id": "b", "x": 1}])
-    with pytest.raises(TabulationError, match="no 'id' in common") as caught:
-        compare(left, right)
-    assert caught.value.about == "on"
-    assert len(compare(left, right[:0])) == 1
-
-
 def test_differences_that_can_be_computed_with():
     """Numbers of a column have one type on both sides, and the change is exact, whatever other columns hold."""
     left = pd.DataFrame({"id": ["a", "b", "c"], "cash": [114306.34, 1.1, 5.0], "size": [1, 2, 3]})
@@ -271,16 +212,6 @@ def test_differences_that_can_be_computed_with():
     assert mixed.itertuples(index=False).__next__()[-3:] == (1.0, 1.5, 0.5)
     beyond = compare(pd.DataFrame({"id": [1], "x": [2**70]}), pd.DataFrame({"id": [1], "x": [float("inf")]}))
     assert beyond["change"].tolist() == [float("inf")]
-
-
-@given(st.lists(st.tuples(st.integers(-99, 99) | st.floats(-1e9, 1e9), st.decimals(-99, 99, places=2)), max_size=4))
-def test_changes_add_up(pairs):
-    """The left value and the change give the right value, and change is a column of numbers."""
-    left, right = sides_of(pairs) if pairs else [pd.DataFrame({"id": []})] * 2
-    changes = compare(left, right)
-    assert pd.api.types.is_numeric_dtype(changes["change"])
-    for row in changes.itertuples():
-        assert abs(float(row.left) + float(row.change) - float(row.right)) <= 1e-6
 
 
 def test_summary():

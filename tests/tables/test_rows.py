@@ -163,14 +163,6 @@ def test_every_level_is_carried(keys):
     assert rows.records == [{"id": len(keys)}]
 
 
-@given(st.lists(st.lists(st.integers(), max_size=3), min_size=1))
-def test_rows_of_many_lists(lists):
-    """There is a row for each member of all lists, with the identity of the record around it."""
-    rows = choose_rows([{"id": number, "lots": lots} for number, lots in enumerate(lists)], "lots")
-    assert rows.records == [lot for lots in lists for lot in lots]
-    assert [identity[(), "id"] for _, identity in rows.parts] == list(range(len(lists)))
-
-
 def test_a_column_of_a_table():
     """A column of JSON text opens like the list in the answer, with the keys of its row."""
     accounts = [{"id": 1, "account_number": "007", "lots": [{"n": 1.50}, {"n": 2}]}, {"id": 2, "lots": None}]

@@ -2,11 +2,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.ledger import Authorization, Call
@@ -76,14 +73,6 @@ def test_calls():
     assert table["token"].tolist() == [pd.NA, 1, 1, pd.NA]
 
 
-def test_a_token_in_its_last_second():
-    """The remaining seconds are rounded up, so that 0 means expired."""
-    token = make_token(1)
-    for left, remaining, state in ((0.001, 1, "valid"), (0, 0, "expired"), (-0.001, 0, "expired")):
-        table = tokens_table([make_call(0, token)], START + timedelta(seconds=900 - left))
-        assert table.loc[1, ["remaining", "state"]].tolist() == [remaining, state]
-
-
 def test_tokens():
     """Each token is a row with its lifetime, its remaining seconds and the number of its calls."""
     token = make_token(1, lasts=898)
@@ -118,25 +107,6 @@ def test_states(now, states, remaining):
     table = tokens_table([make_call(0, token) for token in tokens], START + timedelta(seconds=now))
     assert table["state"].tolist() == states
     assert table["remaining"].tolist() == remaining
-
-
-@given(
-    st.lists(st.builds(make_token, st.integers(1, 4), at=st.integers(0, 2000), lasts=st.integers(1, 900)), max_size=8),
-    st.randoms(use_true_random=False),
-    st.integers(0, 4000),
-)
-def test_tokens_of_any_calls(tokens, chance, now):
-    """The order of calls does not matter, each call counts once, and the remaining seconds are never negative."""
-    calls = [make_call(index, token) for index, token in enumerate(tokens)]
-    instant = START + timedelta(seconds=now)
-    table = tokens_table(calls, instant)
-    shuffled = [*calls]
-    chance.shuffle(shuffled)
-    pd.testing.assert_frame_equal(tokens_table(shuffled, instant), table)
-    assert table["calls"].sum() == len(calls)
-    assert (table["remaining"] >= 0).all()
-    assert not ((table["state"] == "valid") & (table["remaining"] == 0)).any()
-    assert np.all(np.diff(table.index) >= 0)
 
 
 def test_text_from_a_recording_is_safe_to_print():

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from datetime import UTC, datetime
 from decimal import Decimal
 
 import pandas as pd
@@ -10,9 +9,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.ledger import Call
 from toolkit.tables import tabulate
-from toolkit.tables.display import calls_table, readable, tokens_table
+from toolkit.tables.display import readable
 
 UUID = "47589832-d0f3-5226-b8c7-a73e9e7a53a{}"
 
@@ -42,11 +40,6 @@ def test_readable_in_a_terminal():
         "2             02  3,000.50  2026-05-12 09:30:07Z         –  47589832…",  # noqa: RUF001
         "[3 rows x 5 columns]",
     ]
-
-
-def test_uuids_that_are_the_only_key():
-    """UUIDs stay where they are if nothing else tells the rows apart."""
-    assert repr(readable(accounts().drop(columns="account_number"))).split()[:2] == ["id", "cash"]
 
 
 def test_at_most_twenty_rows():
@@ -116,13 +109,6 @@ def test_what_is_made_from_it_is_shown_like_it():
     assert pa.Table.from_pandas(table).equals(pa.Table.from_pandas(accounts()))
     assert repr(readable(accounts(), "2 of 3")).endswith("\n2 of 3")
     assert "2 of 3" not in repr(readable(accounts(), "2 of 3").head(1))
-
-
-def test_tables_of_calls_and_tokens():
-    """Calls and tokens are readable, too."""
-    start = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
-    assert "2026-05-12 09:30:00Z" in repr(calls_table([Call(start, "broker", "GET", "/v1/accounts", 200)]))
-    assert repr(tokens_table([], start)).startswith("Columns: profile, environment")
 
 
 def test_long_json_is_shortened():

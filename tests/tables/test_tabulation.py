@@ -36,13 +36,6 @@ def quietly(data, **options):
         return tabulate(data, **options)
 
 
-@given(st.lists(JSON), st.sampled_from(["float", "decimal", "text"]))
-def test_a_row_for_each_record(records, numbers):
-    """A list of anything gives a row for each member, numbered from 0."""
-    frame = quietly(records, numbers=numbers)
-    assert frame.index.equals(pd.RangeIndex(len(records)))
-
-
 @given(st.lists(st.dictionaries(KEYS, JSON, max_size=4)), st.sampled_from(["float", "decimal"]))
 def test_same_table_from_any_data(records, numbers):
     """A response, its bytes, its text and its parsed value give the same table."""
@@ -126,12 +119,6 @@ def test_same_as_json_normalize(records):
         assert set(frame.columns) == set(expected.columns)
 
 
-def test_an_unknown_kind_of_numbers():
-    """An unknown value of `numbers` is refused, and the error lists the known values."""
-    with pytest.raises(ValueError, match="Choose one of float, decimal, text"):
-        tabulate([], numbers="int")
-
-
 @pytest.mark.parametrize(
     ("body", "columns"),
     [
@@ -150,21 +137,6 @@ def test_digits_that_do_not_fit_a_float(body, columns):
         warnings.simplefilter("error")
         tabulate(body, numbers="decimal")
         tabulate(body, numbers="text")
-
-
-@pytest.mark.parametrize("numbers", ["float", "decimal", "text"])
-@pytest.mark.parametrize("others", ["", ', {"a": 1}', ', {"a": 1.5}', ', {"a": -0.0}'])
-def test_minus_zero(numbers, others):
-    """The integer -0 becomes 0, or stays -0 where numbers are text."""
-    value = tabulate(f'[{{"a": -0}}{others}]', numbers=numbers)["a"][0]
-    assert str(value) in ({"-0"} if numbers == "text" else {"0", "0.0"})
-
-
-def test_half_a_surrogate_pair():
-    """A key and a text that UTF-8 cannot encode are shown with U+FFFD."""
-    table = tabulate(json.dumps([{"p": "x\ud800", "a\ud800": "q"}] * 3))
-    assert list(table.columns) == ["p", "a\ufffd"]
-    assert set(table["p"]) == {"x\ufffd"}
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "1e9999999999999999999999"])

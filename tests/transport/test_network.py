@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
-from toolkit.transport.network import Network, as_timeout
+from toolkit.transport.network import LANE, Network, as_timeout
 
 PROXY = "http://proxy.example.com:3128"
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -255,3 +255,15 @@ def test_unverified(transports, verify):
     assert len(contexts) == 1
     assert contexts == {verify} or not verify
     assert contexts.pop().verify_mode is ssl.CERT_NONE
+
+
+def test_requests_of_different_lanes_share_no_pool(monkeypatch):
+    """A pool looks at all of its idle connections for every request, so many callers use one each."""
+    made = []
+    answer = httpx.MockTransport(lambda _: httpx.Response(200))
+    monkeypatch.setattr(Network, "_make_transport", lambda *_: made.append(answer) or answer)
+    network = Network(is_async=False)
+    for lane in (None, 0, 1, 1, 2):
+        extensions = {} if lane is None else {LANE: lane}
+        network.handle_request(httpx.Request("GET", "https://service.example.com", extensions=extensions))
+    assert len(made) == 3

@@ -13,7 +13,7 @@ from toolkit.auth import checks
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
-from toolkit.core.shells import shell_word
+from toolkit.core.text import shell_word
 
 if TYPE_CHECKING:
     from toolkit.auth.authorizers import BearerAuthorizer
@@ -31,12 +31,12 @@ class Field(NamedTuple):
     identifies: bool = False  # credentials that differ in it are others, besides the secret itself
     placeholder: str = ""  # what recordings call the secret
     read: Callable[[Secret], Any] = Secret.reveal  # makes the argument of its text
-    write: Callable[[Any], str | Secret | None] = lambda value: value  # the text of the attribute; None leaves it out
+    write: Callable[[Any], Any] = lambda value: value  # the text of the attribute; None leaves it out
 
     def text_of(self, credentials: Credentials) -> Secret | None:
         """Return the text of this field for credentials, or None if it is left out."""
         text = self.write(getattr(credentials, self.argument or self.name, None))
-        return None if text is None else Secret(text)
+        return None if text is None else Secret(text if isinstance(text, Secret) else str(text))
 
 
 class Credentials:
@@ -64,11 +64,9 @@ class Credentials:
         self.environment = as_environment(environment)
         rules = self.environment.rules
         if self.kind not in rules.credentials:
-            raise CredentialsMismatch(
-                f"The environment {self.environment} does not take a {self.kind}.",
-                f"A {rules.holder} uses a {' or a '.join(sorted(rules.credentials))}.",
-                about="environment",
-            )
+            uses = f"A {rules.holder} uses a {' or a '.join(sorted(rules.credentials))}."
+            what = f"The environment {self.environment} does not take a {self.kind}."
+            raise CredentialsMismatch(what, uses, about="environment")
         self.name = checks.profile_name(name)
         vars(self)["is_practice"] = False
         self.note_source("")
@@ -111,10 +109,7 @@ class Credentials:
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError(
-            "credentials cannot be pickled: they would reach a disk or another process as plain text; "
-            "tk.lend(session, cluster) lends a session to the workers of a Dask cluster"
-        )
+        raise TypeError("credentials cannot be pickled; tk.lend(session, cluster) lends a session to a Dask cluster")
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
         """Return all secrets, each with the name of its placeholder in recordings."""
@@ -151,9 +146,6 @@ def as_environment(environment: Environment | str) -> Environment:
     """Return the environment of this name."""
     value: object = environment
     if isinstance(value, Credentials):
-        raise ConfigurationError(
-            "The first argument of a session is the name of an environment, but credentials were given.",
-            "Write tk.Session(credentials=...); credentials name their environment.",
-            about="environment",
-        )
+        what = "The first argument of a session is the name of an environment, but credentials were given."
+        raise ConfigurationError(what, "Write tk.Session(credentials=...).", about="environment")
     return Environment(environment)

@@ -30,7 +30,7 @@ from toolkit.auth.sealing import locked
 from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
-from toolkit.core.shells import shell_word
+from toolkit.core.text import shell_word
 from toolkit.local.dotenv import FILE_NAME, exported_by
 from toolkit.local.files import remove_partials, shown, write_atomically
 from toolkit.local.private_files import private_folder, read_private

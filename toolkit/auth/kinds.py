@@ -10,21 +10,21 @@ displays from then on.
 from __future__ import annotations
 
 import base64
+import re
 import textwrap
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qsl, urlencode
 
 from toolkit.auth import checks
-from toolkit.auth.checks import FormFields
 from toolkit.auth.credentials import Credentials, Field
 from toolkit.auth.private_keys import as_signer
 from toolkit.auth.signers import ASSERTION_LIFETIME, ASSERTION_TYPE, LocalKey, Signer, client_assertion
 from toolkit.auth.typed_secrets import warn_if_in_cell
-from toolkit.core.arguments import as_choice, as_count
+from toolkit.core.arguments import as_choice, as_count, as_mapping
 from toolkit.core.document import CredentialKind, Environment, Placeholder, header_names
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import REGISTER, Secret
@@ -37,7 +37,48 @@ Scheme = Literal["headers", "basic"]
 Headers = tuple[tuple[str, str], ...]
 LONGEST_ASSERTION_LIFETIME: Final = 3600  # seconds
 _NO_TYP: Final = "none"  # in a profile, where an empty text counts as unset
+_FIELD_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")  # RFC 6749 section 8.2
+# Set from the credentials, or part of another grant: a request has one method (RFC 6749 section 2.3).
+_OTHER_FIELDS: Final = frozenset(
+    "grant_type client_id client_secret client_assertion client_assertion_type actor_token assertion auth_req_id code "
+    "code_verifier device_code password refresh_token subject_token username".split()
+)
+# What is asked for (RFC 6749 section 3.3, RFC 8707 section 2). Any other field may be a part of the credentials.
+_NOT_SECRET: Final = frozenset({"scope", "audience", "resource"})
 _SIGNERS: dict[int, tuple[str, Signer]] = {}  # identity and Signer, by the id of the Signer
+
+
+class FormFields(Mapping[str, str]):
+    """Further fields of token requests, such as a scope, as an immutable mapping of names to values.
+
+    What the service means by a field, only the user knows. So the repr shows the values only of fields that are never
+    secret.
+    """
+
+    __slots__ = ("_secrets",)
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        self._secrets = {name: Secret(value) for name, value in fields.items()}
+
+    def __getitem__(self, name: str) -> str:
+        return self._secrets[name].reveal()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._secrets)
+
+    def __len__(self) -> int:
+        return len(self._secrets)
+
+    def __repr__(self) -> str:
+        return repr(self.recorded())
+
+    def recorded(self) -> dict[str, str]:
+        """Return the fields as a recording shows them: with a placeholder for each value that may be secret."""
+        return {name: self[name] if name.lower() in _NOT_SECRET else Placeholder.SECRET for name in self}
+
+    def secrets(self) -> list[Secret]:
+        """Return the values that may be secret."""
+        return [secret for name, secret in self._secrets.items() if name.lower() not in _NOT_SECRET]
 
 
 class KeyPair(Credentials):
@@ -79,11 +120,8 @@ class KeyPair(Credentials):
         as_choice(scheme, ("headers", "basic"), about="scheme")
         self.scheme: Scheme = scheme
         if scheme == "basic" and ":" in self.key_id.reveal():
-            raise ConfigurationError(
-                "The key ID holds a colon, which HTTP Basic cannot carry (RFC 7617 section 2).",
-                'Use scheme="headers".',
-                about="key_id",
-            )
+            what = "The key ID holds a colon, which HTTP Basic cannot carry (RFC 7617 section 2)."
+            raise ConfigurationError(what, 'Use scheme="headers".', about="key_id")
         warn_if_in_cell(self.secrets())
 
     def headers(self, prefix: str) -> tuple[Headers, Headers]:
@@ -99,6 +137,21 @@ class KeyPair(Credentials):
         )
 
 
+def _as_form_fields(value: object) -> FormFields:
+    """Return further form fields of the token request as an immutable copy; None gives an empty one."""
+    if value is None:
+        return FormFields({})
+    fields = dict(as_mapping(value, about="form_fields", example='{"scope": "accounts.read"}'))
+    for name, content in fields.items():
+        if not isinstance(name, str) or not _FIELD_NAME.match(name) or name.lower() in _OTHER_FIELDS:
+            what = "A form field has a name that no field can have, or that is set from the credentials."
+            raise ConfigurationError(what, 'Name it as the service does, such as "scope".', about="form_fields")
+        if not isinstance(content, str) or not content or not content.isprintable():
+            what = f"The form field {name} is not text of printable characters."
+            raise ConfigurationError(what, "Give one line of text, or leave the field out.", about="form_fields")
+    return FormFields(fields)
+
+
 class Client(Credentials):
     """Credentials of a broker partner, which prove who calls in the form of a token request (section 4.1)."""
 
@@ -112,22 +165,12 @@ class Client(Credentials):
         """Return the fields of a token request that prove who calls; a recording shows placeholders for Secrets."""
 
 
-def _parse_form(text: Secret) -> dict[str, str]:
-    """Return the form fields in a text of the type application/x-www-form-urlencoded."""
-    try:
-        return dict(parse_qsl(text.reveal(), keep_blank_values=True, strict_parsing=True, errors="strict"))
-    except ValueError:  # which may quote the text
-        pass
-    raise ConfigurationError(
-        "The form fields are not pairs of names and values.",
-        "Write them like the body of a form, such as scope=accounts.read&resource=orders.",
-        about="form_fields",
-    )
-
-
 _CLIENT_ID: Final = Field("client_id", is_required=True, identifies=True)
-_FORM_FIELDS: Final = Field(
-    "form_fields", identifies=True, read=_parse_form, write=lambda fields: urlencode(sorted(fields.items())) or None
+_FORM_FIELDS: Final = Field(  # as a form is sent; a text that is not a form is refused by the constructor
+    "form_fields",
+    identifies=True,
+    read=lambda text: dict(parse_qsl(text.reveal())) or text.reveal(),
+    write=lambda fields: urlencode(sorted(fields.items())) or None,
 )
 
 
@@ -168,7 +211,7 @@ class ClientSecret(Client):
         self.client_id = checks.text(client_id, "client_id")
         self.client_secret = checks.secret(client_secret, "client_secret")
         REGISTER.add_all(self.secrets())
-        self.form_fields = checks.form_fields(form_fields)
+        self.form_fields = _as_form_fields(form_fields)
         warn_if_in_cell(self.secrets())
 
     def evidence(self, **_: Any) -> dict[str, str | Secret]:
@@ -179,11 +222,8 @@ def _pkcs8_pem(signer: Signer) -> str:
     if isinstance(signer, LocalKey):  # its identity is base64 of PKCS#8 DER; RFC 7468 sections 2 and 10
         body = "\n".join(textwrap.wrap(signer.identity(), 64))
         return f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"
-    raise ConfigurationError(
-        "The private key is kept elsewhere, by a signer, so there is nothing to save.",
-        "Make the ClientKey from its signer wherever you need it.",
-        about="private_key",
-    )
+    what = "The private key is kept elsewhere, by a signer, so there is nothing to save."
+    raise ConfigurationError(what, "Make the ClientKey from its signer wherever you need it.", about="private_key")
 
 
 class ClientKey(Client):
@@ -226,11 +266,7 @@ class ClientKey(Client):
             read=lambda text: None if text == Secret(_NO_TYP) else text.reveal(),
             write=lambda typ: _NO_TYP if typ is None else typ,
         ),
-        Field(
-            "assertion_lifetime",
-            read=lambda text: int(text.reveal()) if text.reveal().isdecimal() else text,
-            write=str,
-        ),
+        Field("assertion_lifetime", read=lambda text: int(text.reveal()) if text.reveal().isdecimal() else text),
         _FORM_FIELDS,
     )
 
@@ -257,7 +293,7 @@ class ClientKey(Client):
         self.assertion_lifetime = as_count(
             assertion_lifetime, about="assertion_lifetime", least=1, most=LONGEST_ASSERTION_LIFETIME
         )
-        self.form_fields = checks.form_fields(form_fields)
+        self.form_fields = _as_form_fields(form_fields)
         self.private_key: Signer = as_signer(private_key, algorithm=algorithm, key_id=key_id, passphrase=passphrase)
         REGISTER.add_all(self.secrets())
         self.key_id: str | None = self.private_key.key_id

@@ -151,11 +151,8 @@ def _from_jwk(text: str, key_id: str | None) -> tuple[Any, tuple[Secret, ...], M
         named = keys if key_id is None else [each for each in keys if each.get("kid") == key_id]
         if len(named) != 1:
             which = "" if key_id is None else " with this key ID"
-            raise _error(
-                f"This JWK set holds {len(named) or 'no'} private keys{which}, not one.",
-                "Name one of its keys with key_id, or give that JWK alone.",
-                about="key_id" if keys else "private_key",
-            )
+            what = f"This JWK set holds {len(named) or 'no'} private keys{which}, not one."
+            raise _error(what, "Name one of its keys with key_id.", about="key_id" if keys else "private_key")
         jwk = named[0]
     if "d" not in jwk:
         raise _error("This JWK is a public or a symmetric key, not a private key.")
@@ -248,9 +245,7 @@ def write_key_file(file: Path, private_pem: Secret) -> None:
             reason = error.strerror or "the system refuses"
         else:
             return
-    raise ConfigurationError(
-        f"Cannot write {file}: {reason}.", "Choose another file. Nothing was written.", about="file"
-    )
+    raise _error(f"Cannot write {file}: {reason}.", "Choose another file. Nothing was written.", about="file")
 
 
 def _generate(algorithm: str) -> PrivateKeyTypes:

@@ -168,9 +168,7 @@ def _base64url(data: bytes) -> str:
 
 
 def _signer_error(what: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"The signer {what}.",
-        f"Check the signer: its algorithm is one of {', '.join(ALGORITHMS)}, and sign() returns a signature as in RFC "
-        "7518 section 3; an ECDSA signature may be DER.",
-        about="private_key",
+    next_step = (
+        f"Its algorithm is one of {', '.join(ALGORITHMS)}; sign() returns bytes as in RFC 7518 section 3, or DER."
     )
+    return ConfigurationError(f"The signer {what}.", next_step, about="private_key")

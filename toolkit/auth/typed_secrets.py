@@ -21,13 +21,8 @@ from toolkit.core.tracebacks import shell as running_shell
 
 Prompt = Callable[[str], str]
 _USE_VARIABLES: Final = "Set environment variables instead."
-_IN_SOURCE: Final = (
-    "This cell contains the {label}, so the notebook file and the history contain it as well. Remove it, clear the "
-    "history (ipython history clear),"
-)
-_AT_INPUT: Final = (
-    "The {label} was typed at input(), and JupyterLab saves in the notebook what is typed there. Clear that output,"
-)
+_IN_SOURCE: Final = "This cell contains the {}, and so do the notebook file and the history. Remove it, clear both,"
+_AT_INPUT: Final = "The {} was typed at input(), and JupyterLab saves what is typed there. Clear that output,"
 _inputs: Final[deque[Secret]] = deque(maxlen=50)
 _shown: Final[list[tuple[int, dict[Any, Any]]]] = [(0, {})]  # number of the last cell, and the warnings shown in it
 
@@ -86,7 +81,7 @@ def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
             # Shown under the name of the cell and with a registry of its own: at the line in the cell, Python would
             # print that line with the secret.
             warnings.warn_explicit(
-                f"{message.format(label=label)} replace the key; type it with getpass.getpass() or save it with "
+                f"{message.format(label)} replace the key; type it with getpass.getpass() or save it with "
                 "`toolkit credentials add`.",
                 UserWarning,
                 filename=f"In [{number}]",

@@ -33,7 +33,7 @@ from toolkit.core.arguments import as_choice
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment, Interface
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.core.shells import shell_word
+from toolkit.core.text import shell_word
 from toolkit.local.files import expanded, read_text
 from toolkit.local.settings import Settings
 from toolkit.session.probing import Probe, probe

@@ -14,7 +14,7 @@ from toolkit.auth.typed_secrets import ask_secret, can_ask
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.core.shells import shell_word
+from toolkit.core.text import shell_word
 from toolkit.local.files import expanded
 from toolkit.local.user_folders import config_folder
 

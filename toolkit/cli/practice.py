@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import time
@@ -15,7 +16,7 @@ import typer
 from toolkit.auth.profiles.fields import DEFAULT, REQUIRED, decompose, variable
 from toolkit.cli import terminal
 from toolkit.core.arguments import as_choice
-from toolkit.core.shells import Form, assignment, comment, usual_form
+from toolkit.core.text import toml_string
 from toolkit.local.variables import variable_name
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 EXAMPLES: Final = terminal.examples(
     "toolkit practice --format powershell --client-keys", "toolkit practice --accounts 100 --port 8800"
 )
+_FORMS: Final = ("bash", "powershell", "env")
 # Names of the practice service's credentials.
 _SECRETS: Final = ("live", "paper", "broker-secret", "sandbox-secret")
 _KEYS: Final = ("live", "paper", "broker-key", "sandbox-key")
@@ -37,7 +39,7 @@ def practice(
     port: Annotated[int, typer.Option(help="First of eight consecutive ports; 0 picks free ones.")] = 0,
     form: Annotated[
         str | None,
-        typer.Option("--format", help=f"How to print variables: {', '.join(Form)}; by default as this shell does."),
+        typer.Option("--format", help=f"How to print variables: {', '.join(_FORMS)}; by default as this shell does."),
     ] = None,
     client_keys: Annotated[
         bool, typer.Option("--client-keys", help="Print the client keys of broker partners in place of their secrets.")
@@ -50,7 +52,8 @@ def practice(
     from toolkit.practice_service import practice as start_practice  # its server is an extra
 
     terminal.check_online("the practice service does not start")
-    chosen = Form(as_choice(form or usual_form(os.name, os.environ), list(Form), about="format"))
+    usual = "powershell" if os.name == "nt" and "SHELL" not in os.environ else "bash"  # Git's Bash sets SHELL
+    chosen = as_choice(form or usual, _FORMS, about="format")
     with start_practice(
         accounts=accounts, token_validity=token_validity, delay=delay, rate_limit=rate_limit, port=port
     ) as service:
@@ -59,34 +62,33 @@ def practice(
             typer.echo(line)
         sys.stdout.flush()
         _wait_for_interrupt()
-    typer.echo(comment(chosen, "Stopped."))
+    typer.echo("# Stopped.")
 
 
-def how_to_call(form: Form, addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Iterator[str]:
+def how_to_call(form: str, addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Iterator[str]:
     """Yield the lines that name the practice service's addresses and credentials. Nothing else prints credentials."""
-    yield comment(form, "A practice service, for this machine only. Its credentials stop working when it stops.")
-    table = ["[addresses]", *(assignment(Form.TOML, name, address) for name, address in addresses.items())]
-    if form is Form.TOML:
-        yield comment(form, "[addresses] is for toolkit.toml, which holds no credentials.")
-        yield "\n".join(table)
-    elif form is Form.ENV:
-        yield comment(form, "The toolkit takes no addresses from .env. For toolkit.toml:")
-        yield from (comment(form, line) for line in table)
+    yield "# A practice service, for this machine only. Its credentials stop working when it stops."
+    if form == "env":
+        yield "# The toolkit takes no addresses from .env. For toolkit.toml:\n# [addresses]"
+        yield from (f"# {name} = {toml_string(address)}" for name, address in addresses.items())
     else:
-        command = "toolkit record mine --environment broker-sandbox"
-        yield comment(form, terminal.pasteable(f"Paste into another shell, then run: {command}"))
+        yield f"# Paste into another shell, then run: {terminal.pasteable('toolkit record mine -e broker-sandbox')}"
         yield from (assignment(form, variable_name(name), address) for name, address in addresses.items())
-    for name, each in credentials.items():
+    for each in credentials.values():
         fields = decompose(each)
-        used = [field for field in (*REQUIRED[each.kind], "private_key_id") if field in fields]
-        if form is Form.TOML:
-            yield f"\n[credentials.{name}]\n{assignment(form, 'environment', each.environment)}"
-        for field in used:
-            # A PEM is read without its line breaks too, which cmd cannot write.
-            text = fields[field].reveal()
-            text = text.replace("\n", " ").strip() if form is Form.CMD else text
-            yield assignment(form, field if form is Form.TOML else variable(each.environment, DEFAULT, field), text)
-    yield "\n" + comment(form, "Running. Press Ctrl+C to stop.")
+        for field in (*REQUIRED[each.kind], "private_key_id"):
+            if field in fields:
+                yield assignment(form, variable(each.environment, DEFAULT, field), fields[field].reveal())
+    yield "\n# Running. Press Ctrl+C to stop."
+
+
+def assignment(form: str, name: str, value: str) -> str:
+    """Return the line, or lines, that set a variable. Values are URLs, hexadecimal numbers, names and PEM texts."""
+    if form == "bash":
+        return f"export {name}={shlex.quote(value)}"
+    if form == "powershell":
+        return f"$env:{name} = '{value}'"
+    return f"{name}={toml_string(value)}"  # in one line, since many readers of such files take a line at a time
 
 
 def _wait_for_interrupt() -> None:

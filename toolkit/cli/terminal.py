@@ -25,8 +25,7 @@ from toolkit.core.arguments import as_choice
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import Secret
-from toolkit.core.shells import shell_word
-from toolkit.core.text import count_text, excerpt, masked, printable
+from toolkit.core.text import count_text, excerpt, masked, printable, shell_word
 from toolkit.local.files import write_atomically
 from toolkit.local.variables import is_offline
 

@@ -11,5 +11,4 @@
 - `addresses` checks a URL before credentials may be sent to it.
 - `clock` and `ledger` hold time and history: when calls were made, and how they were authorized.
 - `json_lines` finds the lines of values in JSON.
-- `shells` writes variables and words as a shell, a `.env` file or TOML takes them.
 """

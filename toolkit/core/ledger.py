@@ -256,6 +256,11 @@ def call_of(response: Any) -> str:
     return "" if describe is None else describe(response)
 
 
+def advice_for(status: int) -> str:
+    """Return what to do about an error status."""
+    return _ADVICE.get(status) or _ADVICE[min(status // 100, 5)]
+
+
 def refuse_error_status(response: Any) -> None:
     """Check that a response has the status of a success.
 
@@ -268,7 +273,7 @@ def refuse_error_status(response: Any) -> None:
     call, file = excerpt(call_of(response), _LONGEST_CALL), source_of(response).replayed_from
     who = "The service" if not file else f"Replayed from {file}: the service"
     what = f"{who} answered {f'{call} ' if call else ''}with status {status}{NO_TABLE}."
-    advice = _ADVICE.get(status) or _ADVICE[min(status // 100, 5)]
+    advice = advice_for(status)
     if not file:
         next_step = f"{advice}{recording_note(response)}"
     elif status == _UNAUTHORIZED:

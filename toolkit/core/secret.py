@@ -3,11 +3,14 @@
 Credentials add their secrets to `REGISTER` when they are made, token replies when they arrive, and `secrets=` of a
 cassette adds what the user names. Every recorder, log filter, mask and leak check of the process reads it, so a secret
 of one session does not reach the recording of another. What a message names as a credential belongs to its recording.
+
+`HELD` has every Secret that the user's own code made. Displays mask them like those of the register.
 """
 
 from __future__ import annotations
 
 import hmac
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn, final
@@ -41,6 +44,10 @@ class Secret:
             del text  # it may contain the secret, and verbose tracebacks show local variables
             raise TypeError(f"a secret is text, not {wrong}")
         self.__text = text
+        # The package also keeps texts in Secrets that only may be secret, such as the ID in a profile.
+        caller = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001
+        if text and caller.partition(".")[0] != "toolkit":
+            HELD.setdefault(self)
 
     def reveal(self) -> str:
         """Return the text. The caller is responsible for where it goes."""
@@ -134,3 +141,4 @@ class Register:
 
 
 REGISTER: Final = Register()
+HELD: Final[dict[Secret, None]] = {}  # in the order in which they were made; never removed

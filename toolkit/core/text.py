@@ -11,8 +11,11 @@ are any. Without any style, a card is still a line of words and a table.
 from __future__ import annotations
 
 import html
+import json
 import math
+import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -33,6 +36,9 @@ _UNPRINTABLE = (
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     "]"
 )
+
+
+_PLAIN_ON_WINDOWS: Final = re.compile(r"[A-Za-z0-9_./:@+=\\~-]+\Z")
 
 
 def printable(text: str) -> str:
@@ -285,3 +291,16 @@ def _escaped(text: str) -> str:
 
 def _escaped_property(text: str) -> str:
     return _escaped(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def shell_word(text: str, *, os_name: str = os.name) -> str:
+    """Return a text as one word of a command: for a POSIX shell, or on Windows for PowerShell and cmd alike."""
+    if os_name != "nt":
+        return shlex.quote(text)
+    # What Windows allows in file names needs no more than double quotes there.
+    return text if _PLAIN_ON_WINDOWS.match(text) else f'"{text.replace(chr(34), "")}"'
+
+
+def toml_string(text: str) -> str:
+    """Return a TOML basic string. JSON writes the same, except for DEL, which TOML wants escaped."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -12,6 +12,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
+from weakref import WeakKeyDictionary
 
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.cassette import Cassette
@@ -35,19 +36,15 @@ class _Arguments(argparse.ArgumentParser):
 
 
 class Magics:
-    """The cell magic of one shell.
-
-    Attributes:
-        masking: masks what this shell shows.
-    """
+    """The cell magic of one shell, and the masking of what it shows."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
         self.masking = Masking(shell)
         # For each cassette that belongs to a session: how much was played and recorded when the cell began.
         self._counts_before: dict[Cassette, tuple[int, int]] | None = None
-        # The running cells, innermost last (a cell within `%%capture` counts too), and the cell with the cassette.
-        self._running: list[ExecutionInfo] = []
+        # The cell that started last, and the cell with the cassette.
+        self._latest: ExecutionInfo | None = None
         self._owner: ExecutionInfo | None = None
         self._arguments = _Arguments(prog=_CELL_MAGIC, add_help=False)
         self._arguments.add_argument("name")
@@ -68,26 +65,18 @@ class Magics:
             what = f"%%cassette: this cell already has the cassette {present.path.name}."
             raise ConfigurationError(what, "Use one %%cassette line per cell.", about="cassette")
         cell_cassette.put_in_place(Cassette(arguments.name, arguments.mode))
-        self._owner = self._running[-1] if self._running else None
+        self._owner = self._latest
         self._counts_before = {own: _counts(own) for _, own in self._own_cassettes()}
 
     def start_of_cell(self, cell: ExecutionInfo) -> None:
         """Note that a cell has started."""
-        self._running.append(cell)
+        self._latest = cell
 
     def end_of_cell(self, result: ExecutionResult | None) -> None:
         """Remove the cell's cassette, however the cell ended; an interrupted cell may have no result."""
-        cell = None if result is None else result.info
-        owner = self._owner
-        if cell is not None and owner is not None and cell.raw_cell == owner.raw_cell and cell not in self._running:
-            cell = owner  # IPython makes a new description of a cell that was interrupted while it awaited
-        if result is None:
-            self._running.clear()
-        # An empty cell ends without a start.
-        start = next((index for index, running in enumerate(self._running) if running is cell), None)
-        if start is not None:
-            del self._running[start:]
-        if cell is not None and self._owner is not None and cell is not self._owner:
+        owner, cell = self._owner, None if result is None else result.info
+        # Compared by its text: IPython makes a new description of a cell that was interrupted while it awaited.
+        if owner is not None and cell is not None and cell.raw_cell != owner.raw_cell:
             return  # it ran within the cell that has the cassette
         self._owner = None
         cassette = cell_cassette.current()
@@ -101,34 +90,26 @@ class Magics:
 
     def _print_own_cassettes(self, cassette: Cassette, before: dict[Cassette, tuple[int, int]]) -> None:
         for name, own in self._own_cassettes():
-            if os.path.realpath(own.path) == os.path.realpath(cassette.path):
-                continue  # opened in the cell, or a session with a cassette of the same file
-            if own in before:
-                was_used = _counts(own) != before[own]
-            else:
-                was_used = own.play_count > 0 or (own.records and len(own) > 0)
-            if was_used:
+            # Else it was opened in the cell, or is a cassette of the same file.
+            is_other = os.path.realpath(own.path) != os.path.realpath(cassette.path)
+            if is_other and _counts(own) != before.get(own, (0, 0)):
                 what = f"{name} keeps its own cassette {own.path.name}: its calls are not in {cassette.path.name}."
                 _print(what, sys.stderr)
 
     def _own_cassettes(self) -> Iterator[tuple[str, Cassette]]:
         """Yield the cassettes of sessions and panels in variables, each with the name of its variable."""
-        panels = sys.modules.get("toolkit.notebook.panel.widget")  # loaded if there is a panel
+        panels = sys.modules.get("toolkit.notebook.panel")  # loaded if there is a panel
         for name, value in [*self._shell.user_ns.items()]:
             kind = type(value)  # isinstance() would ask a proxy, which may answer with an error
-            session = None
-            if name.startswith("_"):
-                continue
-            if issubclass(kind, Session | AsyncSession):
-                session = value
-            elif panels is not None and issubclass(kind, panels.Panel):
-                name, session = f"{name}.session", value.connected_session  # noqa: PLW2901
-            if session is not None and session.cassette is not None:
-                yield name, session.cassette
+            session, place = (value, name) if issubclass(kind, Session | AsyncSession) else (None, name)
+            if panels is not None and issubclass(kind, panels.Panel):
+                session, place = value.connected_session, f"{name}.session"
+            if session is not None and session.cassette is not None and not name.startswith("_"):
+                yield place, session.cassette
 
 
 def _counts(cassette: Cassette) -> tuple[int, int]:
-    return cassette.play_count, len(cassette)
+    return cassette.play_count, cassette.recorded_count
 
 
 def _summary(cassette: Cassette) -> str:
@@ -158,10 +139,13 @@ def without_cell_magic(lines: list[str]) -> list[str]:
     return lines
 
 
+_LOADED: Final[WeakKeyDictionary[InteractiveShell, Magics]] = WeakKeyDictionary()
+
+
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Mask secrets and add `%%cassette`; called by `%load_ext toolkit`."""
     unload_ipython_extension(shell)  # loading twice must not register twice
-    magics = Magics(shell)
+    _LOADED[shell] = magics = Magics(shell)
     magics.masking.start()
     manager: Any = shell.magics_manager
     manager.register_function(magics.cassette, "line", _LINE_MAGIC)
@@ -172,14 +156,11 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """Stop masking and remove the magic; called by `%unload_ext toolkit`."""
-    shell.input_transformers_cleanup[:] = [
-        transform for transform in shell.input_transformers_cleanup if transform is not without_cell_magic
-    ]
-    for callback in list(shell.events.callbacks["post_run_cell"]):
-        magics = getattr(callback, "__self__", None)
-        if isinstance(magics, Magics):
-            magics.end_of_cell(None)
-            magics.masking.stop()
-            shell.events.unregister("pre_run_cell", magics.start_of_cell)
-            shell.events.unregister("post_run_cell", callback)
-            shell.magics_manager.magics["line"].pop(_LINE_MAGIC, None)
+    magics = _LOADED.pop(shell, None)
+    if magics is not None:
+        magics.end_of_cell(None)
+        magics.masking.stop()
+        shell.events.unregister("pre_run_cell", magics.start_of_cell)
+        shell.events.unregister("post_run_cell", magics.end_of_cell)
+        shell.input_transformers_cleanup.remove(without_cell_magic)
+        shell.magics_manager.magics["line"].pop(_LINE_MAGIC, None)

@@ -1,30 +1,187 @@
 """Mask known secrets in what a kernel shows: displays, results, stdout, stderr, tracebacks, help and widgets.
 
-Methods of the shell's own objects are wrapped, so masking holds for threads and tasks alike. In a kernel the messages
-are masked once more when they are sent, because only there text that was written in pieces is complete.
+`masked` replaces secrets in text, bytes and containers of these, and `MaskedStream` in a stream, where a secret may
+arrive in pieces. `Masking` wraps the methods of one shell, so it holds for threads and tasks alike. In a kernel the
+messages are masked once more when they are sent, because only there text that was written in pieces is complete.
 
-Tables of pandas are also shown without the control and bidirectional characters that a service may have put into them.
-Their data stay as they are, and so does what `print` writes.
+Tables of pandas are also shown without the control and bidirectional characters that a service may put into them.
 
-Deliberately absent: what a cell or a subprocess writes past Python, such as with `os.write`. A kernel shows it masked,
-but repeats it in the server's log as it is, and a plain terminal shows it as it is. In a plain terminal the same goes
-for what is written to a C stream that was stored earlier, such as by a log handler.
+What a cell or a subprocess writes past Python, such as with `os.write`, is masked in a kernel, but not in the server's
+log or at a plain terminal.
 """
 
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Mapping, Sequence
+import html
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from toolkit.auth.typed_secrets import remember_input
-from toolkit.core.text import printable
-from toolkit.notebook.masked_streams import MaskedStream, mask_stream
-from toolkit.notebook.masked_values import UNCHECKED, masked
+from toolkit.core.secret import HELD, REGISTER
+from toolkit.core.text import compiled, printable
+from toolkit.scrubbing.known import KnownSecrets, is_secret
+from toolkit.scrubbing.pieces import Pieces
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
+
+UNCHECKED: Final = "<not shown: it could not be checked for secrets>"
+# Kinds of secrets that are masked as a whole only, because a piece of them may be public. A private key shares its
+# first bytes with every key and its last bytes with its public half; each of its lines is a secret of its own.
+# Cookies hold ordinary words and dates.
+_MASKED_AS_A_WHOLE: Final = frozenset({"PRIVATE_KEY", "COOKIE"})
+_COLOUR: Final = r"\x1b\[[0-9;:?]{0,40}[@-~]|\x1b\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)"  # ECMA-48, and links in terminals
+_TAG: Final = r"</?[A-Za-z][^<>]{0,400}>"
+_CONTEXT: Final = 3  # characters; a shorter beginning of a secret does not wait
+
+
+class _Known:
+    """Every secret of the process: those of the register, and what the user holds in a `tk.Secret`."""
+
+    def __init__(self) -> None:
+        self.secrets = KnownSecrets()
+        self.shown = Pieces()  # replaced wherever they are shown
+        self.unfinished = Pieces()  # of every secret; text that ends with one of them may go on
+        self._counts = (0, 0)
+        self._lock = threading.RLock()
+
+    def up_to_date(self) -> Self:
+        """Add the secrets that are new."""
+        if self._counts != (len(REGISTER), len(HELD)):
+            with self._lock:
+                registered, held = REGISTER.since(self._counts[0]), list(HELD)[self._counts[1] :]
+                counts = self._counts[0] + len(registered), self._counts[1] + len(held)
+                self.secrets.add_stand_ins((secret, "<SECRET>") for secret in held)
+                own = [("SECRET", secret) for secret in held if secret not in REGISTER]
+                for kind, secret in registered + own:
+                    if is_secret(secret):
+                        self._add(kind, secret.reveal())
+                self._counts = counts  # last, so that no other thread searches without the new ones
+        return self
+
+    def _add(self, kind: str, text: str) -> None:
+        self.unfinished.add(text, f"<{kind}>")
+        if kind not in _MASKED_AS_A_WHOLE and " PRIVATE KEY-----" not in text:
+            # Pieces of it as pages, code and JSON write it, too, which is the same for most secrets.
+            for written in (text, html.escape(text), repr(text)[1:-1], json.dumps(text)[1:-1]):
+                self.shown.add(written, f"<{kind}>")
+
+
+_KNOWN: Final = _Known()
+
+
+def masked(value: Any) -> Any:
+    """Return a value without known secrets, or the same object if it does not hold any.
+
+    Every secret that the process knows is replaced by its placeholder, in every form, and so are pieces of a secret
+    that a display cut short. It never raises: text that cannot be checked is not shown.
+    """
+    if isinstance(value, Mapping | list | tuple):
+        with suppress(Exception):  # then each item is checked by itself
+            # Searching all texts at once is many times as fast as searching each.
+            texts = "\0".join(dict.fromkeys(_texts_in(value, [])))
+            if _masked_text(texts) == texts:
+                return value
+    try:
+        return _masked(value)
+    except RecursionError:  # the value contains itself
+        return {} if isinstance(value, Mapping) else []
+
+
+def _masked(value: Any) -> Any:
+    """Return a value of the same type in any case, because content of another type would stop the kernel."""
+    if isinstance(value, Mapping):
+        return {_masked(key): _masked(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        items = [_masked(item) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    try:
+        if isinstance(value, str):
+            return _masked_text(value)
+        if isinstance(value, bytes | bytearray):
+            return _KNOWN.up_to_date().secrets.scrub(bytes(value))
+    except Exception:  # noqa: BLE001 - a display must not break a cell
+        return UNCHECKED
+    return value
+
+
+def _masked_text(text: str) -> str:
+    known = _KNOWN.up_to_date()
+    shown = known.secrets.scrub_text(text)
+    for markup, sign in ((_COLOUR, "\x1b"), (_TAG, "<")):
+        # A highlighter such as rich's changes colours within a secret. Such text is shown without them.
+        if sign in shown:
+            plain = compiled(markup).sub("", shown)
+            without_secrets = known.secrets.scrub_text(plain)
+            if without_secrets != plain:
+                shown = without_secrets
+    return known.shown.replace_in(shown)
+
+
+def _texts_in(value: Any, texts: list[str]) -> list[str]:
+    """Return every text in a value, appended to `texts`; a list is faster here than nested generators."""
+    if isinstance(value, str):
+        texts.append(value)
+    elif isinstance(value, bytes | bytearray):
+        texts.append(value.decode("utf-8", "surrogateescape"))
+    elif isinstance(value, Mapping | list | tuple):
+        for item in value.items() if isinstance(value, Mapping) else value:
+            _texts_in(item, texts)
+    return texts
+
+
+class MaskedStream:
+    """Takes the place of `sys.stdout` or `sys.stderr`, and masks what is written there, also in pieces.
+
+    A secret that is written in pieces is complete only when the last piece is written, and then the first ones are on
+    the screen. So text that ends like a part of a secret waits for the next write, or for the end of the cell.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self._lock = threading.RLock()  # a finalizer may run inside, and print
+        self._sent = ""  # the last characters that were passed on
+        self._held = ""
+
+    def write(self, text: Any) -> Any:
+        """Write text: masked, and without an end that may be part of a secret."""
+        if not isinstance(text, str):
+            return self.stream.write(masked(text))
+        with self._lock:
+            whole = self._sent + self._held + text
+            known = _KNOWN.up_to_date()
+            unfinished = known.unfinished.unfinished(whole)
+            if unfinished and not known.secrets.scrub_text(whole).endswith(whole[-unfinished:]):
+                unfinished = 0  # the end of a whole secret, which looks like a part of one
+            end = max(len(self._sent), len(whole) - unfinished)
+            self._held = whole[end:]
+            # A secret may begin in what was sent, and is then replaced beside it.
+            passed = masked(whole[:end]).removeprefix(self._sent)
+            self._sent = whole[:end][-_CONTEXT:]
+        self.stream.write(passed)
+        return len(text)
+
+    def writelines(self, lines: Iterable[Any]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def release(self) -> None:
+        """Write the text that waits, which turned out not to be the beginning of a secret."""
+        with self._lock:
+            text, self._sent, self._held = masked(self._held), "", ""
+        if text:
+            with suppress(ValueError):  # the stream is closed
+                self.stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
 
 
 class Masking:
@@ -42,22 +199,37 @@ class Masking:
         self._wrap(shell.display_formatter, "format", _safe_display)
         self._wrap(shell.display_pub, "publish", _masked_publish)
         self._wrap(shell, "_showtraceback", _masked_traceback)
-        self._wrap(shell.payload_manager, "write_payload", _masked_payload)
         self._wrap(shell.logger, "log_write", _masked_log)
         if hasattr(shell, "_format_exception_for_storage"):  # for %notebook, from IPython 9 on
-            self._wrap(shell, "_format_exception_for_storage", _masked_result)
+            self._wrap(shell, "_format_exception_for_storage", lambda inner: lambda *args: masked(inner(*args)))
         kernel = getattr(shell, "kernel", None)
         if kernel is not None and getattr(kernel, "session", None) is not None:
             self._wrap(kernel.session, "msg", _masked_message)
             self._wrap(kernel.session, "send", _masked_send)
-        streams = [mask_stream("stdout"), mask_stream("stderr")]
-        for stream in streams:
-            self._on_end_of_cell(stream.release)
-            atexit.register(stream.release)  # a thread may have written after the last cell
-            self._undo += [partial(atexit.unregister, stream.release), stream.undo]
+        streams = [self._mask_stream("stdout"), self._mask_stream("stderr")]
         if kernel is not None and hasattr(kernel, "raw_input"):
             self._wrap(kernel, "raw_input", partial(_input, streams))
         self._on_end_of_cell(self._mask_history)
+
+    def stop(self) -> None:
+        """Undo everything that `start` did."""
+        while self._undo:
+            self._undo.pop()()
+
+    def _mask_stream(self, name: str) -> MaskedStream:
+        stream = MaskedStream(getattr(sys, name))
+        setattr(sys, name, stream)
+
+        def put_back() -> None:
+            stream.release()
+            if getattr(sys, name) is stream:
+                setattr(sys, name, stream.stream)
+
+        self._undo.append(put_back)
+        self._on_end_of_cell(stream.release)
+        atexit.register(stream.release)  # a thread may have written after the last cell
+        self._undo.append(partial(atexit.unregister, stream.release))
+        return stream
 
     def _on_end_of_cell(self, callback: Callable[[], None]) -> None:
         self._shell.events.register("post_execute", callback)
@@ -72,11 +244,6 @@ class Masking:
                 if isinstance(pieces, list) and all(isinstance(piece, str) for piece in pieces):
                     output.bundle["stream"] = ["".join(pieces)]  # a secret may have been written in pieces
                 output.bundle = masked(output.bundle)
-
-    def stop(self) -> None:
-        """Undo everything that `start` did."""
-        while self._undo:
-            self._undo.pop()()
 
     def _wrap(self, owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         own = vars(owner).get(name)
@@ -106,13 +273,6 @@ def _safe_display(inner: Callable[..., Any]) -> Callable[..., Any]:
     return shown
 
 
-def _masked_result(inner: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*args: Any, **more: Any) -> Any:
-        return masked(inner(*args, **more))
-
-    return call
-
-
 def _masked_publish(inner: Callable[..., Any]) -> Callable[..., Any]:
     def publish(data: Any, metadata: Any = None, *args: Any, **more: Any) -> Any:
         return inner(masked(data), masked(metadata), *args, **more)
@@ -132,15 +292,6 @@ def _masked_traceback(inner: Callable[..., Any]) -> Callable[..., Any]:
     return show
 
 
-def _masked_payload(inner: Callable[..., Any]) -> Callable[..., Any]:
-    def write(data: Any, *args: Any, **more: Any) -> Any:
-        # The pager's payload is shown, and saved with the cell; other payloads are code for the next cell.
-        is_shown = isinstance(data, Mapping) and data.get("source") == "page"
-        return inner(masked(data) if is_shown else data, *args, **more)
-
-    return write
-
-
 def _masked_log(inner: Callable[..., Any]) -> Callable[..., Any]:
     def write(data: str, kind: str = "input") -> Any:
         return inner(masked(data) if kind == "output" else data, kind)
@@ -152,9 +303,10 @@ def _masked_message(inner: Callable[..., Any]) -> Callable[..., Any]:
     """Mask everything that a kernel sends: replies, prompts, widgets, and streams once they are put together."""
 
     def message(kind: Any, content: Any = None, *args: Any, **more: Any) -> Any:
-        if kind == "execute_reply" and isinstance(content, Mapping) and content.get("payload"):
-            rest = {key: value for key, value in content.items() if key != "payload"}
-            content = {**masked(rest), "payload": content["payload"]}  # masked when it was written
+        if kind == "execute_reply" and isinstance(content, Mapping):
+            # The pager's payload is shown, and saved with the cell; others are code for the next cell, as it was typed.
+            payload = [part if part.get("source") != "page" else masked(part) for part in content.get("payload", ())]
+            content = {**masked({**content, "payload": []}), "payload": payload}
         elif kind != "execute_input":  # the source, as it was typed
             content = masked(content)
         return inner(kind, content, *args, **more)
@@ -164,19 +316,13 @@ def _masked_message(inner: Callable[..., Any]) -> Callable[..., Any]:
 
 def _masked_send(inner: Callable[..., Any]) -> Callable[..., Any]:
     """Mask the binary part of a message: the bytes of a widget, which a notebook keeps with its state."""
+    parameters = signature(inner)
 
-    def send(  # the signature of jupyter_client, whose callers may pass the buffers by position
-        stream: Any,
-        message: Any,
-        content: Any = None,
-        parent: Any = None,
-        ident: Any = None,
-        buffers: Any = None,
-        *args: Any,
-        **more: Any,
-    ) -> Any:
-        shown = buffers and [_masked_buffer(buffer) for buffer in buffers]
-        return inner(stream, message, content, parent, ident, shown, *args, **more)
+    def send(*args: Any, **more: Any) -> Any:
+        call = parameters.bind(*args, **more)
+        buffers = call.arguments.get("buffers")
+        call.arguments["buffers"] = buffers and [_masked_buffer(buffer) for buffer in buffers]
+        return inner(*call.args, **call.kwargs)
 
     return send
 

@@ -118,20 +118,17 @@ class Pages:
         self._only_first = only_first
 
     def __iter__(self) -> Iterator[httpx.Response]:
-        self._refuse_other_client("Client", "async for", "[page async for page in tk.pages(client, path)]")
+        self._refuse_other_client("Client", "`async for`: tk.tabulate([page async for page in tk.pages(client, path)])")
         return iter(Loop(Pages._each(copy(self)), label="pages", at_least=2))
 
     def __aiter__(self) -> AsyncIterator[httpx.Response]:
-        self._refuse_other_client("AsyncClient", "for", "tk.pages(client, path)")
+        self._refuse_other_client("AsyncClient", "`for`: tk.tabulate(tk.pages(client, path))")
         return aiter(Loop(Pages._each_async(copy(self)), label="pages", at_least=2))
 
-    def _refuse_other_client(self, expected: str, loop: str, for_table: str) -> None:
+    def _refuse_other_client(self, expected: str, advice: str) -> None:
         if not isinstance(self._client, classes(expected)):
-            raise ConfigurationError(
-                f"The client of these pages is not an {expected} of httpx.",
-                f"Go through them with `{loop}`; for a table: tk.tabulate({for_table}).",
-                about="client",
-            )
+            what = f"The client of these pages is not an httpx.{expected}."
+            raise ConfigurationError(what, f"Go through them with {advice}.", about="client")
 
     def __repr__(self) -> str:
         return "<Pages>"  # a path may hold a secret

@@ -13,14 +13,13 @@ import httpx
 
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import ToolkitError
-from toolkit.core.ledger import call_of
+from toolkit.core.ledger import advice_for
 from toolkit.transport.errors import as_toolkit_error
 
 if TYPE_CHECKING:
     from toolkit.session.session import Session
 
-_ROOT: Final = "/"
-_NEEDS_TOKEN: Final = "not called: it needs a token"  # noqa: S105 - words
+_REFUSALS: Final = (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN)
 
 
 class Probe(NamedTuple):
@@ -48,73 +47,50 @@ def probe(session: Session) -> list[Probe]:
 
     Failures are part of the result and are not raised. Bodies are not read.
     """
-    results: list[Probe] = []
-    rules, token_error = session.environment.rules, None
-    needs_token = Interface.AUTH in rules.addresses
+    rules, results = session.environment.rules, []
+    token_error: ToolkitError | None = None
     for interface in rules.addresses:
-        if interface is Interface.AUTH:
-            continue
-        path = rules.accounts[1] if interface is rules.accounts[0] else _ROOT
-        try:
-            if token_error is None:
-                results.append(_call(session, interface, path))
-                continue
-        except ToolkitError as error:  # raised by the authentication, below the client
-            if not needs_token:
-                results.append(_failed(interface, f"GET {path}", error))
-                continue
-            token_error = error
-        results.append(Probe(interface, f"GET {path}", None, _NEEDS_TOKEN))
-    return [_token_request(session, token_error), *results] if needs_token else results
+        if interface is not Interface.AUTH:
+            call = f"GET {rules.accounts[1] if interface is rules.accounts[0] else '/'}"
+            try:
+                if token_error is None:
+                    results.append(_called(session, interface, call))
+                    continue
+            except ToolkitError as error:  # raised by the authentication, below the client
+                if Interface.AUTH not in rules.addresses:
+                    results.append(_failed(interface, call, error))
+                    continue
+                token_error = error
+            results.append(Probe(interface, call, None, "not called: it needs a token"))
+    if Interface.AUTH not in rules.addresses:
+        return results
+    call = f"POST {TOKEN_PATH}"
+    if token_error is not None:
+        return [_failed(Interface.AUTH, call, token_error), *results]
+    if session.token is None:
+        return [Probe(Interface.AUTH, call, None, "not called: no other interface has an address"), *results]
+    return [Probe(Interface.AUTH, call, True, "works: it issued a token", "", httpx.codes.OK), *results]
 
 
-def explain_status(status: int, *, is_documented: bool, call: str) -> tuple[bool, str, str]:
-    """Return whether a status means success, its meaning (RFC 9110 section 15), and what to do about it.
-
-    Args:
-        status: HTTP status of the answer.
-        is_documented: True if the document shows the path that was called.
-        call: method and URL.
-    """
-    if status == 401:
-        what = "refused: these credentials are not accepted"
-        return False, what, "Check that the credentials belong to this environment."
-    if status == 403:
-        return False, "refused: these credentials are not allowed to do this", "Ask the service what they may do."
-    if not is_documented:
-        return True, "reached, and not refused; the service's document shows nothing to call there", ""
-    if status < 300:
-        return True, "works", ""
-    if status == 429:
-        return False, "too many requests", "Wait and try again."
-    if status >= 500:
-        return False, "the service failed", "Try again later; the credentials were not refused."
-    next_step = f"Check the address of {call}: a path prefix may be missing or wrong."
-    return False, "an unexpected answer; the credentials were not refused", next_step
-
-
-def _call(session: Session, interface: Interface, path: str) -> Probe:
-    call = f"GET {path}"
+def _called(session: Session, interface: Interface, call: str) -> Probe:
     try:
         client: httpx.Client = getattr(session, interface)
     except ToolkitError as error:  # its address is not set, for example
         return Probe(interface, call, None, f"not called: {error.what}", error.next_step)
     try:
-        with client.stream("GET", path) as response:
-            status, called = response.status_code, call_of(response)
+        with client.stream("GET", call.removeprefix("GET ")) as response:
+            status = response.status_code
     except httpx.TransportError as error:
         return _failed(interface, call, as_toolkit_error(error, client.base_url))
-    works, meaning, next_step = explain_status(status, is_documented=path != _ROOT, call=called)
-    return Probe(interface, call, works, meaning, next_step, status)
-
-
-def _token_request(session: Session, error: ToolkitError | None) -> Probe:
-    call = f"POST {TOKEN_PATH}"
-    if error is not None:
-        return _failed(Interface.AUTH, call, error)
-    if session.token is None:
-        return Probe(Interface.AUTH, call, None, "not called: no other interface has an address")
-    return Probe(Interface.AUTH, call, True, "works: it issued a token", "", httpx.codes.OK)
+    if response.is_success:
+        return Probe(interface, call, True, "works", status=status)
+    if status in _REFUSALS:
+        return Probe(interface, call, False, "refused: these credentials are not accepted", advice_for(status), status)
+    if call.endswith(" /"):
+        meaning = "reached, and not refused; the service's document shows nothing to call there"
+        return Probe(interface, call, True, meaning, status=status)
+    meaning = "an error; the credentials were not refused"
+    return Probe(interface, call, False, meaning, advice_for(status), status)
 
 
 def _failed(interface: Interface, call: str, error: ToolkitError) -> Probe:

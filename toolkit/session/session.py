@@ -26,9 +26,8 @@ from toolkit.local.dotenv import check_trust
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.session.opening import resolve_credentials
 from toolkit.session.pages import AccountPages
-from toolkit.session.scope import scope_of
+from toolkit.session.scope import resolve_credentials, scope_of
 from toolkit.session.sending import InterfaceTransport, Sender
 from toolkit.transport.certificates import Verify, as_verify
 from toolkit.transport.httpx2 import as_httpx_transport

@@ -7,6 +7,7 @@ token request.
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -21,13 +22,15 @@ from toolkit.auth.tokens.single_flight import TokenSource
 from toolkit.auth.tokens.token import Token, is_bearer_token
 from toolkit.core.clock import Clock
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import TokenError
+from toolkit.core.errors import ConfigurationError, TokenError, not_installed
 from toolkit.core.secret import REGISTER, Secret
 from toolkit.local.settings import Settings
 from toolkit.session.session import AsyncSession, Session
-from toolkit.sweeps.cluster import GONE, WorkerBoard
 from toolkit.transport.flow import Apart, Flow, Pause
 
+TOPIC: Final = "toolkit-loan-"  # before the name of a loan: of the variable, and of the topic of reports
+GONE: Final = "Run the call again inside the `with tk.lend(...)` block of a process that goes on."
+_READ_WITHIN: Final = 5.0  # seconds
 HEARD_FOR: Final = 3.0  # seconds after news of the lender in which it counts as there
 SILENCE: Final = 5.0  # seconds after a report; a lender that has not published by then counts as gone
 _PATIENCE: Final = 60.0  # seconds to wait for a lender that answers, but whose token request takes long
@@ -110,6 +113,40 @@ class Published(NamedTuple):
     declined: int = 0
     problem: str = ""  # why the lender has no token
     is_over: bool = False
+
+
+class WorkerBoard:
+    """The place where a borrower reads. Made in a task's own thread on a worker, then used by any thread."""
+
+    def __init__(self, loan: str) -> None:
+        self._loan = loan
+        self._context = contextvars.copy_context()  # in which Dask notes the worker
+        self._client: Any = None
+
+    def read(self) -> object:
+        """Return what the lender published last; TokenError if the scheduler does not answer."""
+        variable = dask_distributed().Variable
+        return self._call(lambda client: variable(TOPIC + self._loan, client=client).get(timeout=_READ_WITHIN))
+
+    def report(self, fields: dict[str, Any]) -> None:
+        """Send a report to the lender."""
+        self._call(lambda client: client.log_event(TOPIC + self._loan, fields))
+
+    def _call(self, function: Callable[[Any], Any]) -> Any:
+        what = "A session that is not asynchronous would block the event loop of a Dask worker."
+        advice = "Use an ordinary function as the task, or lend an AsyncSession to a coroutine."
+        try:
+            if self._client is None or self._client.status != "running":
+                self._client = self._context.copy().run(dask_distributed().get_client)
+            if not self._client.asynchronous:
+                return function(self._client)
+        except ValueError:  # no worker
+            what = "A lent session is used outside of a Dask task."
+            advice = "Use it in the function that Dask calls, before that starts threads of its own."
+        except Exception as error:  # noqa: BLE001 - distributed raises errors of many kinds when a connection is lost
+            reason = f"The scheduler of the loan {self._loan} gave no answer ({type(error).__name__})."
+            raise TokenError(reason, GONE) from None
+        raise ConfigurationError(what, advice, about="session")
 
 
 class Borrower:
@@ -211,3 +248,11 @@ class BorrowedAuthorizer(BearerAuthorizer):
     def _fetch(self, *, patiently: bool) -> Flow[Token]:  # noqa: ARG002 - a borrower waits when there is none
         was_accepted = self._refused is not None and self._refused == self._accepted
         return self._credentials.borrower.borrow(self._clock, refused=self._refused, was_accepted=was_accepted)
+
+
+def dask_distributed() -> Any:
+    try:
+        import distributed
+    except ModuleNotFoundError as error:
+        raise not_installed(error, {"dask", "distributed"}, "A loan", "dask", about="cluster") from None
+    return distributed

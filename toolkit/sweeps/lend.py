@@ -6,27 +6,41 @@ import asyncio
 import secrets
 import ssl
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
 
 from toolkit.auth.authorizers import TokenAuthorizer
 from toolkit.auth.kinds import KeyPair
 from toolkit.auth.tokens.token import Token, early_seconds
+from toolkit.core.addresses import is_loopback
 from toolkit.core.arguments import wrong_type
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Interface
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError, UnsafeAddress
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.session.session import AsyncSession, Session
-from toolkit.sweeps.borrower import HEARD_FOR, SESSIONS, BorrowedCredentials, LentSession, Published, Terms
-from toolkit.sweeps.cluster import LOST, LenderBoard, check_cluster, count_workers
+from toolkit.sweeps.borrower import (
+    HEARD_FOR,
+    SESSIONS,
+    TOPIC,
+    BorrowedCredentials,
+    LentSession,
+    Published,
+    Terms,
+    dask_distributed,
+)
 from toolkit.transport.flow import run
 from toolkit.transport.network import Network
 
 if TYPE_CHECKING:
     from distributed import Client
 
+_PUBLISH_WITHIN: Final = 10.0  # seconds
+_PRIVATE_SCHEMES: Final = frozenset({"tls", "wss", "inproc"})
+_LOST: Final = (OSError, TimeoutError, RuntimeError)  # what a lost connection to the scheduler raises
 _LAST_TURN: Final = 5.0  # seconds to wait for a turn that is under way when the loan ends
 _SHORTEST_WAIT: Final = 0.1  # seconds between two turns
 _LONGEST_WAIT: Final = 30.0  # seconds; a machine that slept notices it then
@@ -112,7 +126,7 @@ class Loan:
 
     def _open(self) -> LentSession:
         self._lender.obtain()  # an error here is the caller's, not the workers'
-        self._board = LenderBoard(self._cluster, self.name, self._lender.fields, self._lender.note)
+        self._board = LenderBoard(self._cluster, self.name, self._lender)
         self._lender.turn()
         self._board.publish()
         self._thread = threading.Thread(target=self._lender.run, args=(self._board.publish,), daemon=True)
@@ -139,6 +153,92 @@ def _warn_of_open(address: str) -> None:
             "can read the lent access token there. If others use this machine, lend to a cluster with TLS, "
             "Client(security=True), or within this process, Client(processes=False)."
         )
+
+
+def check_cluster(cluster: Any) -> str:
+    """Check that a token may be published on a cluster: nobody on the network can read it.
+
+    Return the first address, or "", at which any program on this machine could read it. Errors are those of `lend`.
+    """
+    if not isinstance(cluster, dask_distributed().Client):
+        raise ConfigurationError(
+            f"A cluster is a dask.distributed.Client, not {type(cluster).__name__}.",
+            "Pass the client: with Client(cluster) as client: tk.lend(session, client)",
+            about="cluster",
+        )
+    if cluster.status != "running":
+        raise ConfigurationError(
+            f"The client of the cluster is not connected: its status is {excerpt(str(cluster.status))}.",
+            "Open it before the loan, and close it afterwards.",
+            about="cluster",
+        )
+    scheduler = str(cluster.scheduler_info()["address"])
+    return refuse_open_addresses([str(cluster.scheduler.address), scheduler, *map(str, cluster.nthreads())])
+
+
+def count_workers(cluster: Any) -> int:
+    """Return the number of workers that the cluster has now, at least 1."""
+    try:
+        return max(1, len(cluster.nthreads()))
+    except Exception:  # noqa: BLE001 - distributed raises errors of many kinds when a connection is lost
+        return 1
+
+
+def refuse_open_addresses(addresses: Iterable[str]) -> str:
+    """Return the first address, or "", that has no TLS and is this machine's; refuse those of other machines."""
+    open_here = ""
+    for address in addresses:
+        parts = urlsplit(address if "://" in address else f"tcp://{address}")
+        if parts.scheme in _PRIVATE_SCHEMES:
+            continue
+        if not is_loopback(parts.hostname or ""):
+            raise UnsafeAddress(
+                f"The cluster is called without TLS at {excerpt(address)}, on another machine. Whoever can read the "
+                "network there would read the access tokens.",
+                "Nothing was lent. Start scheduler, workers and client with TLS, as in Client(address, security=...) "
+                "with distributed.Security.",
+                about="cluster",
+            )
+        open_here = open_here or address
+    return open_here
+
+
+class LenderBoard:
+    """The place where a lender publishes, and gets reports. Not to be used on the client's event loop."""
+
+    def __init__(self, cluster: Any, loan: str, lender: Lender) -> None:
+        self._cluster = cluster
+        self._topic = TOPIC + loan
+        self._variable = dask_distributed().Variable(self._topic, client=cluster)
+        self._lender = lender
+        self._lock = asyncio.Lock()
+        self._is_subscribed = False
+
+    def publish(self) -> None:
+        """Publish what there is now; one of `_LOST` if the scheduler cannot be reached."""
+        try:
+            if not self._is_subscribed:
+                self._cluster.subscribe_topic(self._topic, self._answer)
+                self._is_subscribed = True
+            self._cluster.sync(self._publish, callback_timeout=_PUBLISH_WITHIN, asynchronous=False)
+        except BaseException:
+            self._is_subscribed = False  # a scheduler that comes back does not know the topic
+            raise
+
+    def close(self) -> None:
+        """Publish the tombstone, and listen no more."""
+        with suppress(*_LOST):
+            self.publish()
+            self._cluster.unsubscribe_topic(self._topic)
+
+    async def _publish(self) -> None:
+        async with self._lock:
+            await self._variable.set(self._lender.fields())
+
+    async def _answer(self, event: tuple[float, Any]) -> None:
+        """Acknowledge a report at once, since a renewal may take long."""
+        self._lender.note(event[1])
+        await self._publish()
 
 
 class Lender:
@@ -195,7 +295,7 @@ class Lender:
             wait = self.turn()
             try:
                 publish()
-            except LOST:
+            except _LOST:
                 wait = min(wait, _RETRY_AFTER)
             self._wake.wait(wait)
             self._wake.clear()

@@ -18,8 +18,8 @@ from typing import Any, Final
 from toolkit.core.document import Interface
 from toolkit.core.errors import SweepError
 from toolkit.sweeps.asking import Plan
-from toolkit.sweeps.cluster import count_workers
 from toolkit.sweeps.folder import Folder
+from toolkit.sweeps.lend import count_workers
 from toolkit.sweeps.parts import Key, KeyFailure, KeySource
 from toolkit.sweeps.places import SweepPlace
 from toolkit.sweeps.running import Run

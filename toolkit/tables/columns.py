@@ -101,9 +101,6 @@ def columns_of(values: Sequence[Any], path: KeyPath = ()) -> dict[KeyPath, Seque
     Paths come in the order in which they appear, those of an object together. A record that is not an object is the
     value at the empty path, and a list is JSON text. Null and an empty object make a column, unless another record has
     an object with members there.
-
-    Raises:
-        TabulationError: if a record is not JSON, or if there are millions of cells and hardly any of them is filled.
     """
     kinds = set(map(type, values)) - {type(None)}
     if not any(issubclass(kind, (dict, list, tuple)) for kind in kinds):
@@ -142,11 +139,7 @@ def _wrong_key(key: Any) -> TabulationError:
 
 
 def check_filled(columns: int, rows: int, filled: int) -> None:
-    """Check that a table has values in many of its cells.
-
-    Raises:
-        TabulationError: if there are millions of cells and hardly any of them is filled.
-    """
+    """Refuse millions of cells of which hardly any is filled, before they fill the memory."""
     if columns * rows > _MANY_CELLS and columns * rows > filled * _SPARSE:
         raise TabulationError(
             f"{rows} records with {columns} different keys have hardly any key in common.",
@@ -155,11 +148,7 @@ def check_filled(columns: int, rows: int, filled: int) -> None:
 
 
 def json_text(value: Any) -> str:
-    """Return a parsed value as JSON text on one line, with the digits of a `NumberText`.
-
-    Raises:
-        TabulationError: if the value is not JSON.
-    """
+    """Return a parsed value as JSON text on one line, with the digits of a `NumberText`."""
     if isinstance(value, NumberText):
         return str(value)
     if isinstance(value, dict):
@@ -195,11 +184,7 @@ def packed(values: list[Any]) -> Any:
 def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
     """Return the values with the type inferred from them and from the column's name, and note losses.
 
-    Returns:
-        An Arrow array, or a list of objects if the types are mixed.
-
-    Raises:
-        TabulationError: if a JSON number does not fit the type of `numbers`.
+    They are an Arrow array, or a list of objects if the types are mixed.
     """
     values = column.data
     if isinstance(values, list):

@@ -115,11 +115,7 @@ def text_of(value: Any) -> str:
 
 
 def texts_from(values: Any) -> Any:
-    """Return Arrow values as text: as JSON writes them, instants in UTC, and midnights without a zone as dates.
-
-    Raises:
-        ValueError: if values of this type have no text.
-    """
+    """Return Arrow values as text: as JSON writes them, instants in UTC, and midnights without a zone as dates."""
     kind = values.type
     if pa.types.is_floating(kind):
         return texts_of(values.to_pylist())  # Arrow writes 1.0 as 1

@@ -78,7 +78,7 @@ class Rows:
 
     def is_row_of(self, value: Any) -> bool:
         """Return True if the whole value is the only row."""
-        return len(self.parts) == 1 and len(self.parts[0][0]) == 1 and self.parts[0][0][0] is value
+        return any(len(records) == 1 and records[0] is value for records, _ in self.parts)
 
 
 def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> Rows:
@@ -171,11 +171,9 @@ def _are_objects(value: Any) -> bool:
 
 def _are_arrays(value: Any) -> bool:
     """Check whether a value is a list of arrays of plain values, all of the same length."""
-    return (
-        isinstance(value, (list, tuple))
-        and len({len(row) if isinstance(row, (list, tuple)) else 0 for row in value} - {0}) == 1
-        and all(isinstance(row, (list, tuple)) and len(row) and _are_plain(row) for row in value)
-    )
+    rows = value if isinstance(value, (list, tuple)) else ()
+    lengths = {len(row) if isinstance(row, (list, tuple)) and _are_plain(row) else 0 for row in rows}
+    return len(lengths) == 1 and lengths != {0}
 
 
 def _are_plain(values: Sequence[Any]) -> bool:
@@ -203,17 +201,13 @@ def _rows_of_arrays(value: Mapping[str, Any]) -> list[dict[str, Any]]:
             return {name: at(array, place) for name, array in member.items()}
         return member[place] if isinstance(member, (list, tuple)) and len(member) == length else member
 
-    beside = [name for name, member in value.items() if not isinstance(member, (list, tuple, dict))]
-    names = [name for name in beside if not _is_about_request(name, value[name])]
-    names += [name for name in value if name not in beside]
+    names = [name for name, member in value.items() if not isinstance(member, (list, tuple, dict))]
+    names = [name for name in names if not _is_about_request(name, value[name])] + [n for n in value if n not in names]
     return [{name: at(value[name], place) for name in names} for place in range(length)]
 
 
 def _keyed_members(value: Any) -> dict[str, Any]:
-    """Return the records, or lists of records, under keys that are data; {} if the object is not one of those.
-
-    Members about the request may stand beside them.
-    """
+    """Return the records, or lists of records, under keys that are data; {} if the object is not one of those."""
     members = {
         name: member
         for name, member in (value.items() if isinstance(value, dict) else ())
@@ -266,11 +260,9 @@ def _parts_at(value: Any, path: str, key: str | None) -> list[_Part]:
 def _below(
     value: Any, path: str, around: KeyPath, identity: Identity, key: str | None, *, in_list: bool
 ) -> Iterator[_Part]:
-    """Yield the parts at a path.
+    """Yield the parts at a path below a value that the keys `around` lead to.
 
-    Args:
-        around: the keys that lead to the value.
-        in_list: True if it is in a list; then an object at the path is one record, however it looks.
+    In a list, an object at the path is one record, however it looks.
     """
     if isinstance(value, (list, tuple)):
         for member in value:

@@ -70,11 +70,7 @@ def schema(table: Any) -> Any:
 
 
 def arrow_table(table: Any) -> Any:
-    """Return the rows of a table as an Arrow table, with the types that `schema` describes and without metadata.
-
-    Raises:
-        TabulationError: as for `schema`.
-    """
+    """Return the rows of a table as an Arrow table, with the types that `schema` describes and without metadata."""
     if isinstance(table, pd.DataFrame):
         _check_names(list(table.columns))
         columns = {name: _from_series(name, table[name]) for name in table.columns}
@@ -90,11 +86,7 @@ def arrow_table(table: Any) -> Any:
 
 
 def widened(left: Any, right: Any) -> Any:
-    """Return the least schema that the rows of both schemas fit: columns of the left one, then others of the right.
-
-    Raises:
-        TabulationError: if a schema has two columns of one name.
-    """
+    """Return the least schema that the rows of both schemas fit: columns of the left one, then others of the right."""
     _check_names(left.names)
     _check_names(right.names)
     fields = []
@@ -108,12 +100,7 @@ def widened(left: Any, right: Any) -> Any:
 class Wanted:
     """The types that `schema=` and `dtypes=` of `tabulate` ask for.
 
-    Attributes:
-        has_digits: True if a column can hold more digits of a JSON number than a float does.
-
-    Raises:
-        TabulationError: if the schema has a type that JSON has no values of, such as a list, or a column whose dtype is
-            requested, too.
+    `has_digits` is True if a column can hold more digits of a JSON number than a float does.
     """
 
     def __init__(self, table: Any, dtypes: Any) -> None:
@@ -139,9 +126,6 @@ class Wanted:
         """Return the columns of a table of `count` rows: Arrow arrays, Series, or lists of objects; and note losses.
 
         With a schema they are its columns, with missing values for those that are not there.
-
-        Raises:
-            TabulationError: if a value does not fit, or if none is there where the schema wants one.
         """
         if self._schema is None:
             return {

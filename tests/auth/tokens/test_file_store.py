@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 
 import pytest
 
 from toolkit.auth.tokens.store import (
     LARGEST_ENTRY,
-    STALE_AFTER,
     FileTokenStore,
 )
 
@@ -119,20 +117,3 @@ def test_locks(store, folder):
     lock.release()
     lock.release()
     assert FileTokenStore(folder).try_lock(NAME) is not None
-
-
-def old(path, seconds=STALE_AFTER + 60):
-    then = time.time() - seconds
-    os.utime(path, (then, then), follow_symlinks=False)
-
-
-def test_old_entries_are_cleared_away(store, folder):
-    """Writing removes entries and remains of killed writers that are two days old, and nothing else."""
-    for number, age in enumerate((0, STALE_AFTER - 600, STALE_AFTER + 600)):
-        for file in (folder / f"{number}.token", folder / f".{number}.token.abc.part", folder / f"{number}.txt"):
-            folder.mkdir(exist_ok=True)
-            file.touch()
-            old(file, age)
-    store.write(NAME, b"one")
-    left = [f"{number}.token" for number in (0, 1)] + [f".{number}.token.abc.part" for number in (0, 1)]
-    assert set(names_in(folder)) == {*left, "0.txt", "1.txt", "2.txt", f"{NAME}.token"}

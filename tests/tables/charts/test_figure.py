@@ -5,16 +5,11 @@ from __future__ import annotations
 import base64
 import html
 import io
-import os
 import re
-import subprocess
 import sys
-import zlib
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 
-import matplotlib as mpl
 import pytest
 from chart_samples import CHARTS, SOURCE, accounts, history, texts_of
 from matplotlib import colors
@@ -41,50 +36,6 @@ def test_same_bytes_each_time():
     assert set(image.info) <= {"dpi", "Description"}
     size = metadata["image/png"]
     assert (size["width"], size["height"]) == (image.width // 2, image.height // 2)
-
-
-@pytest.mark.parametrize("kind", ["svg", "pdf"])
-def test_same_bytes_in_other_formats(kind, tmp_path):
-    """Files in other formats have the same bytes, too, without date and version."""
-    files = [io.BytesIO(), tmp_path / f"chart.{kind}"]
-    CHARTS["timeline"]().savefig(files[0], format=kind)
-    CHARTS["timeline"]().savefig(files[1])
-    assert files[0].getvalue() == files[1].read_bytes()
-    assert mpl.__version__.encode() not in files[0].getvalue()
-
-
-def test_same_bytes_in_another_process():
-    """A process with another time zone, hash seed and style draws the same bytes, and loads matplotlib late."""
-    code = (
-        "import sys, toolkit.session.session, toolkit.tables; assert not {'matplotlib', 'pandas'} & set(sys.modules);"
-        "import zlib, matplotlib; from chart_samples import CHARTS; from toolkit.tables.charts import figure;"
-        "figure._DPI = 48; matplotlib.rcParams.update({'axes.linewidth': 5, 'xtick.major.size': 20});"
-        "print(*[zlib.crc32(draw()._repr_png_()) for draw in CHARTS.values()])"
-    )
-    environment = {**os.environ, "TZ": "Asia/Tokyo", "PYTHONHASHSEED": "5"}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent, env=environment
-    )
-    assert done.stdout.split() == [str(zlib.crc32(png_of(name))) for name in CHARTS]
-
-
-@pytest.mark.parametrize("name", CHARTS)
-def test_own_style(name):
-    """The user's style does not change a chart, and a chart does not change the user's style."""
-    with mpl.rc_context({"axes.linewidth": 5, "font.size": 30, "timezone": "Asia/Tokyo"}):
-        before = dict(mpl.rcParams)
-        assert CHARTS[name]()._repr_png_() == png_of(name)
-        assert dict(mpl.rcParams) == before
-
-
-def test_full_resolution(monkeypatch):
-    """A chart has two dots for each pixel of a narrow page, and nothing moves by a dot when it is shown again."""
-    monkeypatch.undo()
-    chart = CHARTS["balances"]()
-    data, metadata = chart._repr_mimebundle_()
-    assert 500 <= metadata["image/png"]["width"] <= 560
-    assert base64.b64decode(data["image/png"]) == chart._repr_png_()
 
 
 @pytest.mark.parametrize("name", CHARTS)
@@ -151,19 +102,6 @@ def test_source_of_sessions_and_tables(settings, service, make_credentials):
     table.attrs["source"] = SOURCE
     assert repr(balances(table[table["status"] == "open"])).endswith(f"; {SOURCE}>")
     assert repr(balances(table, source="by hand")).endswith("; by hand>")
-
-
-@pytest.mark.usefixtures("_no_layout")
-def test_source_of_given_tables(settings, service, make_credentials):
-    """A session that is given together with tables is their source."""
-    session = Session(credentials=make_credentials("live"), settings=settings, transport=service)
-    tables = history(1)
-    for chart in (
-        call_latencies(session, calls=tables["calls"]),
-        token_timeline(session, **tables),
-        token_timeline(**tables, source=session),
-    ):
-        assert "live · real account · live calls, no call yet" in repr(chart)
 
 
 @pytest.mark.usefixtures("_no_layout")

@@ -207,11 +207,8 @@ def fields_in_dotenv(project: Path) -> list[ProfileFields]:
     if not (file.is_file() or file.is_fifo()):  # the folder of a virtual environment may have this name
         return []
     if not lies_in(file, project) or belongs_to_stranger(file, project):
-        raise ConfigurationError(
-            f"{shown(file)} is a link out of the project, or belongs neither to you nor to the owner of its folder.",
-            f"Put a file of your own there. {_OWN_PLACES}",
-            about=FILE_NAME,
-        )
+        what = f"{shown(file)} is a link out of the project, or belongs neither to you nor to the owner of its folder."
+        raise ConfigurationError(what, f"Put a file of your own there. {_OWN_PLACES}", about=FILE_NAME)
     variables = variables_in(read_text(file, shown(file), "Fix or remove the file."))
     return fields_in_variables(variables, FILE_NAME, project, confined=True)
 

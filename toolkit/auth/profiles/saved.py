@@ -26,7 +26,7 @@ from toolkit.core.addresses import Address
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.core.shells import shell_word, toml_string
+from toolkit.core.text import shell_word, toml_string
 from toolkit.core.tracebacks import attempt, frameless, warn
 from toolkit.local.files import read_text, shown, write_atomically
 from toolkit.local.private_files import is_open_to_others, private_folder, refuse_link
@@ -43,6 +43,7 @@ USER_NAME: Final = "key of saved profiles"  # what the keyring shows beside the 
 _DESTINATIONS: Final = "destinations"
 _COMMENT: Final = "# Sealed with a key in the system keyring: without that keyring nobody can read it."
 _SUFFIX: Final = ".toml"
+_OTHER_WAYS: Final = "Set environment variables instead, or fix the folder."
 _KEY: Final = re.compile(r"[A-Za-z0-9+/]{43}=\Z")  # 32 bytes
 _NO_KEYRINGS: Final = ("keyring.backends.fail", "keyring.backends.null")
 
@@ -75,12 +76,9 @@ class SavedProfile:
             key = _read_key(_keyring())
             text = None if key is None else _seal(key, self).open(table["sealed"].encode("utf-8", "replace"))
             if text is None:
-                raise ConfigurationError(
-                    f"The profile {self.name} of {self.environment} does not open: the system keyring does not have "
-                    "the key that it was sealed with.",
-                    f"Unlock or restore the keyring, or {self._save_again}.",
-                    about=KEYRING,
-                )
+                what = f"The profile {self.name} of {self.environment} does not open with the key in the keyring."
+                next_step = f"Unlock or restore the keyring, or {self._save_again}."
+                raise ConfigurationError(what, next_step, about=KEYRING)
             source = KEYRING
             table = parse_toml(text.decode("utf-8"), source, f"{self._save_again}.")
         elif is_open_to_others(self.file):
@@ -105,10 +103,7 @@ class SavedProfile:
             refuse_link(self.file)
             write_atomically(self.file, text.encode(), private=True, durable=True)
         except OSError as error:
-            raise ConfigurationError(
-                f"Cannot write {shown(self.file)}: {error.strerror}.",
-                "Set environment variables instead, or fix the folder.",
-            ) from None
+            raise ConfigurationError(f"Cannot write {shown(self.file)}: {error.strerror}.", _OTHER_WAYS) from None
         return source
 
     @property
@@ -129,18 +124,16 @@ class SavedProfile:
         """Return the fields and the binding in a table, which a person may have written. No value is quoted."""
         destinations, next_step = table.pop(_DESTINATIONS, None), f"Fix or remove it, or {self._save_again}."
         if not table.keys() <= FIELDS or not all(isinstance(value, str) and value for value in table.values()):
-            raise ConfigurationError(
-                f"{where} has a field that profiles do not have, or one that is not text.",
-                f"{next_step} Known: {', '.join(sorted(FIELDS))}, and a table [{_DESTINATIONS}].",
+            fields = f"Known: {', '.join(sorted(FIELDS))}, and a table [{_DESTINATIONS}]."
+            what = f"{where} has a field that profiles do not have, or one that is not text."
+            raise ConfigurationError(what, f"{next_step} {fields}")
+        known = [*ADDRESS_NAMES, HEADER_PREFIX]
+        if not isinstance(destinations, dict) or not {HEADER_PREFIX} < {HEADER_PREFIX, *destinations} <= {*known}:
+            what = f"{where} does not say with which addresses the credentials may be used."
+            form = (
+                f'Add one table [{_DESTINATIONS}] with lines such as auth = "https://..."; names: {", ".join(known)}.'
             )
-        known = {*ADDRESS_NAMES, HEADER_PREFIX}
-        if not isinstance(destinations, dict) or not {HEADER_PREFIX} < {HEADER_PREFIX, *destinations} <= known:
-            raise ConfigurationError(
-                f"{where} does not say with which addresses the credentials may be used.",
-                f'Add one table [{_DESTINATIONS}] with lines such as auth = "https://..."; names: '
-                f"{', '.join(ADDRESS_NAMES)}, and {HEADER_PREFIX} for a key pair.",
-                about=_DESTINATIONS,
-            )
+            raise ConfigurationError(what, form, about=_DESTINATIONS)
         binding = {
             name: str(text if name == HEADER_PREFIX else Address.parse(text, setting=f"{name} in {where}"))
             for name, text in destinations.items()
@@ -155,10 +148,7 @@ def saved_profiles() -> list[SavedProfile]:
     try:
         files = sorted(folder.iterdir()) if folder.is_dir() else []
     except OSError as error:
-        raise ConfigurationError(
-            f"Cannot read the folder {shown(folder)}: {error.strerror}.",
-            "Set environment variables instead, or fix the folder.",
-        ) from None
+        raise ConfigurationError(f"Cannot read the folder {shown(folder)}: {error.strerror}.", _OTHER_WAYS) from None
     profiles = []
     for file in files:
         environment, _, name = file.name.removesuffix(_SUFFIX).partition(".")
@@ -218,10 +208,9 @@ def _seal(key: Secret, profile: SavedProfile) -> Seal:
 
 def _unusable() -> ConfigurationError:
     """Return the error for a locked or broken keyring. Its own message is dropped, because it may quote an entry."""
-    return ConfigurationError(
-        f"The system keyring is locked or does not work, or its entry {APPLICATION!r} ({USER_NAME}) is not a key.",
-        "Unlock it and try again. To do without it, set environment variables instead of saving the credentials; or "
-        "set the variable PYTHON_KEYRING_BACKEND to keyring.backends.null.Keyring, and save them in a file that only "
-        "you can read.",
-        about=KEYRING,
+    what = f"The system keyring is locked or does not work, or its entry {APPLICATION!r} ({USER_NAME}) is not a key."
+    next_step = (
+        "Unlock it and try again. To do without it, set the variable PYTHON_KEYRING_BACKEND to "
+        "keyring.backends.null.Keyring, and save the credentials in a file that only you can read."
     )
+    return ConfigurationError(what, next_step, about=KEYRING)

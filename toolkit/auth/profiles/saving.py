@@ -64,20 +64,14 @@ class ListedProfile:
 
 
 def profiles_in_order(settings: Settings, environ: Mapping[str, str] | None) -> Iterator[ProfileFields | SavedProfile]:
-    """Yield every profile, place by place in the order in which they count. A place is read when its turn comes.
-
-    A malformed profile raises its error when it is used.
-    """
+    """Yield every profile, place by place, which is read when its turn comes; a malformed one raises when used."""
     yield from fields_in_variables(os.environ if environ is None else environ, "environment variables", Path())
     yield from fields_in_dotenv(settings.project)
     yield from saved_profiles()
 
 
 def survey(settings: Settings, environ: Mapping[str, str] | None) -> list[ListedProfile]:
-    """Return all profiles, sorted by environment and name, and then in the order in which places count.
-
-    No keyring is opened.
-    """
+    """Return all profiles by environment, name and the order in which places count. No keyring is opened."""
     listed: list[ListedProfile] = []
     known = set()
     for profile in profiles_in_order(settings, environ):
@@ -147,11 +141,8 @@ def load_credentials(
     if name in practice:
         return practice[name]
     if is_over(environment, settings):
-        raise ConfigurationError(
-            "The practice service with these addresses has stopped, so its credentials no longer work.",
-            "Start it again, and use its new settings.",
-            about="name",
-        )
+        what = "The practice service with these addresses has stopped, so its credentials no longer work."
+        raise ConfigurationError(what, "Start it again, and use its new settings.", about="name")
     by_name: dict[str, ProfileFields | SavedProfile] = {}
     for profile in profiles_in_order(settings, environ):
         if profile.environment is environment:
@@ -203,10 +194,8 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
     source = saved.save(fields, {name: text for name, text, _ in destinations}, credentials.kind)
     note_destinations(environment, destinations)
     if source != KEYRING:
-        warn(
-            f"No system keyring is available. The credentials are now in {source}, unencrypted: other users cannot "
-            "read it, but every program that you run can."
-        )
+        what = f"No system keyring is available. The credentials are now in {source}, unencrypted"
+        warn(f"{what}: other users cannot read it, but every program that you run can.")
     return Profile(name, environment, credentials.kind, source)
 
 
@@ -215,12 +204,10 @@ def destinations_to_save(environment: Environment, kind: CredentialKind, setting
     destinations = destinations_of(environment, kind, settings)
     if not destinations:
         names = environment.rules.addresses.values()
-        raise ConfigurationError(
-            f"No address of {environment} is set, so these credentials have nowhere to go.",
-            f"Set {', '.join(names)} under [addresses] in {SETTINGS_FILE}, "
-            f"or the variables {', '.join(map(variable_name, names))}; then try again.",
-            about=next(iter(names)),
-        )
+        what = f"No address of {environment} is set, so these credentials have nowhere to go."
+        variables = ", ".join(map(variable_name, names))
+        where = f"Set {', '.join(names)} under [addresses] in {SETTINGS_FILE}, or the variables {variables}."
+        raise ConfigurationError(what, where, about=next(iter(names)))
     return destinations
 
 
@@ -244,11 +231,8 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
         reason = f" could not be removed: {error.strerror}"
     else:
         return
-    raise ConfigurationError(
-        f"The profile{reason or f' is not saved for {environment}'}.",
-        f"`toolkit credentials list` shows all. Profiles in variables and {FILE_NAME} cannot be removed here.",
-        about="name",
-    )
+    next_step = f"`toolkit credentials list` shows all. Profiles in variables and {FILE_NAME} cannot be removed here."
+    raise ConfigurationError(f"The profile{reason or f' is not saved for {environment}'}.", next_step, about="name")
 
 
 def _settings(settings: Settings | None, environ: Mapping[str, str] | None) -> Settings:

@@ -9,6 +9,7 @@ service document shows no rate limits; the bounds are ours, and those of calls (
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 from collections.abc import Callable
@@ -16,11 +17,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from os import getpid
+from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING, Final, Protocol
 
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.tokens.store import SharedToken, TokenStore, user_token_store
+from toolkit.auth.tokens.store import FileTokenStore, SharedToken, TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import Clock
 from toolkit.core.errors import ConfigurationError, TokenError, TokenRefused, Unreachable
@@ -110,8 +112,7 @@ class TokenSource:
         self.token: Token | None = None
         self._flight: Flight | None = None
         self._rejected: Token | None = None
-        # A failed request that is not to be repeated yet, with two instants in monotonic seconds: since and until.
-        self._failure: tuple[TokenError | Unreachable, float, float] | None = None
+        self._failure: tuple[TokenError | Unreachable, float] | None = None  # not to be repeated until a monotonic time
         self.doubted: Token | None = None
 
     def accept(self, token: Token) -> None:
@@ -217,18 +218,13 @@ class TokenSource:
 
     def _remember(self, error: TokenError | Unreachable, clock: Clock) -> None:
         seconds, now = _seconds_until_another_try(error, needs_token=not self._is_good(clock)), clock.monotonic()
-        self._failure = (error, now, now + seconds) if seconds else None
+        self._failure = (error, now + seconds) if seconds else None
 
     def _remembered(self, clock: Clock) -> TokenError | Unreachable | None:
-        now = clock.monotonic()
-        if self._failure is None or now >= self._failure[2]:
+        if self._failure is None or (left := self._failure[1] - clock.monotonic()) <= 0:
             return None
-        error, since, until = self._failure
-        left = max(1, round(until - now))
-        return error.reworded(
-            error.what,
-            f"{error.next_step} That was {round(now - since)} s ago; the next request is possible in {left} s.",
-        )
+        error = self._failure[0]
+        return error.reworded(error.what, f"{error.next_step} The next request is possible in {math.ceil(left)} s.")
 
 
 def with_retries(
@@ -283,7 +279,8 @@ class MemoryTokenStore:
 
 
 SHARED_IN_PROCESS: Final = MemoryTokenStore()
-_MEMORY_OF: Final[dict[int, tuple[TokenStore, MemoryTokenStore]]] = {}  # by the id of the store, which is kept alive
+# By the folder or the id of a store, which is kept alive.
+_MEMORY_OF: Final[dict[Path | int, tuple[TokenStore, MemoryTokenStore]]] = {}
 
 
 def token_source(store: MemoryTokenStore | TokenStore, credentials: Credentials, token_url: str) -> TokenSource:
@@ -296,7 +293,8 @@ def token_source(store: MemoryTokenStore | TokenStore, credentials: Credentials,
     if isinstance(store, MemoryTokenStore):
         return store.source(key)
     shared = None if identity is None else SharedToken(store, identity, token_url)
-    return _MEMORY_OF.setdefault(id(store), (store, MemoryTokenStore()))[1].source(key, shared)
+    place = store.folder if isinstance(store, FileTokenStore) else id(store)
+    return _MEMORY_OF.setdefault(place, (store, MemoryTokenStore()))[1].source(key, shared)
 
 
 def as_token_store(
@@ -309,11 +307,8 @@ def as_token_store(
     if store is None:
         return SHARED_IN_PROCESS if clock is None else MemoryTokenStore()
     if store == "shared":
-        return user_token_store()
+        return FileTokenStore()
     if isinstance(store, MemoryTokenStore | TokenStore):
         return store
-    raise ConfigurationError(
-        'token_store is neither "shared" nor a store with the methods read, write and try_lock.',
-        'Leave it out to keep tokens in this process, or use token_store="shared".',
-        about="token_store",
-    )
+    what = 'token_store is neither "shared" nor a store with the methods read, write and try_lock.'
+    raise ConfigurationError(what, "Leave it out to keep tokens in this process.", about="token_store")

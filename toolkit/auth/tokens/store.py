@@ -7,12 +7,8 @@ read it. `FileTokenStore` keeps entries in the user's cache folder; a cache serv
 from __future__ import annotations
 
 import json
-import os
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import timedelta
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -30,7 +26,6 @@ from toolkit.local.user_folders import cache_folder
 from toolkit.transport.flow import Flow, Pause
 
 LARGEST_ENTRY: Final = 1 << 16  # bytes, sealed
-STALE_AFTER: Final = 2 * 86_400.0  # seconds; twice the longest lifetime of a token
 _EARLIEST_ISSUE: Final = timedelta(seconds=5)  # ahead of our clock, which may have been set back a little
 _LOOK_AGAIN: Final = 0.02  # seconds
 # Seconds. A token request with its retries usually takes less; it takes longer if the reply comes in drips. Then this
@@ -177,15 +172,10 @@ class FileTokenStore:
         return read_private(self.folder / f"{name}.token", LARGEST_ENTRY) if exists else None
 
     def write(self, name: str, data: bytes, /) -> None:
-        """Replace the entry of a name, and remove entries that were last written two days ago or earlier."""
+        """Replace the entry of a name, whole or not at all."""
         self._make_folder()
         # Not durable: an entry that a crash tore does not open, and then a new token is requested.
         write_atomically(self.folder / f"{name}.token", data, private=True)
-        oldest = time.time() - STALE_AFTER
-        for file in self.folder.glob("*.token*"):  # a new token is requested if another process has just written it
-            with suppress(OSError):
-                if os.lstat(file).st_mtime < oldest:
-                    file.unlink()
 
     def try_lock(self, name: str, /) -> FileLock | None:
         """Lock the entry of a name, or return None if another process or thread holds the lock."""
@@ -196,13 +186,3 @@ class FileTokenStore:
         for folder in self._folders:
             private_folder(folder)
             is_own_folder(folder)
-
-
-@cache
-def _store_in(folder: Path) -> FileTokenStore:  # noqa: ARG001 - another folder has another store
-    return FileTokenStore()
-
-
-def user_token_store() -> FileTokenStore:
-    """Return the store in the user's cache folder; always the same object, so that the sessions share token sources."""
-    return _store_in(cache_folder())

@@ -140,11 +140,8 @@ def read_token_response(
         raise _refusal(status, headers, fields, requested_at, scrub, credentials)
     if not isinstance(fields, dict):
         kind = excerpt(scrub(headers.get("content-type", "no content type")), 60)
-        raise TokenResponseInvalid(
-            f"The token endpoint answered {status} with something that is not a JSON object "
-            f"({kind}, {len(body)} bytes).",
-            "Check the auth address: this may be a login page or a proxy.",
-        )
+        what = f"The token endpoint answered {status} without a JSON object ({kind}, {len(body)} bytes)."
+        raise TokenResponseInvalid(what, "Check the auth address: this may be a login page or a proxy.")
     # Even if the reply is refused: its tokens may be good, also those that the document does not name.
     texts = [(name.upper(), fields.get(name)) for name in _TOKENS]
     REGISTER.add_all((name, Secret(text)) for name, text in texts if isinstance(text, str))

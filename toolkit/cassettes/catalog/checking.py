@@ -54,22 +54,9 @@ class Problem(NamedTuple):
         return self.kind != "token"  # no fault of the recording: a session may have used a token of an earlier one
 
 
-def check_files(
-    paths: Sequence[Path],
-    settings: Settings,
-    now: datetime,
-    *,
-    played: Mapping[Path, AbstractSet[int]] | None = None,
+def _problems(
+    paths: Sequence[Path], settings: Settings, now: datetime, played: Mapping[Path, AbstractSet[int]] | None
 ) -> list[Problem]:
-    """Return the problems of recordings, file by file. Nothing is changed.
-
-    Args:
-        paths: the files.
-        settings: the settings with the rules, the scan's allow-list and the age from which recordings are stale.
-        now: the present.
-        played: the interactions that notebooks or tests play, from 0, by the real path of the file; None if they
-            did not run.
-    """
     findings = scan_files([path for path in paths if path.is_file()], settings=settings)
     problems: list[Problem] = []
     for path in paths:
@@ -201,7 +188,7 @@ def check_cassettes(
         what = f"The cassette {missing} does not exist."
         raise ConfigurationError(what, "See which there are: toolkit cassettes list.", about="cassettes")
     played = None if play_log is None else read_play_log(play_log)
-    problems = check_files(paths, settings, (as_clock(clock) or SystemClock()).now(), played=played)
+    problems = _problems(paths, settings, (as_clock(clock) or SystemClock()).now(), played)
     rows = [
         (name_of(each.path, settings), each.kind, each.line, each.interaction, each.what, each.next, each.fails)
         for each in problems

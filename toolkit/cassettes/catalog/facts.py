@@ -17,7 +17,7 @@ from collections.abc import Container, Iterable
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from toolkit.cassettes.format import contents
@@ -38,35 +38,24 @@ _PART: Final = ".part"
 _SIGN: Final = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?(?:http_)?interactions:|["'](?:http_)?interactions["']""")
 
 
-class CassetteFacts(NamedTuple):
-    """The contents of a file in figures; `list_cassettes` documents its fields."""
-
-    name: str
-    environments: str | None
-    interactions: int
-    recorded: datetime | None
-    last: datetime | None
-    size: int
-    written_by: str | None
-    problem: str | None
-
-
-def facts_of(path: Path, settings: Settings) -> CassetteFacts:
-    """Return what is in a file. A file that cannot be read as a cassette has a `problem`."""
+def _facts_of(path: Path, settings: Settings, now: datetime) -> tuple[Any, ...]:
+    """Return the row of a file in the table of `list_cassettes`."""
     name, size = name_of(path, settings), path.stat().st_size if path.is_file() else 0
+    problem, opened = None, contents.Contents()
     try:
         data = read_bytes(path)
         opened = contents.read(data, source=str(path))
+        if not data.strip():
+            problem = f"{path} is empty."
     except CassetteError as error:
-        return CassetteFacts(name, None, 0, None, None, size, None, error.what)
-    if not data.strip():
-        return CassetteFacts(name, None, 0, None, None, size, None, f"{path} is empty.")
+        problem = error.what
     last = opened.interaction_or_error(len(opened) - 1) if len(opened) else None
     instants = [opened.recorded_at, getattr(last, "recorded_at", None)]
     first_at, last_at = (None if at == EPOCH else at for at in instants)
+    stale = is_stale(first_at, settings.stale_after_days, now)
+    written_by = None if problem else "vcrpy" if opened.is_foreign else "toolkit"
     environments = ", ".join(opened.environments) or None
-    written_by = "vcrpy" if opened.is_foreign else "toolkit"
-    return CassetteFacts(name, environments, len(opened), first_at, last_at, size, written_by, None)
+    return name, environments, len(opened), first_at, last_at, stale, size, written_by, problem
 
 
 def name_of(path: Path, settings: Settings) -> str:
@@ -267,9 +256,5 @@ def list_cassettes(
     settings = as_settings(settings)
     now = (as_clock(clock) or SystemClock()).now()
     files = cassettes_in(settings.cassettes_folder if folder is None else expanded(folder, about="folder"))
-    facts = [facts_of(path, settings) for path in files]
     names = "name environments interactions recorded last stale size written_by problem"
-    return frame_of(
-        names,
-        [(*fact[:5], is_stale(fact.recorded, settings.stale_after_days, now), *fact[5:]) for fact in facts],
-    )
+    return frame_of(names, [_facts_of(path, settings, now) for path in files])

@@ -12,8 +12,18 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from toolkit.core.shells import shell_word, toml_string
-from toolkit.core.text import annotation, count_text, list_html, list_text, masked, notice, printable, workspace_path
+from toolkit.core.text import (
+    annotation,
+    count_text,
+    list_html,
+    list_text,
+    masked,
+    notice,
+    printable,
+    shell_word,
+    toml_string,
+    workspace_path,
+)
 
 PAGE: Final = "notebooks/how-to/after-a-leak.md"
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"

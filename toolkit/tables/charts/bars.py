@@ -108,7 +108,7 @@ def _bars(rows: pd.DataFrame, *, is_grouped: bool) -> list[tuple[str, float]]:
     """Return the label and the length of each bar in one currency, the longest bar first."""
     groups = rows.groupby("label" if is_grouped else rows.index)
     bars = [
-        (f"{excerpt(part['label'].iloc[0], 28)}{f' ({len(part)})' if is_grouped else ''}", float(part["amount"].sum()))
+        (f"{excerpt(part['label'].iloc[0], 26)}{f' ({len(part)})' if is_grouped else ''}", float(part["amount"].sum()))
         for _, part in groups
     ]
     bars.sort(key=lambda bar: -abs(bar[1]))

@@ -84,7 +84,7 @@ def token_timeline(
         axes.xaxis.set_major_formatter(_DATES.ConciseDateFormatter(locator, show_offset=False))
         days = sorted({f"{known['issued'].min():%Y-%m-%d}", f"{known['expires'].max():%Y-%m-%d}"})
         marks = marks_text(calls.loc[calls["token"].isin(known.index), "status"])
-        axes.set_xlabel(f"time in UTC, {' to '.join(days)}\nA bar is the lifetime of a token. {marks}")
+        axes.set_xlabel(f"time in UTC, {' to '.join(days)}\nA bar is the lifetime of a token.\n{marks}")
     return chart
 
 
@@ -142,7 +142,7 @@ def call_latencies(session: Any = None, *, calls: pd.DataFrame | None = None, so
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         else:
             axes.set_xlim(0, (latencies.max() or 1) * 1.05)
-        median = " The line marks the median." if any(len(part) >= _MIN_FOR_MEDIAN for _, part in rows) else ""
+        median = "\nThe line marks the median." if any(len(part) >= _MIN_FOR_MEDIAN for _, part in rows) else ""
         marks = marks_text(finished["status"])
         axes.set_xlabel(f"{unit} from sending to the end of the answer\n{marks}{median}")
     return chart
@@ -150,7 +150,7 @@ def call_latencies(session: Any = None, *, calls: pd.DataFrame | None = None, so
 
 def _endpoints(calls: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Return the label and the calls of each row: the highest median first, the other endpoints last."""
-    endpoints = [(excerpt(f"{method} {path}", 30), part) for (method, path), part in calls.groupby(["method", "path"])]
+    endpoints = [(excerpt(f"{method} {path}", 26), part) for (method, path), part in calls.groupby(["method", "path"])]
     endpoints.sort(key=lambda endpoint: -len(endpoint[1]))
     own = len(endpoints) if len(endpoints) <= MAX_ROWS else MAX_ROWS - 1
     rows = sorted(endpoints[:own], key=lambda endpoint: -endpoint[1]["elapsed"].median())

@@ -40,10 +40,10 @@ MAX_ROWS: Final = 8  # bars or lines; the last row sums up the rest
 BAND: Final = 0.16  # where the marks of a row are, below its text, and half their height
 
 _BACKENDS: Any = backend_registry  # has no type annotations
-_WIDTH: Final = 5.6  # inches
+_WIDTH: Final = 4.7  # inches
 _ROW: Final = 0.52
 _DPI: Final = 192  # two dots for each CSS pixel
-_LINE: Final = 52  # characters of the title; small text has half as many again
+_LINE: Final = 42  # characters of the title; small text has half as many again
 # Where this differs from the defaults of matplotlib.
 _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": INK,

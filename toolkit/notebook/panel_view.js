@@ -1,4 +1,4 @@
-// Status and summary of a session. What depends on the present is computed here, so that it is not saved.
+// Status and facts of a session. What depends on the present is computed here, so that it is not saved.
 const UNITS = [
   ["year", 31557600],
   ["month", 2629800],
@@ -11,6 +11,65 @@ const ABSENT = "The kernel does not answer, so this may be out of date. If it st
 const GONE = "This panel belongs to an earlier kernel. Run its cell again to use it.";
 // The class of widgets without a kernel, in JupyterLab, Notebook and exported pages.
 const DISCONNECTED = "jupyter-widgets-disconnected";
+
+const COLUMNS = ["when (UTC)", "interface", "path", "status", "elapsed", "token"];
+const FIRST_ERROR = 400; // statuses from here on are errors, RFC 9110 section 15.5
+
+// Children that are text stay text, whatever they hold.
+const make = (tag, attributes, ...children) => {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children.flat());
+  return element;
+};
+const code = (text) => make("code", {}, text);
+const badge = (text, kind) => (text ? make("span", { class: `toolkit-badge toolkit-${kind}` }, text) : "");
+
+const factRows = (facts) => {
+  const before = facts.name ? `${facts.name}.` : "";
+  const account = badge(facts.account, facts.account === "practice" ? "practice" : "real");
+  const rows = [
+    ["Session", make("span", { class: "toolkit-badges" }, make("strong", {}, facts.environment), badge(facts.mode, "mode"), account)],
+    ["You are", facts.who],
+  ];
+  const interfaces = facts.interfaces.flatMap((name, at) => [at ? ", " : "", code(before + name)]);
+  if (!facts.is_closed) rows.push(["You may call", interfaces]);
+  const toUse = ["put the panel in a variable: after ", code("panel = tk.panel()"), ", use ", code("panel.session"), " in your cells"];
+  if (!facts.name) rows.push(["To use it", toUse]);
+  const [instant, date] = facts.recorded;
+  const recorded = instant ? [", recorded ", make("time", { datetime: instant }, date), ` (${ageText(instant)})`] : [];
+  if (facts.cassette) rows.push(["Cassette", [facts.cassette, ...recorded]]);
+  rows.push(["Token", tokenPart(facts)]);
+  return rows.flatMap(([title, value]) => [make("dt", {}, title), make("dd", {}, value)]);
+};
+
+const tokenPart = ({ token, percent, token_number }) => {
+  if (token && percent === null) return token;
+  const counting = token ? {} : { "data-counting": `token ${token_number}` };
+  const range = { "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": percent ?? 0 };
+  const name = { class: "toolkit-bar", role: "progressbar", "aria-label": "Remaining lifetime of the token" };
+  const bar = make("span", { ...name, ...range }, make("span", {}));
+  bar.firstElementChild.style.width = `${percent ?? 0}%`;
+  return make("span", { class: "toolkit-token", ...counting }, bar, make("span", { class: "toolkit-left" }, token || "…"));
+};
+
+const callsPart = ({ name, count, calls, is_closed }) => {
+  const before = name ? `${name}.` : "";
+  if (!count) {
+    const toCall = name && !is_closed ? ["; for one, run ", code(`${before}accounts()`)] : [];
+    return make("div", { class: "toolkit-calls" }, make("div", {}, is_closed ? "No calls" : "No calls yet", toCall, "."));
+  }
+  const all = count > calls.length ? [`, the last ${calls.length} shown; all: `, code(`${before}calls()`)] : [];
+  const words = make("div", {}, `${count.toLocaleString("en")} call${count === 1 ? "" : "s"}`, all);
+  const head = make("tr", {}, COLUMNS.map((column) => make("th", { scope: "col" }, column)));
+  const rows = calls.map((cells) => {
+    const failed = Number(cells[3]) >= FIRST_ERROR ? { class: "toolkit-failed" } : {};
+    return make("tr", failed, cells.map((cell) => make("td", {}, cell)));
+  });
+  const table = make("table", {}, make("thead", {}, head), make("tbody", {}, rows));
+  const scroll = { class: "toolkit-scroll", role: "region", "aria-label": "Last calls", tabindex: "0" };
+  return make("div", { class: "toolkit-calls" }, words, make("div", scroll, table));
+};
 
 const clockText = (seconds) => {
   const whole = Math.max(0, Math.ceil(seconds));
@@ -75,8 +134,11 @@ export default () => {
       bar.hidden = isGone();
     };
     const showSummary = () => {
-      summary.innerHTML = model.get("html"); // the kernel has escaped it
-      for (const time of summary.querySelectorAll("time")) time.after(` (${ageText(time.dateTime)})`);
+      const facts = model.get("facts");
+      const isInside = summary.contains(document.activeElement);
+      const list = () => make("dl", { class: "toolkit-facts" }, factRows(facts));
+      summary.replaceChildren(...(facts.environment ? [list(), callsPart(facts)] : []));
+      if (isInside) summary.querySelector("[tabindex]")?.focus();
       showToken();
     };
     const update = () => {
@@ -110,7 +172,7 @@ export default () => {
     };
 
     model.on("change:status change:tone", showStatus);
-    model.on("change:html", showSummary);
+    model.on("change:facts", showSummary);
     model.on("comm_live_update", () => setTimeout(update)); // after the panel around it got or lost the class
     views.add(update);
     showStatus();
@@ -126,12 +188,17 @@ export default () => {
       const button = panel.querySelector("button");
       // Leaving a field may remove words above the button and so move it. Capture the pointer, so the press still counts.
       button.addEventListener("pointerdown", ({ pointerId }) => button.setPointerCapture(pointerId), { signal });
-      // A disabled button loses the keyboard focus. Give it back when the panel has connected.
-      let isLost = false;
-      button.addEventListener("blur", ({ relatedTarget }) => (isLost = button.disabled && !relatedTarget), { signal });
-      const giveBack = () => !button.disabled && isLost && document.activeElement === document.body && button.focus();
-      const watch = new MutationObserver(giveBack);
-      watch.observe(button, { attributeFilter: ["disabled"] });
+      // A control that is disabled or hidden loses the keyboard focus. Give it back, or to the button, when that can be.
+      let last = null; // the control that the user is at
+      const note = ({ target }) => (last = panel.contains(target) ? target : null);
+      for (const name of ["focusin", "pointerdown"]) document.addEventListener(name, note, { signal });
+      const giveBack = () => {
+        if (!last || document.activeElement !== document.body) return;
+        const isUsable = (control) => control.isConnected && control.checkVisibility() && !control.disabled;
+        [last, button].find(isUsable)?.focus();
+      };
+      const watch = new MutationObserver(() => requestAnimationFrame(giveBack));
+      watch.observe(panel, { subtree: true, childList: true, attributeFilter: ["class", "disabled"] });
       signal.addEventListener("abort", () => watch.disconnect());
     };
     let entering = setTimeout(enter);

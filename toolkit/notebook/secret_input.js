@@ -67,7 +67,7 @@ export default () => {
     });
     const problem = make("div", { id: `${id}-problem`, class: "toolkit-problem", role: "alert" });
     const controls = make("div", { class: "toolkit-controls" }, input);
-    const file = field.isKey ? fileInput(field, input, problem) : null;
+    const file = field.is_key ? fileInput(field, input, problem) : null;
     if (file) {
       input.placeholder = "paste it here, or choose its file";
       controls.append(file);
@@ -138,9 +138,10 @@ export default () => {
     const showProblems = () => {
       const [first] = rows.map((row) => row.showProblem()).filter(Boolean);
       if (options.contains(first ?? null)) options.open = true;
+      // A press on Connect leads to the field, unless the user went on elsewhere: the pressed button is disabled for a while.
       const focused = document.activeElement;
-      // Focus the field, unless the user went on elsewhere in the notebook.
-      if (first && (focused === document.body || el.closest(".toolkit-panel")?.contains(focused))) first.focus();
+      const isPressed = focused?.matches("button") && el.closest(".toolkit-panel")?.contains(focused);
+      if (first && (focused === document.body || isPressed)) first.focus();
     };
     const draw = () => {
       const fields = model.get("fields");
@@ -148,7 +149,7 @@ export default () => {
       if (!isDrawn) {
         // Keep existing rows: a chosen file cannot be moved to another input.
         rows = fields.map((field) => rows.find((row) => isSame(row.field, field)) ?? inputRow(model, field));
-        const rowsOf = (isOption) => rows.filter(({ field }) => field.isOption === isOption).map(({ row }) => row);
+        const rowsOf = (isOption) => rows.filter(({ field }) => field.is_option === isOption).map(({ row }) => row);
         options.replaceChildren(make("summary", {}, "More options"), ...rowsOf(true));
         el.replaceChildren(...rowsOf(false), ...(rowsOf(true).length ? [options] : []));
         showProblems();

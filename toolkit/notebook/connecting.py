@@ -1,0 +1,195 @@
+"""Connect: open the chosen session, try its credentials with one call, and put into words what went wrong.
+
+`Problem` is what the panel shows; `problem_of` makes one of an error, in its words. A front end that does not show the
+panel's fields is asked below the cell (`ask`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.profiles.practice_profiles import is_over
+from toolkit.auth.typed_secrets import ask_secret, can_ask
+from toolkit.cassettes.paths import find_cassette
+from toolkit.core.document import Environment, Interface
+from toolkit.core.errors import (
+    CassetteError,
+    ConfigurationError,
+    ServiceError,
+    TokenRefused,
+    ToolkitError,
+    UnsafeAddress,
+)
+from toolkit.core.ledger import NO_TABLE
+from toolkit.core.text import excerpt
+from toolkit.local.settings import Settings
+from toolkit.notebook.secret_input import HOW_TO_GIVE_A_KEY, Field
+from toolkit.session.session import Session
+
+if TYPE_CHECKING:
+    from toolkit.auth.destinations import Change
+    from toolkit.core.secret import Secret
+
+# What errors advise in code, and what to do on the panel instead.
+_NOT_CODE: Final = {"pathlib": HOW_TO_GIVE_A_KEY, 'passphrase="': "Type its passphrase."}
+TRUST: Final = "I trust this destination"
+_REFUSED: Final = frozenset({400, 401, 403})  # invalid_client is 400 or 401, RFC 6749 section 5.2
+
+
+class Mode(StrEnum):
+    """The way a session handles calls: it sends them, sends and records them, or replays recorded calls."""
+
+    LIVE = "live"
+    RECORD = "record"
+    REPLAY = "replay"
+
+
+class Connection(NamedTuple):
+    """A session, how it was opened, and the number of accounts that the trial call returned, None in a replay.
+
+    The session has not sent anything yet, but has the token of the trial.
+    """
+
+    session: Session
+    mode: Mode
+    accounts: int | None = None
+
+
+def connect(
+    environment: Environment | None,
+    mode: Mode,
+    cassette: str | Path | None,
+    credentials: Credentials | str | None,
+    settings: Settings,
+) -> Connection:
+    """Open the session and, unless it replays, try the credentials with one call.
+
+    The trial call is live and made in another session. So it is neither recorded nor listed among the session's
+    calls, and a replay tells the same story as the recording. Recording adds to what the cassette holds.
+
+    Raises:
+        ToolkitError: if the session cannot be opened or the service refuses the credentials; nothing is left open.
+    """
+    if mode is Mode.REPLAY:
+        session = Session(environment, credentials, cassette=cassette, mode="none", settings=settings)
+        _check_recorded(session)
+        return Connection(session, mode)
+    # Opened before the trial: a cassette that cannot be recorded to is found before anything is sent.
+    record_mode = "new_episodes" if mode is Mode.RECORD else None
+    session = Session(environment, credentials, cassette=cassette, mode=record_mode, settings=settings)
+    trial = Session(session.environment, session.credentials, settings=settings)
+    try:
+        with trial, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # warnings about balances are for the call that shows the table
+            accounts = len(trial.accounts())
+        session._sender.authorizer()  # noqa: SLF001 - so that it shows the token that it shares with the trial
+    except BaseException:
+        session.close()
+        raise
+    return Connection(session, mode, accounts)
+
+
+def _check_recorded(session: Session) -> None:
+    """Refuse a replay in which every call would miss."""
+    cassette = session.cassette
+    recorded = cassette.environments if cassette else []
+    if cassette and recorded and session.environment not in recorded:
+        what = f"The cassette {cassette.path.name} has no calls of the environment {session.environment}."
+        raise ConfigurationError(what, f"Choose the environment {' or '.join(recorded)}.", about="environment")
+
+
+class Problem(NamedTuple):
+    """What keeps the panel from connecting, what to do about it, and the name of the field that it is about, or ""."""
+
+    what: str
+    next_step: str = ""
+    field: str = ""
+
+
+def problem_of(error: Exception, fields: Sequence[Field] = (), *, for_visitors: bool = False) -> Problem:
+    """Return the problem that an error means; visitors do not read what concerns the files of the machine's owner."""
+    if not isinstance(error, ToolkitError):  # its text may hold anything
+        step = "Open a tk.Session in a cell to see the traceback."
+        return Problem(f"Connecting failed: {type(error).__name__}.", step)
+    field = _field_of(error, fields)
+    if for_visitors and not field and isinstance(error, CassetteError | ConfigurationError | UnsafeAddress):
+        return Problem("This page is not set up for that.", "Choose something else, or tell its owner.")
+    next_step = next((words for code, words in _NOT_CODE.items() if code in error.next_step), error.next_step)
+    return Problem(error.what.replace(NO_TABLE, ""), next_step, field)
+
+
+def _field_of(error: ToolkitError, fields: Sequence[Field]) -> str:
+    """Return the field that an error is about: the secret itself if it was refused, unless the service names a part."""
+    names = [field.name for field in fields]
+    proof = next((field.name for field in fields if field.is_proof), "")
+    if isinstance(error, TokenRefused) and error.error == "invalid_scope" and fields:
+        return "scope"
+    if isinstance(error, ServiceError | TokenRefused):
+        return proof if error.status in _REFUSED else ""
+    return error.about if error.about in names else ""
+
+
+def obstacle(environment: Environment, settings: Settings, *, for_visitors: bool) -> Problem | None:
+    """Return why an environment cannot be called now, whatever is chosen or typed, or None.
+
+    The trial call goes to the interface of the accounts, and a broker partner's token comes from the auth interface.
+    """
+    if is_over(environment, settings):
+        step = "To go on, run service = tk.practice().start() in a cell."
+        return Problem("The practice service at these addresses has ended.", step)
+    addresses = environment.rules.addresses
+    try:
+        for name in (addresses[environment.rules.accounts[0]], addresses.get(Interface.AUTH)):
+            if name is not None:
+                settings.address(name)
+    except ConfigurationError as error:
+        problem = problem_of(error, for_visitors=for_visitors)
+        if settings.addresses or for_visitors:
+            return problem
+        return Problem(
+            problem.what, f"{problem.next_step}\nTo try it without one, run service = tk.practice().start()."
+        )
+    return None
+
+
+def wrong_name(name: str, settings: Settings) -> Problem | None:
+    """Return a problem if a new cassette cannot have this name; unlike in code, a path is not accepted here."""
+    try:
+        if name and find_cassette(name, settings).parent == settings.cassettes_folder:
+            return None
+    except ConfigurationError as error:
+        return problem_of(error)
+    what = f"A new cassette cannot be called {excerpt(name)!r}." if name else "The cassette has no name."
+    return Problem(what, 'Type one of letters, digits, spaces, "-" and "_", such as my-recording.')
+
+
+def untrusted(new: Sequence[Change]) -> Problem:
+    """Return the problem of a project that names destinations which the user did not allow yet."""
+    lines = [change.in_words() for change in new]
+    advice = f"Whoever wrote that would receive the credentials. If you trust it, tick “{TRUST}”."
+    return Problem("The destination of these credentials is new.", "\n".join([*lines, advice]))
+
+
+def ask(fields: Sequence[Field], environment: Environment) -> Mapping[str, Secret | Path]:
+    """Ask below the cell for the texts of fields, without echo; for a private key, ask for the path of its file.
+
+    Options are not asked for.
+
+    Raises:
+        ConfigurationError: if questions cannot be answered here, or typing would be visible.
+    """
+    if not can_ask():
+        what = "Credentials cannot be typed here."
+        raise ConfigurationError(what, "Name saved credentials, or set environment variables.")
+    answers: dict[str, Secret | Path] = {}
+    for field in fields:
+        if not field.is_option:
+            typed = ask_secret(f"{'Path of the private key file' if field.is_key else field.label} of {environment}: ")
+            text = typed.reveal().strip()
+            answers[field.name] = Path(text) if field.is_key and text and "-----" not in text else typed
+    return answers

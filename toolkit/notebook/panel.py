@@ -1,0 +1,367 @@
+"""`panel()` and the widget that it returns: a form above, the session below."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import ipywidgets
+from IPython.display import display as show
+
+from toolkit.auth.credentials import Credentials, as_environment
+from toolkit.auth.profiles.practice_profiles import is_over
+from toolkit.auth.typed_secrets import can_ask
+from toolkit.cassettes.paths import find_cassette
+from toolkit.core import tracebacks
+from toolkit.core.document import Environment
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
+from toolkit.local.settings import Settings, as_settings
+from toolkit.local.variables import is_offline
+from toolkit.notebook import panel_view
+from toolkit.notebook.connecting import Connection, Mode, Problem, ask, connect, problem_of
+from toolkit.notebook.panel_form import DEFAULT_NAME, Form
+from toolkit.notebook.panel_view import SessionView
+from toolkit.notebook.secret_input import make_credentials
+from toolkit.session.session import Session
+
+if TYPE_CHECKING:
+    from toolkit.auth.tokens.token import Token
+    from toolkit.core.secret import Secret
+
+_NOT_CONNECTED: Final = "Not connected."
+_ENDED: Final = "The practice service has ended: the session can send nothing more."
+_KEPT: Final = "The choices above could not be connected. The session below is the earlier session."
+_EDITED: Final = "The choices above are not connected yet: press Connect. The session below is the earlier session."
+_PRESS_CONNECT: Final = "Press Connect, then run this cell again."
+_NO_SCREEN: Final = "Nobody can choose here: name a cassette that exists, or open a tk.Session with saved credentials."
+_EARLIER: Final = "Change the choices and connect again; until then panel.session is the earlier session."
+
+
+def panel(
+    environment: Environment | str | None = None,
+    credentials: Credentials | str | None = None,
+    cassette: str | Path | None = None,
+    *,
+    settings: Settings | None = None,
+) -> Panel:
+    """Show a form to connect with; the session is then `panel.session`.
+
+    The arguments are chosen when the form appears. If the cassette exists, the panel replays it at once, which sends
+    nothing and needs no credentials. In Voila, whose visitors do not own the machine, neither saved credentials nor
+    other cassettes are offered, and nothing is recorded.
+
+    Args:
+        environment: "live", "paper", "broker-live" or "broker-sandbox".
+        credentials: credentials, or the name of saved credentials.
+        cassette: name or path of a cassette.
+        settings: by default those of the project and the TOOLKIT_* variables.
+
+    Raises:
+        ConfigurationError: if an argument or a setting is malformed.
+        CredentialsMismatch: if the credentials belong to another environment.
+    """
+    return Panel(environment, credentials, cassette, settings=as_settings(settings))
+
+
+class Panel(ipywidgets.VBox):  # type: ignore[misc]
+    """The widget that `panel()` returns; it shows itself at the end of a cell."""
+
+    def __init__(
+        self,
+        environment: Environment | str | None,
+        credentials: Credentials | str | None,
+        cassette: str | Path | None,
+        *,
+        settings: Settings,
+    ) -> None:
+        chosen = _chosen_environment(environment, credentials)
+        self._for_visitors = is_for_visitors(os.environ)
+        mode = _first_mode(cassette, settings, for_visitors=self._for_visitors)
+        # A kernel may handle the messages of a page in several threads. One at a time has its turn.
+        self._turn = threading.RLock()
+        self._named = credentials
+        self._connection: Connection | None = None
+        self._failure: Problem | None = None  # of the last attempt
+        self._connected_choice: tuple[object, ...] = ()
+        self._typed: Credentials | None = None  # typed and accepted, and not saved yet
+        self._sent_token: Token | None = None  # the token that the page counts down
+        self._shell = tracebacks.shell()
+        self._label = f"panel-{getattr(self._shell, 'execution_count', 0)}"  # of its outputs, the same in each run
+        self._form = Form(
+            chosen,
+            mode,
+            cassette=cassette,
+            credentials=credentials,
+            settings=settings,
+            for_visitors=self._for_visitors,
+            pressed=self._pressed,
+            answered=self._answered,
+            saved=self._save,
+            edited=self._edited,
+        )
+        self._view = SessionView(greeted=self._greeted, layout=self._form.layout)
+        super().__init__([*self._form.controls, self._view], layout=self._form.layout)
+        self.add_class("toolkit-panel").add_class(f"toolkit-{self._label}")
+        self._edited()
+        if self._shell is not None:
+            self._shell.events.register("post_run_cell", self._after_cell)
+        if cassette is not None and mode is Mode.REPLAY:
+            self._connect_as(chosen, credentials)
+
+    @property
+    def session(self) -> Session:
+        """The session of this panel, for the cells below.
+
+        Raises:
+            ConfigurationError: if the panel is not connected.
+        """
+        session = self.connected_session
+        if session is None:
+            why = f": {self._failure.what}" if self._failure else "."
+            is_screen = self._shell is None or can_ask()  # papermill and nbconvert answer no questions
+            raise ConfigurationError(f"The panel is not connected{why}", _PRESS_CONNECT if is_screen else _NO_SCREEN)
+        return session
+
+    @property
+    def connected_session(self) -> Session | None:
+        """The session of this panel, or None if it is not connected."""
+        return self._connection.session if self._connection else None
+
+    def connect(self) -> Session:
+        """Connect with the choices in the form, as the button does, and return the session.
+
+        Use it in a front end that does not show the panel's fields: it asks for their texts below the cell, without
+        echo, and for the path of the file if a private key is needed.
+
+        Raises:
+            ConfigurationError: if the panel cannot connect, or questions cannot be answered here. An earlier session
+                stays connected.
+        """
+        with self._turn:
+            self._start(lambda: self._connect_typed(ask(self._form.fields, self._form.environment)))
+        if self._failure is not None and self._connection is not None:
+            raise ConfigurationError(f"The panel could not connect: {self._failure.what}", _EARLIER)
+        return self.session
+
+    def close(self) -> None:
+        """Close the session and remove the panel from the page."""
+        if getattr(self, "comm", None) is not None:
+            session, self._connection = self.connected_session, None
+            if session is not None:
+                session.close()
+            if self._shell is not None:
+                self._shell.events.unregister("post_run_cell", self._after_cell)
+            self._view.close()
+            self._form.close()
+        super().close()
+
+    def __repr__(self) -> str:
+        return f"<Panel: {self._words()}>"
+
+    def _ipython_display_(self) -> None:
+        """Show words, and the widget as a second output; the words help where the widget is missing later."""
+        html = panel_view.saved_html(self._words(), self._variable(), self._label)
+        show({"text/plain": repr(self), "text/html": html}, raw=True)  # type: ignore[no-untyped-call]
+        bundle = self._repr_mimebundle_() or {}
+        show({kind: data for kind, data in bundle.items() if kind != "text/plain"}, raw=True)  # type: ignore[no-untyped-call]
+
+    def _words(self) -> str:
+        connection = self._connection
+        return panel_view.summary_text(connection) if connection else f"{self._form.environment}, not connected"
+
+    def _start(self, ask_for_texts: Callable[[], None]) -> None:
+        """Connect with the choices in the form, or first ask for what is to be typed."""
+        self._form.clear()
+        problem = self._form.problem
+        if problem is not None:
+            self._fail(problem)
+        elif self._form.fields:
+            ask_for_texts()
+        else:
+            self._connect_chosen()
+
+    def _pressed(self) -> None:
+        with self._turn:
+            self._start(self._ask_page)
+
+    def _ask_page(self) -> None:
+        self._view.say(f"Waiting for the page to send what was typed. If you see no fields, {self._way_out()}", "busy")
+        self._form.inputs.ask()
+
+    def _answered(self) -> None:
+        """Connect with what the page sent, unless another choice was made since."""
+        with self._turn:
+            texts, names = self._form.inputs.take(), {field.name for field in self._form.fields}
+            if names:
+                self._form.clear()
+            if names and not texts:
+                self._fail(Problem("This front end does not send what is typed here.", f"If so, {self._way_out()}"))
+            elif names and texts.keys() == names:
+                self._connect_typed(texts)
+
+    def _save(self) -> None:
+        """Save the credentials that were typed and accepted."""
+        from toolkit.auth.profiles.saving import save_credentials
+
+        with self._turn:
+            credentials, name, form = self._typed, str(self._form.save_name.value).strip(), self._form
+            if credentials is None:
+                return
+            try:
+                if any((one.environment, one.name) == (credentials.environment, name) for one in form.profiles):
+                    raise ConfigurationError("Credentials of that name are saved already.", "Choose another name.")
+                with warnings.catch_warnings(record=True) as notes:  # that there is no keyring, and what that means
+                    warnings.simplefilter("always")
+                    saved = save_credentials(credentials, name, settings=form.settings)
+            except ToolkitError as error:
+                form.clear()
+                form.complain(problem_of(error))
+            else:
+                self._typed = None
+                form.offer_saving(is_offered=False)
+                del form.profiles  # read again
+                form.arrange(form.credentials)
+                words = [f"Saved as {saved.name} ({saved.source}).", *(str(note.message) for note in notes)]
+                self._view.say(" ".join(words), "good")
+
+    def _edited(self) -> None:
+        """Say whether the session matches the choices in the form."""
+        if self._connection is None:
+            self._view.say(_NOT_CONNECTED, "idle")
+        elif is_over(self._connection.session.environment, self._connection.session.settings):
+            self._view.say(_ENDED, "idle")
+        elif self._form.choice == self._connected_choice:
+            is_closed = self._connection.session.is_closed
+            self._view.say(panel_view.status_text(self._connection), "idle" if is_closed else "good")
+        elif self._connected_choice:
+            self._view.say(_EDITED, "idle")
+
+    def _greeted(self) -> None:
+        """Answer a page that shows the panel, and offer what there is now."""
+        self._follow()
+        self._send_token()
+
+    def _after_cell(self, _: object) -> None:
+        """Show the calls that the cell made, and the session and practice services that it closed or started."""
+        self._refresh()
+        self._follow()
+
+    def _follow(self) -> None:
+        """Offer the cassettes and practice credentials that there are now, and say if the session was closed."""
+        if not self._turn.acquire(blocking=False):
+            return  # another thread has its turn, which may last as long as a slow service
+        try:
+            if self._failure is None:  # whose words stay
+                is_stuck = self._form.obstacle is not None and not self._form.untrusted
+                self._form.arrange(None if is_stuck else self._form.credentials)
+                self._edited()
+        finally:
+            self._turn.release()
+
+    def _connect_chosen(self) -> None:
+        environment, chosen = self._form.environment, self._form.credentials
+        if self._form.mode is Mode.REPLAY:
+            is_others = isinstance(self._named, Credentials) and self._named.environment is not environment
+            chosen = None if is_others else self._named  # None replays the calls of any
+        self._connect_as(environment, chosen)
+
+    def _connect_typed(self, texts: Mapping[str, Secret | Path]) -> None:
+        kind, environment = self._form.kind, self._form.environment
+        if kind is None:
+            return
+        try:
+            credentials = make_credentials(kind, environment, texts, name=self._form.named_profile or DEFAULT_NAME)
+        except ToolkitError as error:
+            self._fail(problem_of(error, self._form.fields))
+        else:
+            self._connect_as(environment, credentials, is_typed=True)
+
+    def _connect_as(
+        self, environment: Environment | None, credentials: Credentials | str | None, *, is_typed: bool = False
+    ) -> None:
+        """Replace the session with a new one; if that fails, keep the session and say why on the panel."""
+        form, earlier = self._form, self._connection
+        self._failure = None
+        self._view.say("Opening the recording …" if form.mode is Mode.REPLAY else "Connecting …", "busy")
+        form.set_busy(is_busy=True)
+        try:
+            self._connection = connect(environment, form.mode, form.cassette, credentials, form.settings)
+        except KeyboardInterrupt:
+            self._fail(Problem("Connecting was interrupted."))
+        except Exception as error:  # noqa: BLE001 - an error in a callback of a widget is shown nowhere
+            self._fail(problem_of(error, form.fields, for_visitors=self._for_visitors))
+        else:
+            self._connected_choice = ()
+            form.environment = self._connection.session.environment
+            self._typed = credentials if is_typed and isinstance(credentials, Credentials) else None
+            if self._typed is not None:
+                form.add(self._typed)
+            form.offer_saving(is_offered=self._typed is not None)
+            if form.mode is Mode.RECORD:
+                form.recorded = form.cassette
+            # The status comes last: whoever reads it may choose something else at once.
+            self._connected_choice = form.choice
+            self._refresh()
+            self._edited()
+            if earlier is not None:
+                earlier.session.close()
+        finally:
+            form.set_busy(is_busy=False)
+
+    def _way_out(self) -> str:
+        return f"run {self._variable() or 'panel'}.connect() in a cell and answer there."
+
+    def _fail(self, problem: Problem) -> None:
+        self._failure = problem
+        self._form.complain(problem)
+        self._view.say(_NOT_CONNECTED if self._connection is None else _KEPT, "bad")
+
+    def _refresh(self) -> None:
+        """Show the session as it is now, and send the page each token once; the page counts down by itself."""
+        connection = self._connection
+        if connection is not None:
+            session = connection.session
+            tracebacks.note_name(session, lambda: f"{self._variable()}.session" if self._variable() else "")
+            self._view.facts = panel_view.facts_of(connection, tracebacks.name_of(session))
+            if not session.replays_only and session.token is not self._sent_token:
+                self._send_token()
+
+    def _send_token(self) -> None:
+        session = self.connected_session
+        is_live = session is not None and not session.replays_only
+        self._sent_token = session.token if session and is_live else None
+        self._view.send_token(self._sent_token, session.now() if session else None)
+
+    def _variable(self) -> str:
+        """Return the variable that holds this panel, or "" if there is none; visitors have no cells to see it in."""
+        return tracebacks.name_of(self) or ("panel" if self._for_visitors else "")
+
+
+def is_for_visitors(environ: Mapping[str, str]) -> bool:
+    """Return True if this kernel answers visitors of a Voila server, who do not own the machine.
+
+    A kernel that Voila starts ahead of its visitor gets neither the address of the request nor the name of the server,
+    so any of Voila's variables counts.
+    """
+    server = environ.get("SERVER_SOFTWARE", "").lower()
+    return server.startswith("voila/") or any(name.upper().startswith("VOILA_") for name in environ)
+
+
+def _first_mode(cassette: str | Path | None, settings: Settings, *, for_visitors: bool) -> Mode:
+    """Return the mode to start with: replay for an existing cassette, record for a new one, live without one."""
+    if is_offline() or (cassette is not None and find_cassette(cassette, settings).is_file()):
+        return Mode.REPLAY
+    return Mode.LIVE if cassette is None or for_visitors else Mode.RECORD
+
+
+def _chosen_environment(named: Environment | str | None, credentials: Credentials | str | None) -> Environment | None:
+    chosen = None if named is None else as_environment(named)
+    own = credentials.environment if isinstance(credentials, Credentials) else None
+    if chosen is not None and own is not None and chosen is not own:
+        next_step = "Credentials of one environment are not accepted by another (section 1, rule 5)."
+        raise CredentialsMismatch(f"These credentials are for {own}, not for {chosen}.", next_step, about="credentials")
+    return own or chosen
