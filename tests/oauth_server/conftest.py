@@ -35,7 +35,6 @@ class Broker(httpx.HTTPTransport):
 
 @pytest.fixture(scope="module")
 def server():
-    """The server, one for all tests."""
     installed = Path(os.environ.get("TOOLKIT_TESTS_OAUTH_SERVER") or HERE)
     node = shutil.which("node")
     if node is None or not (installed / "node_modules" / "oidc-provider").is_dir():
@@ -54,7 +53,6 @@ def broker():
 
 @pytest.fixture
 def open_session(server, broker, monkeypatch):
-    """Return a function that opens a session with its own tokens and a clock that is wrong by `off`."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     settings = tk.Settings({"auth_sandbox": server.issuer, "broker_sandbox": "https://broker.example.com"})
     opened = []
@@ -74,8 +72,6 @@ def open_session(server, broker, monkeypatch):
 
 @pytest.fixture
 def client_key(server):
-    """Return a function that makes credentials with a key, for a client named like its algorithm."""
-
     def make(client_id="ES256", *, key=None, **options):
         given = {"environment": "broker-sandbox", "key_id": f"{client_id}-1", "algorithm": client_id, **options}
         return tk.ClientKey(client_id, key or server.keys[client_id], **given)
@@ -85,8 +81,6 @@ def client_key(server):
 
 @pytest.fixture
 def client_secret(server):
-    """Return a function that makes credentials of a client with a secret."""
-
     def make(client_id="secret", secret=None, **options):
         return tk.ClientSecret(client_id, secret or server.client_secret, environment="broker-sandbox", **options)
 
