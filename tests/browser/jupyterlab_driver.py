@@ -226,17 +226,6 @@ class Notebook:
         self.command("docmanager:toggle-autosave")
         assert file.stat().st_mtime_ns > before
 
-    def start_cell(self, code):
-        """Add a cell and run it, without waiting for its end."""
-        self.command("notebook:insert-cell-below")
-        self.page.evaluate(
-            """(code) => {
-              window.jupyterapp.shell.currentWidget.content.activeCell.model.sharedModel.setSource(code);
-              void window.jupyterapp.commands.execute("notebook:run-cell");
-            }""",
-            code,
-        )
-
     def command(self, name, arguments=None):
         """Execute a command of JupyterLab and wait for its end."""
         self.page.evaluate(

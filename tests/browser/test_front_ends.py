@@ -1,17 +1,15 @@
-"""The panel works in other front ends than JupyterLab: Notebook 7, VS Code's colours, and Voila with its visitors."""
+"""The panel works in other front ends than JupyterLab: Notebook 7, and Voila with its visitors."""
 
 from __future__ import annotations
 
 import contextlib
-import re
 import secrets
 import socket
 from types import SimpleNamespace
 
 import pytest
-from canaries import assert_absent
 from jupyterlab_driver import Lab, need_browser, notebooks_in
-from panel_driver import CONNECTED, PANEL, SERVICE, alert, choose, connect, emptied, private_key, status
+from panel_driver import CONNECTED, alert, choose, connect, emptied, status
 
 from toolkit.practice_service import practice
 from toolkit.session.session import Session
@@ -174,81 +172,6 @@ def test_a_replay_runs_from_top_to_bottom_and_outlives_a_reload_in_notebook_7(op
         notebook.panel.get_by_text("2 calls").wait_for()
         assert notebook.page.locator(".toolkit-panel").count() == 1
         assert not notebook.page.get_by_text("run this cell again").is_visible()
-
-
-def test_typed_and_chosen_credentials_connect_in_notebook_7(open_notebook, notebook7, tmp_path):
-    """In Notebook 7 typed secrets and a key file connect, the key is not saved, and dark themes are readable."""
-    notebook = open_notebook("live.ipynb", SERVICE, PANEL.format("'broker-sandbox'"))
-    notebook.run_all()
-    choose(notebook, "Credentials", "new client secret …")
-    type_a_wrong_secret(notebook)
-    check_colours_of_vs_code(notebook)
-    key = private_key(notebook, "sandbox-key")
-    (tmp_path / "key.pem").write_text(key)
-    choose(notebook, "Credentials", "new client key …")
-    notebook.panel.get_by_label("Private key", exact=True).wait_for()
-    notebook.panel.get_by_label("Client ID").fill("practice-sandbox-key")
-    notebook.panel.get_by_label("Private key file").set_input_files(tmp_path / "key.pem")
-    connect(notebook)
-    status(notebook, f"{CONNECTED}: 25 accounts.")
-    notebook.save()
-    assert_absent(notebook7.root, key, layers=0)
-    choose(notebook, "Credentials", "new client secret …")
-    notebook.command("apputils:change-theme", {"theme": "JupyterLab Dark"})
-    notebook.page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
-    assert hard_to_read(notebook) == []
-    for width in (640, 360):
-        notebook.page.set_viewport_size({"width": width, "height": 900})
-        assert notebook.panel.evaluate("(panel) => panel.scrollWidth - panel.clientWidth") <= 0
-
-
-# Colours of VS Code's own themes. It also sets JupyterLab's variables: older versions to a light theme, newer ones
-# partly to the present theme, and in high contrast only those of text.
-VS_CODE = {
-    "dark": {
-        "--vscode-editor-background": "#1f1f1f",
-        "--vscode-editor-foreground": "#cccccc",
-        "--vscode-descriptionForeground": "#9d9d9d",
-        "--vscode-errorForeground": "#f85149",
-        "--vscode-input-background": "#313131",
-        "--vscode-input-foreground": "#cccccc",
-        "--vscode-button-background": "#0078d4",
-        "--vscode-button-foreground": "#ffffff",
-    },
-    "high contrast": {
-        "--vscode-editor-background": "#000000",
-        "--vscode-editor-foreground": "#ffffff",
-        "--vscode-contrastBorder": "#6fc3df",
-        "--vscode-errorForeground": "#f48771",
-        "--vscode-button-background": "#000000",
-        "--vscode-button-foreground": "#ffffff",
-        **{f"--jp-{kind}-font-color{number}": "#ffffff" for kind in ("ui", "content") for number in range(4)},
-    },
-}
-PAINT = """(colours) => {
-  for (const [name, value] of Object.entries(colours)) document.body.style.setProperty(name, value);
-}"""
-
-
-def painted(elements):
-    """Return the colours of text and background of these elements."""
-    styles = elements.evaluate_all(
-        "(all) => all.map((one) => ['color', 'backgroundColor'].map((name) => getComputedStyle(one)[name]))"
-    )
-    return {tuple("#" + bytes(map(int, re.findall(r"\d+", color))).hex() for color in style) for style in styles}
-
-
-def check_colours_of_vs_code(notebook):
-    """Check that VS Code's colours win over those of a light JupyterLab."""
-    for theme, colours in VS_CODE.items():
-        notebook.page.evaluate(PAINT, colours)
-        ground = colours["--vscode-editor-background"]
-        assert painted(notebook.panel) == {(colours["--vscode-editor-foreground"], ground)}, theme
-        # axe-core does not judge texts in front of a picture, such as the arrow of a list of choices.
-        inputs = {(colours["--vscode-editor-foreground"], colours.get("--vscode-input-background", ground))}
-        assert painted(notebook.panel.locator("select, input")) == inputs, theme
-        assert hard_to_read(notebook) == [], theme
-        notebook.page.evaluate(PAINT, dict.fromkeys(colours, ""))
 
 
 def test_a_replay_runs_from_top_to_bottom_in_voila(visit, voila):

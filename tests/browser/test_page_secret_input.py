@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from bare_page import BareWidget
 
-from toolkit.core.document import CredentialKind
-from toolkit.notebook.secret_input import FIELDS, Field, SecretInput
+from toolkit.notebook.secret_input import Field, SecretInput
 
 
 def as_shown(fields):
@@ -90,18 +89,6 @@ def test_fields_are_emptied_when_the_kernel_says_so(open_fields):
     assert answer(widget) == ["", ""]
 
 
-def test_a_field_that_stays_keeps_its_file(open_fields, tmp_path):
-    """A field keeps its chosen file when a field for a passphrase appears below it."""
-    widget = open_fields(CLIENT_KEY)
-    (tmp_path / "key.pem").write_text("fake key")
-    widget.page.get_by_label("Private key file").set_input_files(tmp_path / "key.pem")
-    assert answer(widget) == ["", "fake key"]
-    [passphrase] = as_shown([Field("passphrase")])
-    widget.change(fields=[*CLIENT_KEY, passphrase])
-    assert widget.page.get_by_label("Private key file").evaluate("(file) => file.files.length") == 1
-    assert answer(widget, 2) == ["", "fake key", ""]
-
-
 def test_the_key_that_was_chosen_last_is_sent(open_fields, tmp_path):
     """The key that was chosen last is sent, even if an earlier file is read slowly or a later file is refused."""
     widget = open_fields(CLIENT_KEY)
@@ -162,28 +149,3 @@ def test_options_are_below_a_disclosure(open_fields):
     assert answer(widget, 2) == ["", "ES256", "accounts.read"]
     widget.receive(type="forget", names=["algorithm", "scope"])
     assert (algorithm.input_value(), scope.input_value()) == ("", "")
-
-
-def test_a_problem_with_an_option_opens_the_disclosure(open_fields):
-    """Words about an option are seen, its field has the focus, and its hint and problem describe it."""
-    widget = open_fields(OPTIONS)
-    scope = widget.page.get_by_label("Scope")
-    widget.change(problems={"scope": "It has a character too many."})
-    widget.page.get_by_text("a character too many").wait_for()
-    assert scope.get_attribute("aria-invalid") == "true"
-    ids = scope.get_attribute("aria-describedby").split()
-    texts = [widget.page.locator(f"[id='{name}']").inner_text() for name in ids]
-    assert texts == ["Empty: none.", "It has a character too many."]
-
-
-def test_same_name_in_another_form(open_fields):
-    """The key ID of a key pair is a masked field of its own, whatever was typed as the key ID of a client key."""
-    widget = open_fields(as_shown(FIELDS[CredentialKind.CLIENT_KEY]))
-    widget.page.get_by_text("More options").click()
-    widget.page.locator("details input").first.fill("key-1")
-    widget.change(fields=as_shown(FIELDS[CredentialKind.KEY_PAIR]))
-    key_id = widget.page.locator("input").first
-    assert key_id.get_attribute("type") == "password"
-    assert key_id.is_visible()
-    assert not widget.page.locator("details input").count()
-    assert answer(widget) == ["", "", ""]

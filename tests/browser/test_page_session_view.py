@@ -103,14 +103,26 @@ def test_letters_typed_into_the_panel_are_no_commands_to_the_notebook(view):
     assert view.page.evaluate("() => document.activeElement.dataset.lmSuppressShortcuts") == "true"
 
 
-def test_the_button_gets_the_focus_back_after_its_work(view):
-    """The button gets the focus back after it was disabled."""
-    button = view.page.get_by_role("button", name="Connect")
+def test_the_focus_stays_where_the_user_is(view):
+    """A button that was disabled gets the focus back, a control that is hidden hands it to the button."""
+    page, button, mode = view.page, view.page.get_by_role("button", name="Connect"), view.page.get_by_label("Mode")
+    is_focused = "(element) => document.activeElement === element"
     button.focus()
     button.evaluate("(button) => { button.disabled = true; button.blur() }")
-    assert view.page.evaluate("() => document.activeElement === document.body")
+    assert page.evaluate("() => document.activeElement === document.body")
     button.evaluate("(button) => { button.disabled = false }")
-    assert view.page.evaluate("() => document.activeElement.textContent") == "Connect"
+    page.clock.run_for(50)
+    assert button.evaluate(is_focused)
+    mode.focus()
+    mode.evaluate("(select) => { select.style.display = 'none'; select.blur(); select.className = 'hidden' }")
+    page.clock.run_for(50)
+    assert button.evaluate(is_focused)
+    elsewhere = page.get_by_role("button", name="Elsewhere")
+    elsewhere.focus()
+    elsewhere.evaluate("(element) => element.blur()")
+    button.evaluate("(button) => { button.className = 'other' }")
+    page.clock.run_for(50)
+    assert page.evaluate("() => document.activeElement === document.body")
 
 
 def test_a_press_counts_though_the_button_moves(view):

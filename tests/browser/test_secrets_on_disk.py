@@ -8,7 +8,6 @@ from pathlib import Path
 
 from canaries import assert_absent, files_with, pieces
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key
 from nbconvert import HTMLExporter
 from panel_driver import (
     CONNECTED,
@@ -17,7 +16,6 @@ from panel_driver import (
     alert,
     choose,
     connect,
-    emptied,
     pem_of,
     private_key,
     reveal,
@@ -84,9 +82,10 @@ def test_nothing_that_is_typed_into_a_panel_reaches_the_disk(open_notebook, tmp_
     notebook = open_notebook(NAME, SERVICE, PANEL.format("'paper'"), PLANTED)
     notebook.run_all()
     typist = Typist(notebook)
-    for kind in (key_pair, client_secret, pasted_key, chosen_key, encrypted_key):
+    for kind in (key_pair, client_secret, pasted_key, chosen_key):
         kind(typist, tmp_path)
-    asked_below_the_cell(typist)
+    choose(notebook, "Environment", "paper · paper account")
+    wait_for_choice(notebook, "Credentials", "default · this notebook")
     choose(notebook, "Credentials", "new key pair …")
     typist.fill("Secret key", secrets.token_hex(20))
     typist.look(notebook.save)
@@ -170,47 +169,6 @@ def chosen_key(typist, folder):
     notebook.panel.get_by_text("default · client key · live broker partner").wait_for()
     assert notebook.panel.get_by_text("practice", exact=True).count() == 2
     typist.look(notebook.save)
-
-
-def encrypted_key(typist, folder):
-    """Choose an encrypted key: its passphrase is asked for, and the key need not be chosen again."""
-    notebook = typist.notebook
-    passphrase, wrong = secrets.token_hex(20), secrets.token_hex(20)
-    typist.typed += [passphrase, wrong]
-    start_a_client_key(notebook, "practice-broker-key")
-    key = load_pem_private_key(private_key(notebook, "broker-key").encode(), None)
-    typist.choose_file(folder / "encrypted.pem", pem_of(key, BestAvailableEncryption(passphrase.encode())))
-    connect(notebook)
-    alert(notebook, "Type its passphrase.")
-    field = notebook.panel.get_by_label("Passphrase")
-    for text in (wrong, passphrase):
-        field.and_(notebook.page.locator(":focus")).wait_for()
-        notebook.page.keyboard.type(text)
-        notebook.page.keyboard.press("Enter")
-        if text == wrong:
-            alert(notebook, "cannot be decrypted with this passphrase")
-            emptied(field)
-    field.wait_for(state="detached")
-    status(notebook, f"{CONNECTED}: 25 accounts.")
-    typist.look(notebook.save)
-
-
-def asked_below_the_cell(typist):
-    """Answer the questions of `panel.connect()`, in the front end's own field for unseen input."""
-    notebook = typist.notebook
-    choose(notebook, "Environment", "paper · paper account")
-    wait_for_choice(notebook, "Credentials", "default · this notebook")
-    choose(notebook, "Credentials", "new key pair …")
-    notebook.panel.get_by_label("Key ID").wait_for()
-    texts = key_pair_of_practice(notebook)
-    notebook.start_cell("asked = panel.connect()")
-    for question, text in zip(("Key ID of paper", "Secret key of paper"), texts, strict=True):
-        field = notebook.page.locator(".jp-Stdin").filter(has_text=question).get_by_role("textbox")
-        field.fill(text)
-        field.press("Enter")
-    status(notebook, f"{CONNECTED}: 1 account.")
-    wait_for_choice(notebook, "Credentials", "default · this notebook")
-    typist.typed += texts
 
 
 def key_pair_of_practice(notebook):

@@ -1,28 +1,26 @@
 """The magics work in a shell as in a kernel."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+from IPython.core.interactiveshell import InteractiveShell
 
 import toolkit as tk
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.recording import recorder as finishing
-from toolkit.practice_service import PracticeService, practice
+from toolkit.practice_service import practice
 
 
 @pytest.fixture
-def service() -> Iterator[PracticeService]:
+def service():
     """Run a practice service with three accounts."""
     with practice(accounts=3) as running:
         yield running
 
 
 @pytest.fixture
-def shell(service: PracticeService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+def shell(service, tmp_path, monkeypatch):
     """Return a shell in a project, with the extension loaded and a live session in the variable `session`."""
     (tmp_path / "toolkit.toml").write_text("[addresses]\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -36,14 +34,14 @@ def shell(service: PracticeService, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     tk.unload_ipython_extension(shell)
 
 
-def run(shell: InteractiveShell, cell: str) -> Any:
+def run(shell, cell):
     """Run a cell without errors, and return its value."""
     done = shell.run_cell(cell)
     done.raise_error()
     return done.result
 
 
-def test_a_cell_is_recorded_and_replayed(shell: InteractiveShell, service: PracticeService) -> None:
+def test_a_cell_is_recorded_and_replayed(shell, service):
     """Calls of an existing session are recorded in the cell, and replayed when the same cell runs again."""
     cell = "%%cassette mine\nlen(session.accounts())"
     assert run(shell, cell) == 3
@@ -54,9 +52,7 @@ def test_a_cell_is_recorded_and_replayed(shell: InteractiveShell, service: Pract
     assert run(shell, cell) == 3
 
 
-def test_a_cell_says_what_it_did(
-    shell: InteractiveShell, service: PracticeService, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cell_says_what_it_did(shell, service, capsys):
     """The output of a cell says what was recorded and replayed."""
     lines = []
     for cell in (
@@ -77,16 +73,7 @@ def test_a_cell_says_what_it_did(
     ]
 
 
-def test_outside_of_the_cell_calls_are_live(shell: InteractiveShell, service: PracticeService) -> None:
-    """Calls after the cell are live, because the cassette is removed at its end."""
-    run(shell, "%%cassette mine\nsession.accounts()")
-    before = service.stats.calls
-    run(shell, "session.accounts()")
-    assert service.stats.calls == before + 1
-    assert len(tk.Cassette("cassettes/mine.yaml", mode="none")) == 2
-
-
-def test_a_session_opened_in_the_cell_stays_with_the_cassette(shell: InteractiveShell) -> None:
+def test_a_session_opened_in_the_cell_stays_with_the_cassette(shell):
     """A session opened in the cell replays there and in later cells without credentials and addresses."""
     run(shell, "%%cassette mine\nsession.accounts()")
     assert (
@@ -96,7 +83,7 @@ def test_a_session_opened_in_the_cell_stays_with_the_cassette(shell: Interactive
     assert run(shell, "len(replayed.accounts())") == 3
 
 
-def test_a_cell_may_await(shell: InteractiveShell) -> None:
+def test_a_cell_may_await(shell):
     """A cell with the magic may await."""
     cell = """%%cassette later
 async with tk.AsyncSession(credentials=credentials, settings=service.settings) as live:
@@ -106,7 +93,7 @@ rows"""
     assert len(tk.Cassette("cassettes/later.yaml", mode="none")) == 2
 
 
-def test_a_failed_cell_keeps_the_old_recording(shell: InteractiveShell) -> None:
+def test_a_failed_cell_keeps_the_old_recording(shell):
     """A failed cell in mode `all` drops the new recording and keeps the old one."""
     run(shell, "%%cassette mine\nsession.accounts()")
     before = Path("cassettes/mine.yaml").read_bytes()
@@ -117,16 +104,8 @@ def test_a_failed_cell_keeps_the_old_recording(shell: InteractiveShell) -> None:
     assert Path("cassettes/mine.yaml").read_bytes() == before
 
 
-def test_all_replaces_the_recording_when_the_cell_ends_well(shell: InteractiveShell) -> None:
-    """In mode `all` the new recording replaces the old one."""
-    run(shell, "%%cassette mine\nsession.accounts(); session.accounts(limit=1)")
-    run(shell, "%%cassette mine --mode all\nsession.accounts()")
-    assert len(tk.Cassette("cassettes/mine.yaml", mode="none")) == 1
-    assert not Path("cassettes/mine.part.yaml").exists()
-
-
 @pytest.mark.parametrize("line", ["", "--mode sometimes x", "x y", '"x'])
-def test_a_wrong_line_is_an_error_that_shows_the_usage(shell: InteractiveShell, line: str) -> None:
+def test_a_wrong_line_is_an_error_that_shows_the_usage(shell, line):
     """A malformed line is an error that shows the usage, and the rest of the cell does not run."""
     failed = shell.run_cell(f"%%cassette {line}\nran = True")
     assert isinstance(failed.error_in_exec, tk.ConfigurationError)
@@ -134,9 +113,7 @@ def test_a_wrong_line_is_an_error_that_shows_the_usage(shell: InteractiveShell, 
     assert "ran" not in shell.user_ns
 
 
-def test_a_session_with_its_own_cassette_keeps_it_and_the_cell_says_so(
-    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_session_with_its_own_cassette_keeps_it_and_the_cell_says_so(shell, capsys):
     """A session with its own cassette keeps it, and the cell says so if it used the session."""
     run(shell, 'own = tk.Session(credentials=credentials, settings=service.settings, cassette="cassettes/own.yaml")')
     run(shell, "own.accounts()")
@@ -153,9 +130,7 @@ def test_a_session_with_its_own_cassette_keeps_it_and_the_cell_says_so(
     assert capsys.readouterr().err == ""
 
 
-def test_a_panel_with_its_own_cassette_keeps_it_too(
-    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_panel_with_its_own_cassette_keeps_it_too(shell, capsys):
     """A panel with its own cassette keeps it; an unconnected panel and a dead proxy do no harm."""
     run(shell, "%%cassette first\nsession.accounts()")
     run(shell, "import weakref\nclass Gone: pass\ngone = weakref.proxy(Gone())")
@@ -166,36 +141,14 @@ def test_a_panel_with_its_own_cassette_keeps_it_too(
     run(shell, "panel.close(); other.close()")
 
 
-def test_nothing_is_printed_about_the_cells_own_cassette(
-    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Nothing is printed about a session opened in the cell, or a session with a cassette of the same file."""
-    opened = "tk.Session(credentials=credentials, settings=service.settings"
-    run(shell, f"%%cassette mine --mode all\nu = {opened}); u.accounts()")
-    assert capsys.readouterr().err == ""
-    named = 'cassette="cassettes/mine.yaml", mode="new_episodes"'
-    run(shell, f"%%cassette mine\nv = {opened}, {named}); v.accounts(limit=1)")
-    assert capsys.readouterr().err == ""
-
-
 @pytest.mark.parametrize("cell", ["1 / 0", "await service.nothing()", "raise KeyboardInterrupt", "def"])
-def test_the_cassette_is_removed_however_the_cell_ends(shell: InteractiveShell, cell: str) -> None:
+def test_the_cassette_is_removed_however_the_cell_ends(shell, cell):
     """The cassette is removed after an exception, an interrupt and invalid Python, and while awaiting."""
     assert not shell.run_cell(f"%%cassette mine\n{cell}").success
     assert cell_cassette.current() is None
 
 
-def test_loading_twice_is_loading_once(shell: InteractiveShell) -> None:
-    """Loading twice registers the magic once, and unloading removes it and its callbacks."""
-    tk.load_ipython_extension(shell)
-    callbacks = [callback for callback in shell.events.callbacks["post_run_cell"] if "Magics" in repr(callback)]
-    assert len(callbacks) == 1
-    tk.unload_ipython_extension(shell)
-    assert "cassette" not in shell.magics_manager.magics["line"]
-    assert shell.transform_cell("%%cassette x\n1").startswith("get_ipython().run_cell_magic")
-
-
-def test_secrets_are_masked_until_it_is_unloaded(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+def test_secrets_are_masked_until_it_is_unloaded(shell, capsys):
     """Secrets, the token of a session included, are masked until the extension is unloaded."""
     tk.load_ipython_extension(shell)  # once more: pytest has other streams in a test than in its fixtures
     run(shell, "session.accounts(); print(session.token.access_token.reveal(), credentials.client_secret.reveal())")
@@ -205,7 +158,7 @@ def test_secrets_are_masked_until_it_is_unloaded(shell: InteractiveShell, capsys
     assert capsys.readouterr().out == f"{shell.user_ns['credentials'].client_secret.reveal()}\n"
 
 
-def test_a_cell_within_the_cell_leaves_the_cassette_in_place(shell: InteractiveShell) -> None:
+def test_a_cell_within_the_cell_leaves_the_cassette_in_place(shell):
     """A cell within the cell, even an empty or failing one, leaves the cassette in place."""
     shell.user_ns["shell"] = shell
     cell = "%%cassette mine\nfor inner in ('session.accounts()', '', '1 / 0'):\n    shell.run_cell(inner)\n"
@@ -214,7 +167,7 @@ def test_a_cell_within_the_cell_leaves_the_cassette_in_place(shell: InteractiveS
     assert len(tk.Cassette("cassettes/mine.yaml", mode="none")) == 3
 
 
-def test_a_cell_has_one_cassette(shell: InteractiveShell) -> None:
+def test_a_cell_has_one_cassette(shell):
     """A second %%cassette in a cell is refused, and the first cassette is removed."""
     shell.user_ns["shell"] = shell
     for cell in ("%%cassette other\n1", "shell.run_cell('%%cassette other\\n1').raise_error()"):
@@ -222,26 +175,3 @@ def test_a_cell_has_one_cassette(shell: InteractiveShell) -> None:
         assert "already has the cassette mine.yaml" in str(failed.error_in_exec)
         assert cell_cassette.current() is None
     assert not Path("cassettes/other.yaml").exists()
-
-
-def test_another_cell_magic_may_follow(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
-    """IPython's own cell magics may come before or after %%cassette."""
-    run(shell, "%%cassette mine\n%%time\nprint(len(session.accounts()))")
-    run(shell, "%%time\n%%cassette mine --mode new_episodes\nprint(len(session.accounts(limit=1)))")
-    run(shell, "%%cassette mine --mode new_episodes\n\n  \n%%time\nprint(len(session.accounts(limit=2)))")
-    seen = capsys.readouterr().out
-    assert seen.count("Wall time") == 3
-    assert len(tk.Cassette("cassettes/mine.yaml", mode="none")) == 4
-
-
-def test_the_cassette_is_removed_if_ipython_describes_the_cell_anew(shell: InteractiveShell) -> None:
-    """The cassette is removed if IPython makes a new description of an interrupted cell."""
-    run(shell, "%%cassette mine\n_ = 1")
-    magics = shell.magics_manager.magics["line"]["cassette"].__self__
-    shell.events.trigger("pre_run_cell", info := ExecutionInfo("await", True, False, True, "id"))
-    magics.cassette("mine")
-    assert cell_cassette.current() is not None
-    again = ExecutionInfo("await", True, False, True, "id")
-    assert again is not info
-    magics.end_of_cell(ExecutionResult(again))
-    assert cell_cassette.current() is None

@@ -121,23 +121,6 @@ def test_a_refused_secret_is_shown_beside_its_field(open_panel, service, monkeyp
     assert user.status.startswith("Connected.")
 
 
-def test_refused_credentials_leave_nothing_open(open_panel, service, monkeypatch):
-    """A refused attempt closes its sessions and holds no cassette: the next one records to the same file."""
-    opened, make = [], Session.__init__
-
-    def note(session, *arguments, **options):
-        opened.append(session)
-        make(session, *arguments, **options)
-
-    monkeypatch.setattr(Session, "__init__", note)
-    refused = open_panel("broker-sandbox", cassette="take")
-    refused.connect(service.credentials["sandbox-secret"].client_id, secrets.token_hex(20))
-    assert [session.is_closed for session in opened] == [True, True]
-    accepted = open_panel(None, service.credentials["sandbox-secret"], "take")
-    accepted.press()
-    assert accepted.status.endswith("Calls are recorded to take.yaml.")
-
-
 @pytest.mark.parametrize(
     ("kind", "texts", "field", "words"),
     [
@@ -157,43 +140,6 @@ def test_a_malformed_text_is_shown_beside_its_field(open_panel, settings, kind, 
     assert words in user.problems[field]
     user.choose("environment", "live")
     assert (user.status, user.panel._view.tone, user.problems) == ("Not connected.", "idle", {})
-
-
-@pytest.mark.usefixtures("no_pauses")
-def test_a_service_that_cannot_be_reached_is_reported(open_panel, service):
-    """An unreachable service is reported below the button, and no field is emptied."""
-    user = open_panel(None, service.credentials["paper"])
-    service.close()
-    user.press()
-    assert "cannot be reached: nothing listens there." in user.words
-
-
-def test_an_encrypted_key_needs_its_passphrase(open_panel, service, widget_state):
-    """Without and with a wrong passphrase the words stand beside its field; the right one connects."""
-    credentials, passphrase = service.credentials["sandbox-key"], secrets.token_hex(12)
-    key = encrypted_pem(credentials, passphrase)
-    user = open_panel("broker-sandbox")
-    user.choose("credentials", "new client key")
-    user.connect(credentials.client_id, key)
-    assert user.problems["passphrase"].endswith("Type its passphrase.")
-    user.connect(credentials.client_id, key, "not-the-passphrase")
-    assert "cannot be decrypted with this passphrase" in user.problems["passphrase"]
-    user.connect(credentials.client_id, key, passphrase)
-    assert user.status.startswith("Connected.")
-    assert passphrase not in widget_state()
-
-
-def test_accepted_credentials_need_not_be_typed_again(open_panel, service):
-    """Accepted credentials become a choice; the status is the last to change, so the next choice stands."""
-    user = open_panel("paper")
-    chosen = []
-    user.panel._view.observe(lambda change: chosen.append((change["new"], user.chosen("credentials"))), "status")
-    user.connect(*typed(service.credentials["paper"])[1:])
-    assert [label for status, label in chosen if status.startswith("Connected.")] == ["default · this notebook"]
-    first = user.panel.session
-    user.press()
-    assert user.panel.session is not first
-    assert first.is_closed
 
 
 def test_tested_credentials_can_be_saved(open_panel, service, monkeypatch):
@@ -298,18 +244,6 @@ def test_a_new_cassette_is_named_on_the_panel(open_panel, service, settings):
     assert len(Cassette(settings.cassettes_folder / "mine.yaml", "none")) == 1
 
 
-def test_a_corrupt_cassette_is_found_before_anything_is_sent(open_panel, service, tour):
-    """Recording to a file that is not a cassette fails before the credentials are sent anywhere."""
-    tour.write_text("no: cassette\n")
-    before = service.stats.by_endpoint
-    user = open_panel(None, service.credentials["sandbox-secret"])
-    user.choose("mode", "record")
-    user.choose("cassette", "tour")
-    user.press()
-    assert 'role="alert"' in user.words
-    assert service.stats.by_endpoint == before
-
-
 def test_an_existing_cassette_is_replayed_at_once_with_nothing_configured(open_panel, tour, service, monkeypatch):
     """A notebook with a panel runs from top to bottom without credentials, addresses or network."""
 
@@ -409,15 +343,6 @@ def test_an_unexpected_end_is_reported(open_panel, service, monkeypatch, error, 
     assert words in user.words
     assert secret not in user.words
     assert not user.form._button.disabled
-
-
-def test_a_front_end_that_drops_typed_texts_is_noticed(open_panel):
-    """A front end that drops binary messages is reported, rather than empty fields."""
-    user = open_panel("paper")
-    user.connect()
-    assert "This front end does not send what is typed here." in user.words
-    assert "run panel.connect() in a cell" in user.words
-    assert user.problems == {}
 
 
 @pytest.mark.usefixtures("can_ask")

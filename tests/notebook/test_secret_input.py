@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import secrets
-
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.notebook.connecting import problem_of
-from toolkit.notebook.secret_input import FIELDS, LONGEST_TEXT, SecretInput, make_credentials
+from toolkit.notebook.secret_input import FIELDS, SecretInput, make_credentials
 
 KEY_PAIR = FIELDS[CredentialKind.KEY_PAIR][:2]
 
@@ -50,77 +45,6 @@ def test_the_page_is_asked_and_its_answer_taken_once(page):
     assert page.input.take() == {}
 
 
-def test_no_trait_ever_holds_a_text(page):
-    """No trait and no repr holds a typed text, before or after it is taken."""
-    text = secrets.token_hex(20)
-    page.input.ask()
-    page.receive({"type": "texts", "number": 1}, text.encode(), text.encode())
-    for _ in range(2):
-        shown = json.dumps(page.input.get_state(), default=str) + repr(page.input) + repr(vars(page.input))
-        assert text not in shown
-        page.input.take()
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        {"type": "texts", "number": 1},
-        {"type": "texts"},
-        {"type": "other", "number": 0},
-        {},
-    ],
-    ids=str,
-)
-def test_what_was_not_asked_for_is_dropped(page, content):
-    """An answer that was not asked for is dropped."""
-    page.receive(content, b"a", b"b")
-    assert page.events == []
-    assert page.input.take() == {}
-
-
-def test_an_answer_to_fields_that_are_gone_is_dropped(page):
-    """An answer to fields that are no longer shown is dropped."""
-    page.input.ask()
-    page.input.show(FIELDS[CredentialKind.CLIENT_SECRET])
-    page.receive({"type": "texts", "number": 1}, b"a", b"b")
-    assert "answered" not in page.events
-
-
-def test_a_malformed_answer_is_empty(page):
-    """Texts that are too long or missing become empty, and text that is not UTF-8 is no error."""
-    page.input.ask()
-    page.receive({"type": "texts", "number": 1}, b"x" * (LONGEST_TEXT + 1))
-    assert page.input.take() == {"key_id": Secret(""), "secret_key": Secret("")}
-    page.input.ask()
-    page.receive({"type": "texts", "number": 2}, b"\xff", b"b", b"c")
-    assert page.input.take() == {"key_id": Secret("\ufffd"), "secret_key": Secret("b")}
-
-
-def test_the_same_fields_again_keep_what_is_typed(page):
-    """Showing the same fields again keeps their texts; other fields drop texts and problems."""
-    changes = []
-    page.input.observe(changes.append, "fields")
-    page.input.problems = {"key_id": "empty"}
-    page.input.show(KEY_PAIR)
-    assert changes == []
-    assert page.input.problems == {"key_id": "empty"}
-    page.input.show(FIELDS[CredentialKind.CLIENT_SECRET])
-    assert len(changes) == 1
-    assert page.input.problems == {}
-
-
-def test_the_page_is_told_what_to_forget(page):
-    """The page is told to forget some fields or all; forgetting all also drops an answer on its way."""
-    page.input.ask()
-    page.input.forget(["secret_key"])
-    assert page.events[-1] == {"type": "forget", "names": ["secret_key"]}
-    page.input.forget()
-    assert page.events[-1] == {"type": "forget", "names": ["key_id", "secret_key"]}
-    page.receive({"type": "texts", "number": 1}, b"a", b"b")
-    assert "answered" not in page.events
-    assert page.input.take() == {}
-
-
 def test_the_module_of_the_page_keeps_texts_to_itself():
     """The page's module stores nothing, logs nothing, sets no trait and makes no request."""
     module = SecretInput._esm
@@ -148,12 +72,6 @@ def key():
     return {"client_id": "fake-client", "private_key": pem}
 
 
-@pytest.mark.parametrize(("typed", "scheme"), [("", "headers"), ("basic", "basic")])
-def test_the_scheme_of_a_key_pair(typed, scheme):
-    """A key pair is sent in two headers unless HTTP Basic is chosen."""
-    assert made(CredentialKind.KEY_PAIR, {**PAIR, "scheme": typed}, Environment.PAPER).scheme == scheme
-
-
 @pytest.mark.parametrize(("typed", "fields"), [("", {}), ("  a.read   b.write\n", {"scope": "a.read b.write"})])
 def test_a_scope_is_a_field_of_the_token_request(key, typed, fields):
     """A scope goes into the token request (RFC 6749 section 4.4.2), its parts one space apart."""
@@ -168,13 +86,3 @@ def test_the_options_of_a_client_key(key):
     options = {"key_id": "k-1", "algorithm": "PS512", "audience": "issuer"}
     own = made(CredentialKind.CLIENT_KEY, {**key, **options})
     assert (own.key_id, own.algorithm, own.audience) == ("k-1", "PS512", "issuer")
-
-
-@pytest.mark.parametrize(("option", "text"), [("algorithm", "ES256"), ("audience", "a\nb")])
-def test_a_malformed_option_is_reported_beside_it(key, option, text):
-    """A malformed option is reported beside its field, and not quoted: a secret may have been typed there."""
-    with pytest.raises(ConfigurationError) as caught:
-        made(CredentialKind.CLIENT_KEY, {**key, option: text})
-    problem = problem_of(caught.value, FIELDS[CredentialKind.CLIENT_KEY])
-    assert problem.field == option
-    assert text not in problem.what + problem.next_step or option == "algorithm"

@@ -4,8 +4,7 @@
 arrive in pieces. `Masking` wraps the methods of one shell, so it holds for threads and tasks alike. In a kernel the
 messages are masked once more when they are sent, because only there text that was written in pieces is complete.
 
-Tables of pandas are also shown without the control and bidirectional characters that a service may have put into them.
-Their data stay as they are, and so does what `print` writes.
+Tables of pandas are also shown without the control and bidirectional characters that a service may put into them.
 
 What a cell or a subprocess writes past Python, such as with `os.write`, is masked in a kernel, but not in the server's
 log or at a plain terminal.

@@ -90,6 +90,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._typed: Credentials | None = None  # typed and accepted, and not saved yet
         self._sent_token: Token | None = None  # the token that the page counts down
         self._shell = tracebacks.shell()
+        self._label = f"panel-{getattr(self._shell, 'execution_count', 0)}"  # of its outputs, the same in each run
         self._form = Form(
             chosen,
             mode,
@@ -104,7 +105,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         )
         self._view = SessionView(greeted=self._greeted, layout=self._form.layout)
         super().__init__([*self._form.controls, self._view], layout=self._form.layout)
-        self.add_class("toolkit-panel").add_class(f"toolkit-{self.model_id}")
+        self.add_class("toolkit-panel").add_class(f"toolkit-{self._label}")
         self._edited()
         if self._shell is not None:
             self._shell.events.register("post_run_cell", self._after_cell)
@@ -163,7 +164,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
 
     def _ipython_display_(self) -> None:
         """Show words, and the widget as a second output; the words help where the widget is missing later."""
-        html = panel_view.saved_html(self._words(), self._variable(), self.model_id)
+        html = panel_view.saved_html(self._words(), self._variable(), self._label)
         show({"text/plain": repr(self), "text/html": html}, raw=True)  # type: ignore[no-untyped-call]
         bundle = self._repr_mimebundle_() or {}
         show({kind: data for kind, data in bundle.items() if kind != "text/plain"}, raw=True)  # type: ignore[no-untyped-call]

@@ -157,16 +157,16 @@ def _row(call: Any) -> list[str]:
     ]
 
 
-def saved_html(text: str, variable: str, model_id: str) -> str:
+def saved_html(text: str, variable: str, label: str) -> str:
     """Return the panel in a few words for places without widgets: a code-hosting site, a printed page, no kernel.
 
-    A page that shows the widget with this ID hides the words; one that cannot shows them instead of its own message.
+    A page that shows the widget with this label hides the words; one that cannot shows them instead of its own message.
     """
     to_use = f"run this cell again; if no fields appear, {variable or 'panel'}.connect() asks below the cell"
     words = card("Panel", [badge(text)], [("To use it", as_html(to_use))])
     missing = ".jp-OutputArea-child:has(.toolkit-saved) + :not(:has(.toolkit-panel)) .jupyter-widgets"
-    style = f"body:has(.toolkit-{model_id}) .toolkit-saved-{model_id},{missing}{{display:none}}"
-    return f'<div class="toolkit-saved toolkit-saved-{model_id}">{words}</div><style>{style}</style>'
+    style = f"body:has(.toolkit-{label}) .toolkit-saved-{label},{missing}{{display:none}}"
+    return f'<div class="toolkit-saved toolkit-saved-{label}">{words}</div><style>{style}</style>'
 
 
 def badge_html(account: str) -> str:
