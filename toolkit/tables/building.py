@@ -19,7 +19,7 @@ from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.tables.columns import SHOWN, Column, check_filled, columns_of, frame_of, inferred
 from toolkit.tables.conversion import FLOAT_DIGITS, Losses, Numbers, NumberText, texts_of, whole
-from toolkit.tables.field_names import KeyPath, distinct, dotted, telling_key
+from toolkit.tables.field_names import KeyPath, distinct
 from toolkit.tables.rows import Rows, choose_rows, lists_in
 
 if TYPE_CHECKING:
@@ -187,14 +187,15 @@ class TableBuilder:
     def _named(self) -> Iterator[Column]:
         """Yield the columns by distinct names: those that identify the records around, then the records' own."""
         own = self._ordered()
-        uses = Counter([*map(dotted, own), *(name for _, name in self._identities)])
-        names = [
+        names = [".".join(path) if path else "value" for path in own]
+        uses = Counter([*names, *(name for _, name in self._identities)])
+        around = [
             name if uses[name] == 1 else f"{path[-1] if path else 'parent'}.{name}" for path, name in self._identities
         ]
-        keys = [*(name for _, name in self._identities), *map(telling_key, own)]
+        keys = [*(name for _, name in self._identities), *(path[-1] if path else "" for path in own)]
         all_values = [*self._identities.values(), *map(self._columns.pop, own)]
         self._identities = {}
-        for name, key in zip(distinct([whole(name) for name in [*names, *map(dotted, own)]]), keys, strict=True):
+        for name, key in zip(distinct(list(map(whole, [*around, *names]))), keys, strict=True):
             values = all_values.pop(0)  # so that nothing else holds them
             yield Column.of(name, key, values + [None] * (self.count - len(values)))
 
