@@ -86,7 +86,7 @@ def _not_json(content: bytes, content_type: str | None, error: ValueError) -> Ta
     beginning = excerpt(content[: 4 * SHOWN].decode("utf-8", "replace"), SHOWN)
     return TabulationError(
         f"{what}{place}{kind}; it begins with {beginning!r}.",
-        "Pass a response, its JSON as text or bytes, or parsed JSON. A page of HTML may be that of a login or a proxy.",
+        "Pass a response, its JSON as text or bytes, or parsed JSON. HTML may be a login page, or a proxy's.",
     )
 
 
