@@ -68,12 +68,12 @@ def rows_of(response: Any) -> list[Any]:
     try:
         value = value_of(response)
         rows = choose_rows(value)
-        lists = list(lists_in(value)) if rows.is_row_of(value) else []
+        lists = list(lists_in(value)) if rows.records == [value] else []
         if len(lists) == 1:
             rows = choose_rows(value, ".".join(lists[0]))
     except (TabulationError, RecursionError):
         return []
-    return [] if rows.is_row_of(value) else rows.records
+    return [] if rows.records == [value] else rows.records
 
 
 def _not_json(content: bytes, content_type: str | None, error: ValueError) -> TabulationError:

@@ -161,7 +161,7 @@ def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.D
         differ = ((mine != theirs) & ~(mine.isna() & theirs.isna())).to_numpy(dtype=bool)
     else:
         differ = np.array([not _same(*pair) for pair in zip(mine.tolist(), theirs.tolist(), strict=True)], dtype=bool)
-    was, now = (pd.Series(list(map(_plain, side[differ].tolist())), matched.index[differ], object) for side in sides)
+    was, now = (pd.Series(side[differ].tolist(), matched.index[differ], object) for side in sides)
     return matched[differ].astype(object).assign(kind="changed", column=column, left=was, right=now)
 
 
@@ -179,13 +179,6 @@ def _same(left: Any, right: Any) -> bool:
     return is_alike and bool(left == right)
 
 
-def _plain(value: Any) -> Any:
-    """Return a cell as a Python value, None if it is missing."""
-    if is_missing(value):
-        return None
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _type(value: Any) -> type:
     """Return int, float or Decimal for a number, and NoneType for a missing value."""
     if isinstance(value, (bool, np.bool_)):
@@ -197,7 +190,8 @@ def _table(found: pd.DataFrame, key: list[Any]) -> pd.DataFrame:
     table = found[[*key, "kind", "column"]].reset_index(drop=True)
     are_texts = all(isinstance(name, str) for name in table["column"].dropna())
     table = table.astype({"kind": "str", "column": "str" if are_texts else object})
-    pairs = list(zip(found["left"], found["right"], strict=True))
+    values = found[["left", "right"]].map(lambda value: None if is_missing(value) else value)
+    pairs = list(zip(values["left"], values["right"], strict=True))
     both = _series([value for side in zip(*pairs, strict=True) for value in side])
     changes = [_change(*pair) for pair in pairs]
     if any(isinstance(change, Decimal) for change in changes):

@@ -182,7 +182,7 @@ def _decimals(texts: Any) -> list[Decimal | None]:
 
 
 def _is_number(kind: Any) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _number(texts: Any, kind: Any, losses: Losses, name: str) -> Any:

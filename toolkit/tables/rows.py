@@ -31,12 +31,12 @@ _REQUEST_WORDS: Final = frozenset(
     "next previous prev first last page pages paging pagination pageable limit offset skip cursor total count more "
     "link links meta metadata request success ok error errors message messages warning warnings self after before "
     "trace scroll took timed status version etag url uri href size index context included includes pagelen incomplete "
-    "done quota scanned continue batchcomplete".split()
+    "done quota scanned continue batchcomplete made".split()
 )
 # Words that are about the request only beside one of those: `next_page_token`, `request_id`, `totalResults`.
 _BESIDE_REQUEST_WORDS: Final = frozenset(
     "id number token key has is per of out start end info header code response data items results records elements "
-    "remaining max api evaluated odata".split()
+    "remaining max api evaluated odata up".split()
 )
 # Collections with these words are beside the records; others may be the records, whatever their name is.
 _ASIDE_WORDS: Final = frozenset("link links meta metadata included includes error errors warning warnings".split())
@@ -71,10 +71,6 @@ class Rows:
         """The records of all parts."""
         return [record for records, _ in self.parts for record in records]
 
-    def is_row_of(self, value: Any) -> bool:
-        """Return True if the whole value is the only row."""
-        return any(len(records) == 1 and records[0] is value for records, _ in self.parts)
-
 
 def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> Rows:
     """Return the rows of a JSON value: by the rules above, or those at a dotted path.
@@ -98,7 +94,7 @@ def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> 
         around = found if isinstance(found, dict) else value
         return Rows(_opened(_keyed_members(around) or _content(around), (), {}, key))
     if place is None:
-        return Rows([(_named(value) if isinstance(value, (list, tuple)) else [value], {})], _hint(value))
+        return Rows([(_rows_in(value), {})], _hint(value))
     beside = [other for other in lists_in(value) if other[: len(place)] != place and "links" not in other]
     hint = f"The rows are those of {_names([place])}; other lists: {_names(beside)} ({_call(beside)})" if beside else ""
     return Rows(_opened(found, place, {}, None), hint)
@@ -225,9 +221,14 @@ def _opened(value: Any, path: KeyPath, identity: Identity, key: str | None) -> l
 
 
 def _rows_in(value: Any) -> Sequence[Any]:
-    """Return the records of a list or of an object of arrays; any other value is a record."""
+    """Return the records of a list, of arrays of one length, or of an object of arrays; any other value is a record.
+
+    Arrays in a list become objects with the keys 0, 1, ...
+    """
+    if _are_arrays(value):
+        return [{str(column): cell for column, cell in enumerate(row)} for row in value]
     if isinstance(value, (list, tuple)):
-        return _named(value)
+        return list(value)
     return _rows_of_arrays(value) if _are_parallel(value) else [value]
 
 
@@ -268,13 +269,6 @@ def _below(
     elif member is None or isinstance(member, (dict, list, tuple)):
         inside = (place_of(member) if isinstance(member, dict) and not in_list and key is None else None) or ()
         yield from _opened(_at(member, inside), (*around, *inside), identity, key)
-
-
-def _named(rows: Sequence[Any]) -> list[Any]:
-    """Return arrays of the same length as objects with the keys 0, 1, ...; other values stay as they are."""
-    if not _are_arrays(rows):
-        return list(rows)
-    return [{str(column): value for column, value in enumerate(row)} for row in rows]
 
 
 def _at(value: Any, path: KeyPath) -> Any:
