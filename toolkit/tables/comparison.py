@@ -71,8 +71,11 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     """
     for side, table in (("left", left), ("right", right)):
         if not isinstance(table, pd.DataFrame):
-            what = f"compare takes two tables, not {type(table).__name__}."
-            raise TabulationError(what, "They come from session.accounts(), or tabulate(response).", about=side)
+            raise TabulationError(
+                f"compare takes two tables, not {type(table).__name__}.",
+                "They come from session.accounts(), or tabulate(response).",
+                about=side,
+            )
     levels: list[Any] = list(left.index.names)
     has_usual_key = any(name in left.columns and name in right.columns for name in _USUAL_KEYS)
     if on is None and not has_usual_key and None not in levels and levels == list(right.index.names):
