@@ -1,7 +1,7 @@
-"""A certified OAuth server, and a broker that remembers the tokens it receives.
+"""A certified OAuth server, which `npm install --prefix tests/oauth_server` installs.
 
-`npm install --prefix tests/oauth_server` installs the server. Set TOOLKIT_TESTS_OAUTH_SERVER if its `node_modules`
-is in another folder. Without the server the tests are skipped, or fail if TOOLKIT_TESTS_NEED_OAUTH_SERVER is set.
+Set TOOLKIT_TESTS_OAUTH_SERVER if its `node_modules` is in another folder. Without the server the tests are skipped, or
+fail if TOOLKIT_TESTS_NEED_OAUTH_SERVER is set.
 """
 
 from __future__ import annotations
@@ -11,26 +11,11 @@ import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
 import pytest
-from oidc_provider import HERE, OAuthServer
+from oidc_provider import HERE, Broker, OAuthServer
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
-
-
-class Broker(httpx.HTTPTransport):
-    """Answers every call to the broker with an empty list, keeps its token, and sends token requests to the server."""
-
-    def __init__(self):
-        super().__init__()
-        self.bearers = []
-
-    def handle_request(self, request):
-        if request.url.host != "broker.example.com":
-            return super().handle_request(request)
-        self.bearers.append(request.headers["Authorization"].removeprefix("Bearer "))
-        return httpx.Response(200, json=[])
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,20 @@ CLIENT = {
 }
 
 
+class Broker(httpx.HTTPTransport):
+    """Answers every call to the broker with an empty list, keeps its token, and sends token requests to the server."""
+
+    def __init__(self):
+        super().__init__()
+        self.bearers = []
+
+    def handle_request(self, request):
+        if request.url.host != "broker.example.com":
+            return super().handle_request(request)
+        self.bearers.append(request.headers["Authorization"].removeprefix("Bearer "))
+        return httpx.Response(200, json=[])
+
+
 class OAuthServer:
     """A running server with one client for each algorithm, named like it, and one with a secret, named "secret"."""
 
