@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import nbformat
-from panel_driver import CONNECTED, PANEL, SERVICE, choose, connect, status
+from panel_driver import CONNECTED, PANEL, SERVICE, choose, status
 
 EARLY = "panel.session"
 GONE = "This panel belongs to an earlier kernel. Run its cell again to use it."
@@ -90,19 +90,3 @@ def test_a_live_panel_is_used_with_the_keyboard_and_outlives_its_kernel(open_not
     notebook.run_all()
     status(notebook, "Not connected.")
     assert panel.get_by_role("button", name="Connect").is_visible()
-
-
-def test_a_recording_is_named_on_the_panel(open_notebook, lab):
-    """A press on Connect counts even if leaving the name field removes words and moves the button."""
-    notebook = open_notebook("record.ipynb", SERVICE, PANEL.format("None, service.credentials['sandbox-secret']"))
-    notebook.run_all()
-    choose(notebook, "Mode", "record · call and keep the answers")
-    name, words = notebook.panel.get_by_label("Name", exact=True), notebook.panel.get_by_text("has no name")
-    connect(notebook)
-    words.wait_for()
-    name.fill("pressed")
-    notebook.panel.get_by_role("button", name="Connect", exact=True).hover()
-    notebook.page.mouse.down()
-    words.wait_for(state="hidden")
-    notebook.page.mouse.up()
-    status(notebook, "Calls are recorded to pressed.yaml")

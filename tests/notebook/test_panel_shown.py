@@ -50,7 +50,7 @@ def test_the_token_of_a_replay(open_panel, tour):
         facts, card = after_a_cell(user)
         assert [words in text for text in (facts["token"], card)] == [True, True]
 
-    assert_both("none yet")
+    assert_both("none now")
     user.panel.session.accounts()
     assert_both("left at the end of the last call")
     assert 0 < user.panel._view.facts["percent"] <= 100
@@ -60,7 +60,7 @@ def test_the_token_of_a_replay(open_panel, tour):
     tour.write_text(text.replace(expires, issued))
     user.press()
     user.panel.session.accounts()
-    assert_both("expired at the end of the last call")
+    assert_both("none now")
 
 
 def test_the_lifetime_of_a_live_token_is_sent_to_the_page(open_panel, service, monkeypatch):

@@ -1,7 +1,7 @@
-"""A certified OAuth server, and a broker that remembers the tokens it receives.
+"""A certified OAuth server, which `npm install --prefix tests/oauth_server` installs.
 
-`npm install --prefix tests/oauth_server` installs the server. Set TOOLKIT_TESTS_OAUTH_SERVER if its `node_modules`
-is in another folder. Without the server the tests are skipped, or fail if TOOLKIT_TESTS_NEED_OAUTH_SERVER is set.
+Set TOOLKIT_TESTS_OAUTH_SERVER if its `node_modules` is in another folder. Without the server the tests are skipped, or
+fail if TOOLKIT_TESTS_NEED_OAUTH_SERVER is set.
 """
 
 from __future__ import annotations
@@ -11,31 +11,15 @@ import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
 import pytest
-from oidc_provider import HERE, OAuthServer
+from oidc_provider import HERE, Broker, OAuthServer
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
 
 
-class Broker(httpx.HTTPTransport):
-    """Answers every call to the broker with an empty list, keeps its token, and sends token requests to the server."""
-
-    def __init__(self):
-        super().__init__()
-        self.bearers = []
-
-    def handle_request(self, request):
-        if request.url.host != "broker.example.com":
-            return super().handle_request(request)
-        self.bearers.append(request.headers["Authorization"].removeprefix("Bearer "))
-        return httpx.Response(200, json=[])
-
-
 @pytest.fixture(scope="module")
 def server():
-    """The server, one for all tests."""
     installed = Path(os.environ.get("TOOLKIT_TESTS_OAUTH_SERVER") or HERE)
     node = shutil.which("node")
     if node is None or not (installed / "node_modules" / "oidc-provider").is_dir():
@@ -54,7 +38,6 @@ def broker():
 
 @pytest.fixture
 def open_session(server, broker, monkeypatch):
-    """Return a function that opens a session with its own tokens and a clock that is wrong by `off`."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     settings = tk.Settings({"auth_sandbox": server.issuer, "broker_sandbox": "https://broker.example.com"})
     opened = []
@@ -74,8 +57,6 @@ def open_session(server, broker, monkeypatch):
 
 @pytest.fixture
 def client_key(server):
-    """Return a function that makes credentials with a key, for a client named like its algorithm."""
-
     def make(client_id="ES256", *, key=None, **options):
         given = {"environment": "broker-sandbox", "key_id": f"{client_id}-1", "algorithm": client_id, **options}
         return tk.ClientKey(client_id, key or server.keys[client_id], **given)
@@ -85,8 +66,6 @@ def client_key(server):
 
 @pytest.fixture
 def client_secret(server):
-    """Return a function that makes credentials of a client with a secret."""
-
     def make(client_id="secret", secret=None, **options):
         return tk.ClientSecret(client_id, secret or server.client_secret, environment="broker-sandbox", **options)
 

@@ -29,6 +29,20 @@ CLIENT = {
 }
 
 
+class Broker(httpx.HTTPTransport):
+    """Answers every call to the broker with an empty list, keeps its token, and sends token requests to the server."""
+
+    def __init__(self):
+        super().__init__()
+        self.bearers = []
+
+    def handle_request(self, request):
+        if request.url.host != "broker.example.com":
+            return super().handle_request(request)
+        self.bearers.append(request.headers["Authorization"].removeprefix("Bearer "))
+        return httpx.Response(200, json=[])
+
+
 class OAuthServer:
     """A running server with one client for each algorithm, named like it, and one with a secret, named "secret"."""
 
@@ -51,15 +65,12 @@ class OAuthServer:
         self.issuer = self._next("issuer")
 
     def why_refused(self) -> str:
-        """Return the server's reason for the next refusal, which it does not tell its clients."""
         return self._next("refused")
 
     def other_refusals(self) -> list[str]:
-        """Return the reasons for all further refusals."""
         return [self._next("refused") for _ in range(self._lines.qsize())]
 
     def introspect(self, access_token: str) -> dict[str, Any]:
-        """Return what the server knows about a token (RFC 7662)."""
         form = {"token": access_token, "client_id": "secret", "client_secret": self.client_secret}
         return httpx.post(f"{self.issuer}/introspection", data=form).raise_for_status().json()
 
@@ -93,7 +104,6 @@ class OAuthServer:
 
 
 def private_keys() -> dict[str, Any]:
-    """Return a private key for each algorithm."""
     of_curves = {algorithm: ec.generate_private_key(curve) for algorithm, curve in CURVES.items()}
     for_rsa = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     rest = {algorithm: for_rsa for algorithm in ALGORITHMS if algorithm[:2] in ("RS", "PS")}
@@ -101,6 +111,5 @@ def private_keys() -> dict[str, Any]:
 
 
 def public_jwk(private_key: Any, algorithm: str) -> dict[str, str]:
-    """Return the public half as it is registered with the server."""
     public = jwt.get_algorithm_by_name(algorithm).to_jwk(private_key.public_key(), as_dict=True)
     return {**public, "kid": f"{algorithm}-1", "use": "sig"}

@@ -9,9 +9,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from conftest import Broker
 from cryptography.hazmat.primitives.asymmetric import ec
-from oidc_provider import ALGORITHMS, SCOPES
+from oidc_provider import ALGORITHMS, SCOPES, Broker
 
 from toolkit.core.document import TOKEN_PATH
 from toolkit.core.errors import TokenRefused
@@ -30,11 +29,10 @@ class Resending(Broker):
         return super().handle_request(request)
 
 
-def refusal(session, status=401, code="invalid_client"):
-    """The error of a call that does not get a token."""
+def refusal(session):
     with pytest.raises(TokenRefused) as caught:
         session.broker.get("/v1/accounts")
-    assert (caught.value.status, caught.value.error) == (status, code)
+    assert (caught.value.status, caught.value.error) == (401, "invalid_client")
     return caught.value
 
 
@@ -81,7 +79,6 @@ def test_assertion_is_valid_once(open_session, client_key, server):
 @pytest.mark.parametrize(
     ("off", "says", "reason"),
     [(-HOUR, "behind", "jwt expired"), (HOUR, "ahead of", "iat (JWT issued at) must not be in the future")],
-    ids=["slow", "fast"],
 )
 def test_wrong_clock(open_session, client_key, server, off, says, reason):
     """Assertions from the past and the future are refused, and the error tells by how much the clock is off."""
@@ -109,23 +106,8 @@ def test_wrong_key(open_session, client_key, server, key_id):
     assert reason in server.why_refused()
 
 
-def test_unregistered_algorithm(open_session, client_key, server):
-    """The right key with another algorithm than the registered one is refused."""
-    refusal(open_session(client_key("RS256", algorithm="PS256")))
-    assert server.why_refused() == "alg mismatch"
-
-
 def test_scope(open_session, client_key, client_secret, server, broker):
     """A token for either kind of credentials; a scope in `form_fields` reaches the server."""
     for credentials in (client_key(form_fields={"scope": SCOPES[0]}), client_secret(form_fields={"scope": SCOPES[0]})):
         broker.bearers.clear()
         assert check_works(open_session(credentials), server, broker)["scope"] == SCOPES[0]
-
-
-def test_type_and_lifetime_of_assertions(open_session, client_key, server, broker):
-    """A longer lifetime makes assertions valid with a clock that is five minutes slow."""
-    slow = timedelta(minutes=-5)
-    options = {"assertion_typ": "client-authentication+jwt", "assertion_lifetime": 600}
-    check_works(open_session(client_key(**options), off=slow), server, broker)
-    refusal(open_session(client_key(), off=slow))
-    assert server.why_refused() == "jwt expired"

@@ -8,7 +8,6 @@ import http.server
 import json
 import textwrap
 import threading
-import xml.etree.ElementTree as ET
 
 import pytest
 from plugin_projects import CONFTEST, names
@@ -141,24 +140,6 @@ def test_side_by_side(run, server, pytester, workers):
     assert "6 of 14 cassettes" in output
 
 
-def test_block_network_of_the_command_line(run, server):
-    """Their option --block-network refuses in every test of theirs, and our tests replay."""
-    module = """
-        import pytest
-        import requests
-
-        def test_theirs():
-            with pytest.raises(RuntimeError, match="Network is disabled"):
-                requests.get("SERVER")
-
-        def test_ours(toolkit_session):
-            toolkit_session.trading.get("/v2/account")
-    """.replace("SERVER", server)
-    run("--toolkit-record", "-k", "ours", test_a=module)
-    counts, output = run("--block-network", test_a=module)
-    assert counts == {"passed": 2}, output
-
-
 ASYNC = """
     import asyncio
 
@@ -208,45 +189,6 @@ def test_async(run, server):
     assert counts == {"passed": 5}, output
     counts, output = run("-Werror", "-n2", conftest=conftest, test_async=ASYNC)
     assert counts == {"passed": 5}, output
-
-
-def test_one_file_for_both(run, server):
-    """A recording of either plugin replays in the other, where pytest-recording looks for it."""
-    module = """
-        import httpx
-        import pytest
-        import requests
-
-        URL = "SERVER"
-
-        @pytest.mark.vcr
-        def test_theirs():
-            assert requests.get(URL + "/theirs").json() == {"path": "/theirs"}
-
-        def test_ours(toolkit_cassette):
-            client = httpx.Client(transport=toolkit_cassette.transport())
-            assert client.get(URL + "/ours").json() == {"path": "/ours"}
-    """.replace("SERVER", server)
-    counts, output = run("--record-mode=once", "--toolkit-record", test_a=module)
-    assert counts == {"passed": 2}, output
-    swapped = """
-        import httpx
-        import pytest
-        import requests
-
-        URL = "SERVER"
-
-        @pytest.mark.vcr
-        def test_ours():
-            assert requests.get(URL + "/ours").json() == {"path": "/ours"}
-
-        @pytest.mark.toolkit_cassette("cassettes/test_a/test_theirs.yaml")
-        def test_theirs(toolkit_cassette):
-            client = httpx.Client(transport=toolkit_cassette.transport())
-            assert client.get(URL + "/theirs").json() == {"path": "/theirs"}
-    """.replace("SERVER", server)
-    counts, output = run("--block-network", test_a=swapped)
-    assert counts == {"passed": 2}, output
 
 
 def test_names_and_marks(run, pytester):
@@ -305,34 +247,3 @@ def test_allowed_hosts(run, server):
     assert counts == {"passed": 1, "failed": 1}
     assert "test_other.yaml, so it may not connect to 127.0.0.1" in output
     assert run("-o", "toolkit_allowed_hosts=localhost", test_a=module)[0] == {"passed": 2}
-
-
-def test_junit(run, pytester):
-    """The results of the plugin's own checks are in the JUnit report."""
-    module = "def test_ours(toolkit_session):\n    toolkit_session.trading.get('/v2/account')\n"
-    run("--toolkit-record", test_a=module)
-    counts, _ = run("--junitxml=report.xml", test_a="def test_ours(toolkit_session): pass\n")
-    assert counts == {"passed": 1, "errors": 1}
-    [case] = ET.parse(pytester.path / "report.xml").iter("testcase")  # noqa: S314 - our own report
-    assert "were not played" in case.find("error").get("message")
-
-
-def test_unittest(run):
-    """Methods of unittest.TestCase can have the marker."""
-    module = """
-        import unittest
-
-        import pytest
-
-        import toolkit as tk
-
-        class TestShop(unittest.TestCase):
-            @pytest.mark.toolkit_cassette("shop")
-            def test_call(self):
-                session = tk.Session("paper")
-                assert session.trading.get("/v2/account").json()["path"] == "/v2/account"
-
-    """
-    assert run("--toolkit-record", test_a=module)[0] == {"passed": 1}
-    counts, output = run(test_a=module)
-    assert counts == {"passed": 1}, output

@@ -37,7 +37,7 @@ def test_a_replay_shows_the_same_each_time(recorded, settings):
     for _, page in (before, after, cassette):
         assert "replayed, recorded 12 May 2026" in Page(page).words
     assert "sandbox broker partner, as recorded" in before[1]
-    assert ">none yet<" in before[1]
+    assert ">none now<" in before[1]
     assert "token 1 · 14:50 of 14:50 left at the end of the last call, expires 12 May 2026, 09:44:57 UTC" in after[1]
     assert ("replayed, issued 12 May 2026" in token[1], token[0].endswith(", replayed>")) == (True, True)
     assert "2 times; 0 not played yet" in cassette[1]

@@ -106,7 +106,7 @@ def test_the_same_is_no_difference():
         (stream("<object at 0x7fa40bb8fc90>"), stream("<object at 0x55d0c0ffee>")),
         (stream("/var/t/ipykernel_7/123.py:1: W"), stream("C:\\T\\ipykernel_9\\-4.py:1: W")),
         (stream("/var/t/ipykernel_7/123.py:1: W"), stream("<cell 3>:1: W")),
-        (shown(**{WIDGET: {"model_id": "ab"}}), shown(**{WIDGET: {"model_id": "cd"}})),
+        (shown(**{WIDGET: {"model_id": "ab" * 16}}), shown(**{WIDGET: {"model_id": "cd" * 16}})),
     ],
 )
 def test_what_depends_on_the_run(one, other):
@@ -124,7 +124,9 @@ def test_streams_come_in_any_order():
 
 def test_two_widgets_that_change_places():
     """A widget is the same in two outputs or not, whatever its name."""
-    one, two = ({"output_type": "display_data", "metadata": {}, "data": {WIDGET: {"model_id": name}}} for name in "ab")
+    one, two = (
+        {"output_type": "display_data", "metadata": {}, "data": {WIDGET: {"model_id": name * 32}}} for name in "ab"
+    )
     assert compared([one, two], [two, one]) == ()
     assert compared([one, two], [one, one])
 

@@ -29,6 +29,7 @@ from toolkit.auth.profiles.saving import (
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.typed_secrets import ask_secret, can_ask, field_in_words
 from toolkit.cli import terminal
+from toolkit.cli.probing import Probe, probe
 from toolkit.core.arguments import as_choice
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment, Interface
 from toolkit.core.errors import ConfigurationError
@@ -36,7 +37,6 @@ from toolkit.core.secret import Secret
 from toolkit.core.text import shell_word
 from toolkit.local.files import expanded, read_text
 from toolkit.local.settings import Settings
-from toolkit.session.probing import Probe, probe
 from toolkit.session.session import Session
 
 _KINDS: Final = {kind.replace(" ", "-"): kind for kind in CredentialKind}

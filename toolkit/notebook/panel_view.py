@@ -121,7 +121,7 @@ def facts_of(connection: Connection, name: str) -> dict[str, Any]:
     calls = session.calls(last=SHOWN)
     recorded = cassette.recorded_at if cassette else None
     token, number, percent = session.token, session.token_number, None
-    words = "" if token else no_token_text(session, had_token=bool(calls["token"].notna().any()))
+    words = "" if token else no_token_text(session)
     if token is not None and session.replays_only:
         now = session.now()
         percent = round(100 * token.remaining(now) / token.lifetime)

@@ -18,7 +18,7 @@ A request passes these modules on its way from the httpx client to the network:
 These steps are generators, written once; `transport.flow` drives them for sync and async.
 
 Open `session` for what users call, `scope` for who calls, `card` for what notebooks show. `pages` reads the pages of a
-list with the client of a session or any other, and makes a table of those of the accounts; `probing` tests credentials.
+list with the client of a session or any other, and makes a table of those of the accounts.
 """
 
 from toolkit.session.session import AsyncSession, Session

@@ -66,21 +66,17 @@ def remaining_text(token: Token, number: int | None, now: datetime) -> str:
     return f"{numbered}{minutes_text(token.remaining(now))} of {minutes_text(token.lifetime)} left"
 
 
-def no_token_text(session: AnySession, *, had_token: bool) -> str:
-    """Return why a session has no token at present; `had_token` says whether one authorized an earlier call."""
+def no_token_text(session: AnySession) -> str:
+    """Return why a session has no token at present."""
     if CredentialKind.KEY_PAIR in session.environment.rules.credentials:
         return "none: the key pair goes with every call"
-    if not had_token:
-        return "none" if session.is_closed else "none yet"
-    is_over = session.replays_only or session.is_closed
-    return "expired at the end of the last call" if is_over else "expired; the next call gets a new one"
+    return "none now" if session.replays_only or session.is_closed else "none now: a call gets one when it needs it"
 
 
 def _token_text(session: AnySession, ledger: Ledger) -> str:
     token, ended = session.token, ledger.last_ended_at()
     if token is None:
-        had_token = any(call.authorized_by is not None and call.authorized_by.token for call in ledger.calls())
-        return no_token_text(session, had_token=had_token)
+        return no_token_text(session)
     instant = f"expires {instant_words(token.expires_at)}"
     if ended is None:
         return f"{remaining_text(token, session.token_number, token.issued_at)} when it was issued, {instant}"

@@ -33,20 +33,13 @@ class ComparedAddress(NamedTuple):
     """An address in the form in which httpx compares URLs."""
 
     origin: tuple[bytes, bytes, int | None]  # scheme, host and port
+    host: bytes  # as the Host header names it (RFC 9110 section 7.2)
     prefix: bytes  # of the path, without a slash at its end
 
     @classmethod
     def of(cls, address: Address | str) -> ComparedAddress:
         url = httpx.URL(str(address))
-        return cls((url.raw_scheme, url.raw_host, url.port), url.raw_path.rstrip(b"/"))
-
-    def hosts(self) -> tuple[bytes, ...]:
-        """Return the values of a Host header that name this address (RFC 9110 section 7.2)."""
-        scheme, host, port = self.origin
-        name = b"[%s]" % host if b":" in host else host
-        default = 80 if scheme == b"http" else 443
-        with_port = b"%s:%d" % (name, port or default)
-        return (name, with_port) if port in (None, default) else (with_port,)
+        return cls((url.raw_scheme, url.raw_host, url.port), url.netloc, url.raw_path.rstrip(b"/"))
 
     def path_below(self, path: bytes) -> bytes | None:
         """Return what follows the prefix in the path and query of a URL of this origin, or None if it is elsewhere."""
@@ -93,7 +86,7 @@ class Scope:
             tuple[bytes, bytes]
         ] = []  # most requests of a client have the same, which are not checked again
         names = (*_CREDENTIAL_HEADERS, f"{header_prefix}-{KEY_ID_HEADER}", f"{header_prefix}-{SECRET_KEY_HEADER}")
-        self._hosts = frozenset(host for place in self._places for host in place.hosts())
+        self._hosts = frozenset(place.host for place in self._places)
         self._credential_headers = frozenset(name.lower().encode("ascii") for name in names)
 
     def check(self, request: httpx.Request) -> str:

@@ -22,7 +22,7 @@ from toolkit.cassettes.catalog.rewriting import rescrubbed
 from toolkit.cassettes.format import contents, interactions
 from toolkit.cassettes.format.interactions import HEADER, Interaction
 from toolkit.core.document import Environment, symbolic_address
-from toolkit.core.errors import PublishError, SecretLeak
+from toolkit.core.errors import ConfigurationError, PublishError, SecretLeak
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.text import count_text
 from toolkit.local.settings import Settings
@@ -173,6 +173,26 @@ def copied_cassettes(
         words = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
         places += [f"{path.relative_to(root).as_posix()}: {words}"] if words else []
     return CopiedCassettes(files, tuple(sorted(callers)), replacements, tuple(places))
+
+
+def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a notebook with a cell that sets values, behind the cell with the tag `parameters`, as papermill does.
+
+    Raises:
+        ConfigurationError: if no cell has the tag, or a name is not one of Python.
+    """
+    if not parameters:
+        return content
+    cells = content["cells"]
+    at = next((at for at, cell in enumerate(cells) if "parameters" in cell["metadata"].get("tags", ())), None)
+    wrong = [name for name in parameters if not name.isidentifier()]
+    if at is None or wrong:
+        what = f"{wrong[0]!r} is not a name of Python." if wrong else "No cell of the notebook has the tag parameters."
+        raise ConfigurationError(what, "Tag the cell that sets the default values.", about="parameters")
+    source = "\n".join(["# Parameters", *(f"{name} = {value!r}" for name, value in parameters.items())])
+    kept = [cell for cell in cells[at + 1 :] if "injected-parameters" not in cell["metadata"].get("tags", ())]
+    cell = {"cell_type": "code", "id": "parameters", "metadata": {"tags": ["injected-parameters"]}, "source": source}
+    return content | {"cells": [*cells[: at + 1], cell | {"outputs": [], "execution_count": None}, *kept]}
 
 
 def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> tuple[dict[str, Any], list[str]]:

@@ -83,13 +83,6 @@ class Drift:
         }
         return pd.DataFrame(columns | {"number": pd.Series([change.old for change in self.changes], dtype="int64")})
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as plain values, for programs."""
-        changes = [{name: value for name, value in each._asdict().items() if name != "new"} for each in self.changes]
-        skipped = [each._asdict() for each in self.not_repeated]
-        facts = {"path": str(self.path), "environment": self.environment, "repeated": self.repeated}
-        return facts | {"changes": changes, "not_repeated": skipped}
-
     def __repr__(self) -> str:
         words = f"{count_text(self.repeated, 'call')} repeated, {count_text(len(self.changes), 'change')}"
         return f"<Drift of {self.path.name} in {self.environment}: {words}; {len(self.not_repeated):,} not repeated>"

@@ -11,7 +11,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
+from importlib.metadata import distribution, packages_distributions, version
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,7 @@ from typing import Any, Final
 from toolkit.cassettes.replay.player import read_play_log
 from toolkit.core.errors import ConfigurationError, PublishError, SecretLeak
 from toolkit.core.secret import Secret
-from toolkit.core.text import badge, card, code, count_text, printable
+from toolkit.core.text import printable
 from toolkit.local.files import expanded, shown, write_atomically
 from toolkit.local.folders import SETTINGS_FILE, find_project
 from toolkit.local.settings import Settings
@@ -33,6 +33,7 @@ from toolkit.sharing.copying import (
     copied_notebook,
     notes_about,
     texts_in,
+    with_parameters,
 )
 from toolkit.sharing.saved_secrets import learn_credentials
 from toolkit.verification import Verdict, verify
@@ -86,14 +87,6 @@ class PublishedCopy:
         return printable("\n".join(lines))
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        rows = [("where", code(str(self.path))), ("recorded in", code(", ".join(self.environments)))]
-        rows += [("files", "<br>".join(map(code, self.sizes)))]
-        rows += [("replaced", code(words)) for words in self.replaced]
-        rows += [("note", code(note)) for note in self.notes]
-        rows += [("run it with", code(self.command))] if self.command else []
-        return card("Published", [badge(count_text(len(self.sizes), "file"))], rows)
 
 
 def publish(
@@ -182,32 +175,12 @@ def publish(
         sizes = {name: path.stat().st_size for name, path in files.items()}
         _put(stage, files, target)
     notes = [*notes_about(content), *_secret_notes(place, texts, played), _AUTHORS]
-    if not is_page and (requirement := toolkit_requirement()).partition(" @ ")[1] == "" and requirement[:1] == "#":
+    if not is_page and toolkit_requirement().startswith("#"):
         notes.append("requirements.txt does not install the toolkit: tell your readers where to get it.")
     where = (*copied.places, *(f"{place.as_posix()}, {words}" for words in places))
     return PublishedCopy(
         target, sizes, copied.environments, where, tuple(notes), "" if is_page else _command(place.as_posix())
     )
-
-
-def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a notebook with a cell that sets values, behind the cell with the tag `parameters`, as papermill does.
-
-    Raises:
-        ConfigurationError: if no cell has the tag, or a name is not one of Python.
-    """
-    if not parameters:
-        return content
-    cells = content["cells"]
-    at = next((at for at, cell in enumerate(cells) if "parameters" in cell["metadata"].get("tags", ())), None)
-    wrong = [name for name in parameters if not name.isidentifier()]
-    if at is None or wrong:
-        what = f"{wrong[0]!r} is not a name of Python." if wrong else "No cell of the notebook has the tag parameters."
-        raise ConfigurationError(what, "Tag the cell that sets the default values.", about="parameters")
-    source = "\n".join(["# Parameters", *(f"{name} = {value!r}" for name, value in parameters.items())])
-    kept = [cell for cell in cells[at + 1 :] if "injected-parameters" not in cell["metadata"].get("tags", ())]
-    cell = {"cell_type": "code", "id": "parameters", "metadata": {"tags": ["injected-parameters"]}, "source": source}
-    return content | {"cells": [*cells[: at + 1], cell | {"outputs": [], "execution_count": None}, *kept]}
 
 
 def _settings_of(notebook: Path) -> Settings:
@@ -400,13 +373,12 @@ def _command(notebook: str) -> str:
 
 def _requirements(sources: Iterable[str]) -> str:
     """Return the requirements: the toolkit, what runs it, and what the code imports, each with its version."""
-    names = set(_PINNED)
     installed = packages_distributions()
-    for line in "\n".join(sources).splitlines():  # by line, because cells may have magics
-        match = _IMPORT.match(line)
-        names.update(installed.get(match[1], ())[:1] if match else ())
-    pinned = [f"{name}=={text}" for name in sorted(names - {_TOOLKIT}) if (text := _version(name))]
-    return "\n".join([toolkit_requirement(), *pinned, ""])
+    lines = "\n".join(sources).splitlines()  # by line, because cells may have magics
+    imported = [match[1] for line in lines if (match := _IMPORT.match(line))]
+    names = {*_PINNED, *(name for module in imported for name in installed.get(module, ())[:1])} - {_TOOLKIT}
+    here = {name for several in installed.values() for name in several}
+    return "\n".join([toolkit_requirement(), *(f"{name}=={version(name)}" for name in sorted(names & here)), ""])
 
 
 def toolkit_requirement() -> str:
@@ -415,20 +387,10 @@ def toolkit_requirement() -> str:
     It is a comment if readers cannot use that: a folder of this machine, or an address with credentials. The name alone
     would then install whatever a package index has under it, which may be somebody else's package.
     """
-    try:
-        record = json.loads(distribution(_TOOLKIT).read_text("direct_url.json") or "{}")  # of pip (PEP 610)
-    except (PackageNotFoundError, ValueError):
-        record = {"url": ""}
+    record = json.loads(distribution(_TOOLKIT).read_text("direct_url.json") or "{}")  # of pip (PEP 610)
     if not record:
-        return f"{_TOOLKIT}[lab]=={_version(_TOOLKIT)}"
+        return f"{_TOOLKIT}[lab]=={version(_TOOLKIT)}"
     vcs = record.get("vcs_info", {})
     if vcs.get("vcs") == "git" and _GIT.fullmatch(record["url"]) and "subdirectory" not in record:
         return f"{_TOOLKIT}[lab] @ git+{record['url']}@{vcs['commit_id']}"
-    return f"# Install {_TOOLKIT}[lab] {_version(_TOOLKIT)} first, from where the author of this copy has it."
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""
+    return f"# Install {_TOOLKIT}[lab] {version(_TOOLKIT)} first, from where the author of this copy has it."

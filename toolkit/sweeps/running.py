@@ -30,7 +30,7 @@ _TICK: Final = 0.25  # seconds between two looks at the clock
 _FULL_PAUSE: Final = 0.01  # seconds to wait for a place in the queue
 _CLOCK: Final = SystemClock()
 # Outcomes are written when there are this many, and a part is full when it has this much.
-_BATCH_KEYS: Final = 5_000
+_BATCH_KEYS: Final = 1_000
 _BATCH_BYTES: Final = 8 << 20
 _PART_ROWS: Final = 50_000
 _PART_BYTES: Final = 16 << 20

@@ -33,6 +33,7 @@ _CELL_CODE: Final = re.compile(
 _OVERWRITTEN: Final = re.compile(r".*\r(?=[^\n])")
 _STYLE: Final = re.compile(r"<style\b.*?</style>", re.DOTALL | re.IGNORECASE)
 _TAG: Final = re.compile(r"<[^<>]*>")
+_IDENTIFIER: Final = re.compile(r"[0-9a-f]{32}|widget-\d+")
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 # Text, time and Exif chunks (PNG, third edition, sections 11.3.3 and 11.3.4); none of them holds pixels.
 _METADATA_CHUNKS: Final = frozenset({b"tEXt", b"zTXt", b"iTXt", b"tIME", b"eXIf"})
@@ -166,7 +167,7 @@ def _normalize(output: dict[str, Any], widgets: dict[str, str]) -> None:
     if isinstance(data.get("image/png"), str):
         data["image/png"] = without_png_metadata(data["image/png"])
     view = data.get(_WIDGET_VIEW)
-    if isinstance(view, dict) and "model_id" in view:
+    if isinstance(view, dict) and _IDENTIFIER.fullmatch(str(view.get("model_id"))):
         view["model_id"] = widgets.setdefault(view["model_id"], f"widget-{len(widgets) + 1}")
 
 

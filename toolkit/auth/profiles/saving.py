@@ -64,20 +64,14 @@ class ListedProfile:
 
 
 def profiles_in_order(settings: Settings, environ: Mapping[str, str] | None) -> Iterator[ProfileFields | SavedProfile]:
-    """Yield every profile, place by place in the order in which they count. A place is read when its turn comes.
-
-    A malformed profile raises its error when it is used.
-    """
+    """Yield every profile, place by place, which is read when its turn comes; a malformed one raises when used."""
     yield from fields_in_variables(os.environ if environ is None else environ, "environment variables", Path())
     yield from fields_in_dotenv(settings.project)
     yield from saved_profiles()
 
 
 def survey(settings: Settings, environ: Mapping[str, str] | None) -> list[ListedProfile]:
-    """Return all profiles, sorted by environment and name, and then in the order in which places count.
-
-    No keyring is opened.
-    """
+    """Return all profiles by environment, name and the order in which places count. No keyring is opened."""
     listed: list[ListedProfile] = []
     known = set()
     for profile in profiles_in_order(settings, environ):

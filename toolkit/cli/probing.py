@@ -7,36 +7,25 @@ did not refuse the caller.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import httpx
 
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import ToolkitError
 from toolkit.core.ledger import advice_for
+from toolkit.session.session import Session
 from toolkit.transport.errors import as_toolkit_error
-
-if TYPE_CHECKING:
-    from toolkit.session.session import Session
 
 _REFUSALS: Final = (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN)
 
 
 class Probe(NamedTuple):
-    """The result of one call.
-
-    Attributes:
-        interface: the interface.
-        call: method and path.
-        works: True if the call succeeded, False if not, None if nothing was called.
-        meaning: the result in words.
-        next_step: what to do about it; empty if there is nothing to do.
-        status: HTTP status, None without an answer.
-    """
+    """The result of one call, in words for people."""
 
     interface: Interface
-    call: str
-    works: bool | None
+    call: str  # method and path
+    works: bool | None  # None if nothing was called
     meaning: str
     next_step: str = ""
     status: int | None = None
