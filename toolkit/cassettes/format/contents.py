@@ -14,18 +14,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolkit.cassettes.format.interactions import HEADER, MARKER, Interaction, checked_uri, is_uri
+from toolkit.cassettes.format.interactions import HEADER, MARKER, Interaction, from_fields, is_uri
 from toolkit.core.errors import CassetteCorrupt, CassetteError
-from toolkit.core.ledger import Authorization, parse_instant
 from toolkit.core.text import printable
 from toolkit.local.files import read_file
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
+from toolkit.scrubbing.messages import RecordedRequest
 
 if TYPE_CHECKING:
     from toolkit.cassettes.format.decoding import Unreadable
@@ -300,34 +299,35 @@ class _NeedsParser(ValueError):
 
 def decode_usual(item: bytes) -> Interaction | None:
     """Return what `decoding.decode` returns for an item of ours, or None if that needs a parser."""
-    if not item.isascii():
-        return None
-    match = _ITEM.fullmatch(item.decode("ascii"))
+    match = _ITEM.fullmatch(item.decode("ascii")) if item.isascii() else None
     if match is None:
         return None
     method, uri, sent, sent_body, code, reason, received, body, version, at, *noted = match.groups()
     seconds, tries, early, rules, by, obtained = noted
     try:
-        recorded_at = None if at is None else parse_instant(at)
-        elapsed = None if seconds is None else timedelta(seconds=float(seconds))
-        if recorded_at is not None and elapsed is not None:
-            _ = recorded_at + elapsed
-        return Interaction(
-            RecordedRequest(_text(method), checked_uri(_text(uri)), _headers(sent), _text(sent_body).encode("ascii")),
-            RecordedResponse(
-                int(code),
-                _text(reason),
-                _headers(received),
-                _text(body).encode("ascii"),
-                "" if version is None else _text(version),
-            ),
-            recorded_at,
-            elapsed,
-            None if by is None else _authorization(by),
-            None if obtained is None else _authorization(obtained),
-            tries=1 if tries is None else int(tries),
-            ended_early=early is not None,
-            pseudonyms=() if rules is None else tuple(_text(line[4:]) for line in rules.splitlines()),
+        response = {
+            "status": {"code": int(code), "message": _text(reason)},
+            "headers": _headers(received),
+            "body": {"string": _text(body)},
+        }
+        return from_fields(
+            {
+                "request": {
+                    "method": _text(method),
+                    "uri": _text(uri),
+                    "headers": _headers(sent),
+                    "body": _text(sent_body),
+                },
+                "response": response,
+                "http_version": version and _text(version),
+                "recorded_at": at,
+                "elapsed": seconds and float(seconds),
+                "tries": int(tries or 1),
+                "ended_early": early is not None,
+                "pseudonyms": [_text(line[4:]) for line in (rules or "").splitlines()],
+                "authorized_by": by and _caller(by),
+                "token_obtained": obtained and _caller(obtained),
+            }
         )
     except (ValueError, KeyError, TypeError, OverflowError):  # the parser will say what is wrong
         return None
@@ -350,19 +350,15 @@ def _key_texts(keys: Iterable[str]) -> list[str]:
 
 # Cached, because a client sends the same headers with most of its requests.
 @lru_cache(maxsize=256)
-def _headers(block: str | None) -> HeaderList:
-    if block is None:
-        return ()
-    headers = _HEADER.findall(block)
-    value_lists = [_VALUE.findall(values) for _, values in headers]
+def _headers(block: str | None) -> dict[str, list[str]]:
+    headers = _HEADER.findall(block or "")
     names = _key_texts(name for name, _ in headers)
-    return tuple((name, _text(value)) for name, values in zip(names, value_lists, strict=True) for value in values)
+    values = [[_text(value) for value in _VALUE.findall(values)] for _, values in headers]
+    return dict(zip(names, values, strict=True))
 
 
-# Cached, because most calls of a cassette have the same caller.
-@lru_cache(maxsize=256)
-def _authorization(block: str) -> Authorization:
+def _caller(block: str) -> dict[str, Any]:
     fields = _FIELD.findall(block)
     keys = _key_texts(key for key, _, _ in fields)
     values: list[Any] = [int(number) if number else _text(scalar) for _, scalar, number in fields]
-    return Authorization.from_fields(dict(zip(keys, values, strict=True)))
+    return dict(zip(keys, values, strict=True))
