@@ -134,16 +134,6 @@ def test_all_that_failed(path, counting):
     assert (bodies_in(path), part.exists()) == (["/c 4"], False)
 
 
-def test_name(tmp_path, counting, monkeypatch):
-    """A name is a file in the project's cassettes folder, whatever the working directory is."""
-    (tmp_path / "toolkit.toml").touch()
-    (tmp_path / "notebooks").mkdir()
-    monkeypatch.chdir(tmp_path / "notebooks")
-    monkeypatch.delenv("TOOLKIT_CASSETTES", raising=False)
-    get(Cassette("tour"), counting, "/a")
-    assert bodies_in(tmp_path / "cassettes" / "tour.yaml") == ["/a 1"]
-
-
 # Strict
 
 
@@ -158,9 +148,6 @@ def test_strict(path, interaction, counting):
         cassette.close()
     assert get(cassette, counting, "/c") == ["c"]
     cassette.close()
-
-
-# Links
 
 
 # What a session records
@@ -215,16 +202,10 @@ def test_torn(path, interaction, counting, mode):
 
 OTHER_FILES = {
     "HTML": b"<!doctype html>\n<html><body>Sign in</body></html>\n",
-    "a list": b"- a\n- b\n",
     "a tag": b"interactions:\n- !!python/object/apply:os.mkdir [made]\n",
     "a tag in ours": HEADER + b"- request: !!python/object/apply:os.mkdir [made]\n",
-    "missing keys": b"version: 1\n",
-    "binary": bytes(range(256)),
     "no YAML": b"a: {\nb: ]\n",
-    "JSON": b'{"a": 1}',
     "broken JSON": b'{"interactions": [',
-    "text": b"see the other file\n",
-    "a notebook": json.dumps({"cells": [], "nbformat": 4}).encode(),
 }
 
 
@@ -274,9 +255,6 @@ def test_secret_in_the_place_of_a_recorded_one(path):
 
     assert ask("once") == ask("none") == ["f", "s"]
     assert b"fake-key" not in path.read_bytes()
-
-
-# Matching
 
 
 # What else a cassette promises

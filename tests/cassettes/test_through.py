@@ -93,33 +93,6 @@ def test_over_a_socket(server, path, path_of_url):
     assert shown(replay(path, server.url + path_of_url)) == shown(live)
 
 
-@given(st.data())
-def test_any_response(bodies, data):
-    """Any body and any header bytes come back as they were."""
-    body = data.draw(bodies())
-    values = data.draw(
-        st.lists(st.binary(max_size=10).filter(lambda raw: b"\n" not in raw and b"\r" not in raw), max_size=3)
-    )
-    headers = [(b"X-%d" % (number % 2), value) for number, value in enumerate(values)]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tour.yaml"
-        live = record(path, lambda: reply(body, headers))
-        assert replay(path).headers.raw == live.headers.raw == headers
-        assert replay(path).content == body
-
-
-def test_redirects(path):
-    """Each response of a redirect is recorded, and the replay is redirected in the same way."""
-    answers = {"/a": lambda: reply(b"", [("Location", "/b")], 302), "/b": lambda: reply(b"there")}
-    transport = httpx.MockTransport(lambda request: answers[request.url.path]())
-    for mode in ("once", "none"):
-        cassette = tk.Cassette(path, mode)
-        with httpx.Client(transport=cassette.transport(transport), follow_redirects=True) as client:
-            response = client.get(URL)
-            assert (response.content, len(response.history)) == (b"there", 1)
-        answers.clear()
-
-
 def test_replayed_redirect_to_another_origin(path):
     """What follows a replayed redirect to another origin is not sent, unless the caller asks there without it."""
     answers = {"h.example": "https://i.example/b", "i.example": "/c"}
@@ -145,9 +118,6 @@ def test_replayed_redirect_to_another_origin(path):
     assert not seen
     assert following.get("https://i.example/b").url == "https://i.example/c"
     assert seen == ["https://i.example/c"]
-
-
-# Requests
 
 
 # Streams
@@ -270,9 +240,6 @@ def test_leak(path, is_async, is_read_already):
     assert live.headers.get_list("X-A") == ["1", "2"]
     assert is_read_already or (live.reason_phrase, str(live.request.url)) == ("Made", URL)
     assert live.is_closed
-
-
-# Transports below
 
 
 # Nothing secret

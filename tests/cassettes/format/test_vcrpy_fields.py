@@ -18,7 +18,6 @@ from toolkit.cassettes.format import contents
 from toolkit.core.errors import CassetteMiss
 
 ANSWER = {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "x"}}
-FORM = "application/x-www-form-urlencoded"
 
 
 def written(body=None, headers=None, *, serializer=yamlserializer, response=None, method="POST", uri="http://h/a"):
@@ -49,21 +48,6 @@ def replayed(tmp_path, file, *, match_on=("method", "uri", "body"), **arguments)
         httpx.Client(transport=cassette.transport()) as client,
     ):
         return client.post("http://h/a", **arguments)
-
-
-@pytest.mark.parametrize("serializer", [yamlserializer, jsonserializer])
-@pytest.mark.parametrize("shape", [dict, list, lambda fields: [list(pair) for pair in fields.items()]])
-def test_forms_of_aiohttp(tmp_path, serializer, shape):
-    """A form that aiohttp was given as a mapping or as pairs answers the same form, and no other."""
-    fields = {"a": "1 & 2", "b": "ü"}
-    value = shape(fields) if shape is not list else list(fields.items())
-    data = written(value, {"Content-Type": FORM}, serializer=serializer)
-    assert replayed(tmp_path, data, data=fields).text == "x"
-    for others in ({"a": "1 & 2"}, {**fields, "b": "u"}, {**fields, "c": ""}):
-        with pytest.raises(CassetteMiss):
-            replayed(tmp_path, data, data=others)
-    with pytest.raises(CassetteMiss):
-        replayed(tmp_path, data, json=fields)
 
 
 @pytest.mark.parametrize("serializer", [yamlserializer, jsonserializer])

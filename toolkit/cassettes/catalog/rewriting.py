@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents, Unparsed, read_bytes
+from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.cassettes.recording.recorder import Recorder, scrub, todays_scrubber
 from toolkit.core.document import SYMBOLIC_ENDING
@@ -129,7 +129,7 @@ def rescrubbed(
     changed = [number for number, before in recorded.items() if before != unruled[number]]
     if changed or opened.is_torn or opened.is_foreign or len(safe) < len(opened):
         items = [
-            encode(after) if number in changed or not isinstance(opened, Unparsed) else opened.item(number)
+            encode(after) if number in changed or opened.data is None else opened.item(number)
             for number, after in safe.items()
         ]
         data = b"".join((HEADER, *items)) if items else b""
