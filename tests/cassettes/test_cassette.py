@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import warnings
 
@@ -18,7 +17,7 @@ from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.paths import MODES
-from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss
+from toolkit.core.errors import CassetteError, CassetteMiss
 
 BASE = "https://broker.svc.invalid"
 
@@ -198,29 +197,6 @@ def test_torn(path, interaction, counting, mode):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Cassette(path, "none")
-
-
-OTHER_FILES = {
-    "HTML": b"<!doctype html>\n<html><body>Sign in</body></html>\n",
-    "a tag": b"interactions:\n- !!python/object/apply:os.mkdir [made]\n",
-    "a tag in ours": HEADER + b"- request: !!python/object/apply:os.mkdir [made]\n",
-    "no YAML": b"a: {\nb: ]\n",
-    "broken JSON": b'{"interactions": [',
-}
-
-
-@pytest.mark.parametrize(
-    ("data", "mode"), list(zip(OTHER_FILES.values(), itertools.cycle(MODES), strict=False)), ids=OTHER_FILES
-)
-def test_other_files(tmp_path, path, mode, data, monkeypatch):
-    """Other files are refused by name in every mode; nothing in them runs, and their bytes stay."""
-    monkeypatch.chdir(tmp_path)
-    path.write_bytes(data)
-    with pytest.raises(CassetteCorrupt, match=r"tour\.yaml(, line \d+)? is not a cassette: ") as caught:
-        Cassette(path, mode)
-    assert str(caught.value).isprintable() or "\n" in str(caught.value)
-    assert path.read_bytes() == data
-    assert [file.name for file in tmp_path.iterdir()] == ["tour.yaml"]
 
 
 # Misses

@@ -24,8 +24,6 @@ from hypothesis import strategies as st
 import toolkit as tk
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import FAILURES
-from toolkit.cassettes.through import CassetteTransport
-from toolkit.core.clock import ManualClock
 from toolkit.core.errors import (
     CassetteMiss,
     SecretLeak,
@@ -303,28 +301,6 @@ def test_large_bodies_do_not_hold_up_an_event_loop(tmp_path, monkeypatch, size, 
     asyncio.run(post())
     assert (threading.get_ident() in threads) is (size < 1 << 16)
     assert len(cassette) == 1
-
-
-def test_what_is_noted(path):
-    """A recording notes when a call was sent and how long it took to the end of its body."""
-    clock = ManualClock()
-
-    class Slow(Chunks):
-        def __iter__(self):
-            clock.advance(2)
-            yield b"x"
-
-    cassette = tk.Cassette(path)
-
-    def answer(request):
-        clock.advance(0.5)
-        return reply(Slow([]))
-
-    with httpx.Client(transport=CassetteTransport(cassette, httpx.MockTransport(answer), clock=clock)) as client:
-        sent_at = clock.now()
-        client.get(URL)
-    noted = contents.read(path.read_bytes(), source="").interaction(0)
-    assert (noted.recorded_at, noted.elapsed.total_seconds(), noted.authorized_by) == (sent_at, 2.5, None)
 
 
 @pytest.mark.parametrize(("pieces_read", "is_async"), [(0, False), (1, True), (3, False), (3, True)])
