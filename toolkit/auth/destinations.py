@@ -128,7 +128,12 @@ def changes(destinations: list[Destination], uses: Uses) -> list[Change]:
 
 
 def check_destinations(credentials: Credentials, settings: Settings) -> None:
-    """Refuse credentials if the settings would send them where they may not go. Call before anything is sent."""
+    """Refuse credentials if the settings would send them where they may not go. Call before anything is sent.
+
+    Raises:
+        UnsafeAddress: if the credentials are not bound to a destination of the settings, or its use was not allowed.
+        ConfigurationError: if the list of allowed destinations is malformed.
+    """
     new = not_allowed(credentials, settings)
     if not new:
         return

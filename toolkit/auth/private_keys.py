@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.auth import checks
+from toolkit.auth.credentials import as_optional_text, as_passphrase
 from toolkit.auth.signers import (
     ALGORITHMS,
     EC_ALGORITHMS,
@@ -72,7 +72,7 @@ def as_signer(
     """
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    secret_phrase, key_id = checks.passphrase(passphrase), checks.optional_text(key_id, "key_id")
+    secret_phrase, key_id = as_passphrase(passphrase), as_optional_text(key_id, "key_id")
     if algorithm is not None:
         as_choice(algorithm, ALGORITHMS, about="algorithm")
     if isinstance(private_key, Signer):
@@ -85,7 +85,7 @@ def as_signer(
         raise _error("The kid of this JWK is not the key_id that was given.", "Leave key_id out.", about="key_id")
     if jwk.get("alg") and algorithm not in (None, jwk["alg"]):
         raise _error("The alg of this JWK is another algorithm.", "Leave algorithm out.", about="algorithm")
-    key_id, algorithm = key_id or checks.optional_text(jwk.get("kid") or None, "key_id"), algorithm or jwk.get("alg")
+    key_id, algorithm = key_id or as_optional_text(jwk.get("kid") or None, "key_id"), algorithm or jwk.get("alg")
     fitting = _fitting_algorithms(key)
     if algorithm is not None and algorithm not in fitting:
         raise _error("The algorithm does not fit this key.", f"Use {' or '.join(fitting)}.", about="algorithm")
@@ -206,7 +206,7 @@ def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: 
     import jwt
     from cryptography.hazmat.primitives import serialization as form
 
-    algorithm, key_id = as_choice(algorithm, ALGORITHMS, about="algorithm"), checks.optional_text(key_id, "key_id")
+    algorithm, key_id = as_choice(algorithm, ALGORITHMS, about="algorithm"), as_optional_text(key_id, "key_id")
     key = _generate(algorithm)
     encryption: form.KeySerializationEncryption = form.NoEncryption()
     if passphrase is not None:

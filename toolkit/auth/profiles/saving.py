@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolkit.auth import checks
-from toolkit.auth.credentials import Credentials, as_environment
+from toolkit.auth.credentials import Credentials, as_environment, as_profile_name
 from toolkit.auth.destinations import Destination, check_destinations, destinations_of, note_destinations
 from toolkit.auth.profiles.fields import (
     DEFAULT,
@@ -189,7 +188,7 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
             malformed, the keyring is locked or broken, or the file cannot be written.
     """
     fields, environment = decompose(credentials), credentials.environment
-    saved = profile_at(environment, checks.profile_name(name))
+    saved = profile_at(environment, as_profile_name(name))
     destinations = destinations_to_save(environment, credentials.kind, _settings(settings, None))
     source = saved.save(fields, {name: text for name, text, _ in destinations}, credentials.kind)
     note_destinations(environment, destinations)
@@ -222,7 +221,7 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
         ConfigurationError: if no such profile is saved, or it cannot be removed.
     """
     environment = as_environment(environment)
-    file, reason = profile_at(environment, checks.profile_name(name)).file, ""
+    file, reason = profile_at(environment, as_profile_name(name)).file, ""
     try:
         file.unlink()
     except FileNotFoundError:
