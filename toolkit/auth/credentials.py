@@ -126,26 +126,24 @@ class Credentials:
         """Return the secret that proves who calls, in one form, without the IDs and options that go with it."""
         return self.secrets()[-1][1].reveal()
 
+    @property
+    def holds_secret(self) -> bool:
+        """True if the secret is in this process; False if it is kept elsewhere, so that no key can be derived of it."""
+        return True
+
     def borrowing_authorizer(self, clock: Clock, number: Callable[[Token], int]) -> BearerAuthorizer | None:  # noqa: ARG002
         """Return what gets the tokens of these credentials from somebody else, or None if they request their own."""
         return None
-
-    def _identity(self) -> tuple[str, ...]:
-        """Return the texts that tell these credentials from others of their kind and environment, secrets included."""
-        texts = (each.text_of(self) for each in self.fields if each.identifies)
-        return self.proof(), *("" if text is None else text.reveal() for text in texts)
 
     def fingerprint(self) -> str:
         """Return a digest that is equal for equal credentials, to share one token among them. Do not show it."""
         return hashlib.sha256(self.identity()).hexdigest()
 
-    def token_identity(self) -> bytes | None:
-        """Return what the key that seals stored tokens is derived from; None if it cannot be known elsewhere."""
-        return self.identity()
-
     def identity(self) -> bytes:
         """Return everything that a token depends on, secrets included."""
-        parts = (part.encode("utf-8", "surrogatepass") for part in (self.kind, self.environment, *self._identity()))
+        fields = (each.text_of(self) for each in self.fields if each.identifies)
+        texts = [self.kind, self.environment, self.proof(), *("" if text is None else text.reveal() for text in fields)]
+        parts = (text.encode("utf-8", "surrogatepass") for text in texts)
         return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
 
 

@@ -324,8 +324,9 @@ class ClientKey(Client):
         # Signer. The Signer is kept alive, so that no other Signer can get its id.
         return _SIGNERS.setdefault(id(self.private_key), (token_hex(), self.private_key))[0]
 
-    def token_identity(self) -> bytes | None:
-        return super().token_identity() if isinstance(self.private_key, LocalKey) else None
+    @property
+    def holds_secret(self) -> bool:
+        return isinstance(self.private_key, LocalKey)
 
 
 KINDS: Final[Mapping[CredentialKind, type[Credentials]]] = {

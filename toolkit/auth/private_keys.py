@@ -192,12 +192,10 @@ def _passphrase_error(what: str, next_step: str) -> ConfigurationError:
 class NewKey:
     """A new key pair: the private half, encrypted if a passphrase was given, and the public half in two forms."""
 
-    algorithm: str
-    key_id: str  # the `kid` to register it under
     thumbprint: str  # SHA-256 of the public key, base64url (RFC 7638)
     private_pem: Secret = field(repr=False)
     public_pem: str
-    public_jwk: Mapping[str, Any]
+    public_jwk: Mapping[str, Any]  # with `alg`, and the `kid` to register it under
 
 
 @frameless
@@ -218,8 +216,6 @@ def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: 
     thumbprint = base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
     private_pem = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, encryption)
     return NewKey(
-        algorithm=algorithm,
-        key_id=key_id or thumbprint,
         thumbprint=thumbprint,
         private_pem=Secret(private_pem.decode("ascii")),
         public_pem=public.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo).decode("ascii"),

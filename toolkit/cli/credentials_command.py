@@ -16,7 +16,7 @@ import typer
 from rich.text import Text
 
 from toolkit.auth.credentials import as_profile_name, as_secret
-from toolkit.auth.destinations import Change, DestinationMemory, changes, new_in_environment, uses_of
+from toolkit.auth.destinations import Change, allow_destinations, changes, new_in_environment, uses_of
 from toolkit.auth.profiles.fields import DEFAULT, PASSPHRASE, REQUIRED, Profile, ProfileFields, variables_to_set
 from toolkit.auth.profiles.saved import profile_at
 from toolkit.auth.profiles.saving import (
@@ -215,7 +215,7 @@ def allow(
         return
     terminal.say(f"The credentials {who} would go to new destinations:")
     _confirm_changes(new, yes=yes)
-    DestinationMemory().add(credentials, destinations)
+    allow_destinations(credentials, destinations)
     terminal.say("Allowed.")
 
 
