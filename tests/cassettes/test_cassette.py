@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import warnings
 
@@ -18,7 +17,7 @@ from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.paths import MODES
-from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss
+from toolkit.core.errors import CassetteError, CassetteMiss
 
 BASE = "https://broker.svc.invalid"
 
@@ -134,16 +133,6 @@ def test_all_that_failed(path, counting):
     assert (bodies_in(path), part.exists()) == (["/c 4"], False)
 
 
-def test_name(tmp_path, counting, monkeypatch):
-    """A name is a file in the project's cassettes folder, whatever the working directory is."""
-    (tmp_path / "toolkit.toml").touch()
-    (tmp_path / "notebooks").mkdir()
-    monkeypatch.chdir(tmp_path / "notebooks")
-    monkeypatch.delenv("TOOLKIT_CASSETTES", raising=False)
-    get(Cassette("tour"), counting, "/a")
-    assert bodies_in(tmp_path / "cassettes" / "tour.yaml") == ["/a 1"]
-
-
 # Strict
 
 
@@ -158,9 +147,6 @@ def test_strict(path, interaction, counting):
         cassette.close()
     assert get(cassette, counting, "/c") == ["c"]
     cassette.close()
-
-
-# Links
 
 
 # What a session records
@@ -213,35 +199,6 @@ def test_torn(path, interaction, counting, mode):
         Cassette(path, "none")
 
 
-OTHER_FILES = {
-    "HTML": b"<!doctype html>\n<html><body>Sign in</body></html>\n",
-    "a list": b"- a\n- b\n",
-    "a tag": b"interactions:\n- !!python/object/apply:os.mkdir [made]\n",
-    "a tag in ours": HEADER + b"- request: !!python/object/apply:os.mkdir [made]\n",
-    "missing keys": b"version: 1\n",
-    "binary": bytes(range(256)),
-    "no YAML": b"a: {\nb: ]\n",
-    "JSON": b'{"a": 1}',
-    "broken JSON": b'{"interactions": [',
-    "text": b"see the other file\n",
-    "a notebook": json.dumps({"cells": [], "nbformat": 4}).encode(),
-}
-
-
-@pytest.mark.parametrize(
-    ("data", "mode"), list(zip(OTHER_FILES.values(), itertools.cycle(MODES), strict=False)), ids=OTHER_FILES
-)
-def test_other_files(tmp_path, path, mode, data, monkeypatch):
-    """Other files are refused by name in every mode; nothing in them runs, and their bytes stay."""
-    monkeypatch.chdir(tmp_path)
-    path.write_bytes(data)
-    with pytest.raises(CassetteCorrupt, match=r"tour\.yaml(, line \d+)? is not a cassette: ") as caught:
-        Cassette(path, mode)
-    assert str(caught.value).isprintable() or "\n" in str(caught.value)
-    assert path.read_bytes() == data
-    assert [file.name for file in tmp_path.iterdir()] == ["tour.yaml"]
-
-
 # Misses
 
 
@@ -274,9 +231,6 @@ def test_secret_in_the_place_of_a_recorded_one(path):
 
     assert ask("once") == ask("none") == ["f", "s"]
     assert b"fake-key" not in path.read_bytes()
-
-
-# Matching
 
 
 # What else a cassette promises

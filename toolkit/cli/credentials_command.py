@@ -31,7 +31,7 @@ from toolkit.auth.typed_secrets import ask_secret, can_ask, field_in_words
 from toolkit.cli import terminal
 from toolkit.cli.probing import Probe, probe
 from toolkit.core.arguments import as_choice
-from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment, Interface
+from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.core.text import shell_word
@@ -138,9 +138,7 @@ def list_(
     if not entries:
         terminal.say(f"No profile exists{f' for {environment}' if environment else ''}.")
         example = f"toolkit credentials add default --environment {environment or Environment.PAPER}"
-        terminal.print_next_steps(
-            (example, "save yours"), ("toolkit practice", "start a local service with throwaway credentials")
-        )
+        terminal.print_next_steps((example, "save yours"))
         return
     rows, steps = [], []
     for entry in entries:
@@ -171,25 +169,18 @@ def try_(
     terminal.check_online("nothing is sent")
     with Session(environment, name, settings=Settings.load(), token_store=MemoryTokenStore()) as session:
         terminal.say(repr(session))
-        results = probe(session)
-        caller, settings, called = session.credentials, session.settings, session.environment
-    if all(result.works is None for result in results):
-        terminal.say("Nothing was called.", "yellow")
-    rows = [
-        (result.interface, result.call, str(result.status or ""), Text(result.meaning, _colour_of(result)))
-        for result in results
-    ]
+        results = list(probe(session))
+        caller, settings = session.credentials, session.settings
+    rows = [(each.interface, each.call, each.status or "", Text(each.meaning, _colour_of(each))) for each in results]
     terminal.print_table(("interface", "call", "status", "meaning"), rows)
-    steps = [result.next_step for result in results]
-    if caller is not None and any(
-        result.status == 401 and result.interface is not Interface.AUTH for result in results
-    ):
+    steps = [each.next_step for each in results]
+    if caller is not None and any(each.status == 401 for each in results):
         steps.append(caller.where_to_correct())
     for step in dict.fromkeys(filter(None, steps)):
         terminal.say(terminal.pasteable(step))
     if caller is not None:
-        _say_missing_addresses(called, caller.name, settings)
-    if any(result.works is False for result in results) or not any(result.works for result in results):
+        _say_missing_addresses(caller.environment, caller.name, settings)
+    if any(each.works is False for each in results) or not any(each.works for each in results):
         raise typer.Exit(1)
 
 
@@ -233,8 +224,6 @@ def remove(
     terminal.confirm(f"Remove the profile {name} for {environment}?", yes=yes)
     remove_credentials(name, environment)
     terminal.say(f"Removed {name} for {environment}.")
-    if place := _first_place(environment, name):
-        terminal.note(f"a profile of that name remains in: {place}")
 
 
 def _form(scope: str | None, fields: Iterable[str]) -> str | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from toolkit.auth.private_keys import new_key, write_key_file
 from toolkit.auth.signers import ALGORITHMS
-from toolkit.auth.typed_secrets import ask_secret, can_ask
+from toolkit.auth.typed_secrets import can_ask
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
@@ -18,7 +18,6 @@ from toolkit.core.text import shell_word
 from toolkit.local.files import expanded
 from toolkit.local.user_folders import config_folder
 
-_NEXT_STEP: Final = "Run this in a terminal, or leave --passphrase out."
 app = terminal.command_group("keys", help="Create a key pair for signed client assertions.")
 
 
@@ -56,15 +55,10 @@ def new(
 
 
 def _ask_for_passphrase() -> Secret:
-    """Ask twice for a passphrase, without showing it."""
     if not can_ask():
-        raise ConfigurationError("A passphrase can be asked for at a terminal only.", _NEXT_STEP, about="passphrase")
-    first, second = (ask_secret(question, next_step=_NEXT_STEP) for question in ("Passphrase: ", "Repeat it: "))
-    if not first:
-        raise ConfigurationError("The passphrase is empty.", _NEXT_STEP, about="passphrase")
-    if first != second:
-        raise ConfigurationError("The two passphrases differ.", "Run the command again.", about="passphrase")
-    return first
+        what, next_step = "A passphrase can be asked for at a terminal only.", "Leave --passphrase out."
+        raise ConfigurationError(what, next_step, about="passphrase")
+    return Secret(typer.prompt("Passphrase", hide_input=True, confirmation_prompt=True))
 
 
 @app.callback()
