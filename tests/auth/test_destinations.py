@@ -86,6 +86,18 @@ def test_what_was_allowed(in_project):
         check_destinations(from_variables("another-secret"), in_project("a.example"))
 
 
+def test_loopback_and_prefix_of_a_clone(in_project):
+    """What was allowed elsewhere goes neither to a listener on this machine nor under another header prefix."""
+    allow(from_variables(), in_project("a.example"))
+    with pytest.raises(UnsafeAddress):
+        check_destinations(from_variables(), in_project("127.0.0.1", "clone"))
+    pair, project = KeyPair("key", "not-a-real-secret", environment="paper"), in_project("b.example")
+    pair.note_source("saved", {"trading_paper": "https://b.example/trading_paper", HEADER_PREFIX: "SVC"})
+    prefixed = Settings(project.addresses, "ACME", project=project.project)
+    with pytest.raises(UnsafeAddress, match="header prefix is now ACME"):
+        check_destinations(pair, prefixed)
+
+
 @pytest.mark.parametrize("is_known", [False, True])
 def test_the_users_word(in_project, is_known):
     """Addresses in code and in the user's variables are neither questioned nor remembered."""
@@ -188,8 +200,7 @@ def test_malformed_file(in_project, content, has_key):
 USE = """
 import sys
 from toolkit.auth.kinds import ClientSecret
-from toolkit.auth.destinations import allow_destinations
-from toolkit.auth.destinations import Destination
+from toolkit.auth.destinations import Destination, allow_destinations
 for number in range(10):
     credentials = ClientSecret("client", f"not-a-real-secret-{sys.argv[1]}-{number}", environment="broker-live")
     credentials.note_source("environment variables")

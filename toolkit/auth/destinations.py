@@ -31,7 +31,7 @@ from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.text import shell_word
-from toolkit.local.dotenv import FILE_NAME, exported_by
+from toolkit.local.dotenv import exported_by
 from toolkit.local.files import remove_partials, shown, write_atomically
 from toolkit.local.private_files import private_folder, read_private
 from toolkit.local.user_folders import config_folder
@@ -73,11 +73,6 @@ class Destination(NamedTuple):
     def is_of_project(self) -> bool:
         """True if a file of the project names it, and not the user."""
         return isinstance(self.place, Path)
-
-    @property
-    def is_in_settings_file(self) -> bool:
-        """True if commands read it, too: they do not know what code and a `.env` say."""
-        return self.place != "" and (isinstance(self.place, str) or self.place.name != FILE_NAME)
 
     @property
     def is_loopback(self) -> bool:
@@ -143,13 +138,12 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
     if not any(change.earlier for change in new):
         added = " and ".join(f"the {each.label}, {each.text} ({each.place_in_words})" for each in to)
         what = f"{who} have not been allowed to go to {added}."
-    # The command does not know what code and editors say.
-    unread = " and ".join(f"{variable_name(each.name)}={each.text}" for each in to if not each.is_in_settings_file)
-    where = f"with {unread} in the environment" if unread else "in that project"
+    # The command reads neither code nor the variables of an editor, so it is told.
+    variables = " ".join(f"{variable_name(each.name)}={each.text}" for each in to)
     next_step = (
         f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote that would receive "
         f"the credentials. If you trust it, run `toolkit credentials allow {shell_word(name)} --environment "
-        f"{environment}` {where}."
+        f"{environment}` in that project, with {variables} in the environment."
     )
     if credentials.binding is None:
         own = " and ".join(variable_name(each.name) for each in to)
