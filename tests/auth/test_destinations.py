@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 import toolkit
 from toolkit.auth.destinations import (
     HEADER_PREFIX,
-    DestinationMemory,
+    allow_destinations,
     check_destinations,
     destinations_of,
+    memory_file,
     uses_of,
 )
 from toolkit.auth.kinds import ClientSecret, KeyPair
@@ -55,7 +56,7 @@ def from_variables(secret="not-a-real-secret", environment="broker-live"):
 
 def allow(credentials, settings):
     """Allow credentials to go where the settings say, as the command and the panel do."""
-    DestinationMemory().add(credentials, destinations_of(credentials.environment, credentials.kind, settings))
+    allow_destinations(credentials, destinations_of(credentials.environment, credentials.kind, settings))
 
 
 def test_first_use_is_refused(in_project):
@@ -175,7 +176,7 @@ def test_malformed_file(in_project, content, has_key):
     There is no key before credentials are allowed: texts that are typed into a panel are remembered without one.
     """
     allow(from_variables(), in_project("a.example"))
-    DestinationMemory().file.write_text(content)
+    memory_file().write_text(content)
     if not has_key:
         (config_folder() / "destinations.key").unlink()
         with pytest.raises(ConfigurationError, match=r"destinations\.json"):
@@ -187,12 +188,12 @@ def test_malformed_file(in_project, content, has_key):
 USE = """
 import sys
 from toolkit.auth.kinds import ClientSecret
-from toolkit.auth.destinations import DestinationMemory
+from toolkit.auth.destinations import allow_destinations
 from toolkit.auth.destinations import Destination
 for number in range(10):
     credentials = ClientSecret("client", f"not-a-real-secret-{sys.argv[1]}-{number}", environment="broker-live")
     credentials.note_source("environment variables")
-    DestinationMemory().add(credentials, [Destination("auth", "https://a.example")])
+    allow_destinations(credentials, [Destination("auth", "https://a.example")])
 """
 
 

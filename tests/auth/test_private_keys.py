@@ -226,8 +226,12 @@ def test_halves_of_a_new_key_belong_together(algorithm):
         assert implementation.verify(b"data", public, signer.sign(b"data"))
         assert not implementation.verify(b"other", public, signer.sign(b"data"))
     assert set(pair.public_jwk) <= {"kty", "crv", "x", "y", "n", "e", "kid", "alg", "use"}
-    assert (pair.public_jwk["kid"], pair.public_jwk["alg"], pair.public_jwk["use"]) == (pair.key_id, algorithm, "sig")
-    assert pair.key_id == pair.thumbprint == thumbprint(pair.public_jwk)
+    assert (pair.public_jwk["kid"], pair.public_jwk["alg"], pair.public_jwk["use"]) == (
+        pair.thumbprint,
+        algorithm,
+        "sig",
+    )
+    assert pair.public_jwk["kid"] == pair.thumbprint == thumbprint(pair.public_jwk)
     assert "PRIVATE" not in repr(pair)
 
 
