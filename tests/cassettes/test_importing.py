@@ -182,6 +182,7 @@ def test_addresses_become_symbolic(imported, tmp_path):
             ),
         ),
         settings=settings,
+        environment="broker-sandbox",
     )
     assert (report.imported, report.environment, report.hosts) == (2, "broker-sandbox", ())
     canaries.assert_absent(report.path, [secret, token])

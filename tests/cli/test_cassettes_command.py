@@ -163,7 +163,7 @@ def test_import(folder):
     answers = [{"status": 200, "headers": [], "content": content} for content in ({"text": "[]"}, {"size": 9})]
     entries = [{"request": request, "response": answer} for answer in answers]
     source.write_text(json.dumps({"log": {"entries": entries}}))
-    shown = run("import", source, "mine")
+    shown = run("import", source, "mine", "--environment", "broker-sandbox")
     for words in ("1 interaction imported", "1 left out", 'tk.Session(cassette="mine")', "still holds its secrets"):
         assert words in shown
     canaries.assert_absent([shown, folder], secret)

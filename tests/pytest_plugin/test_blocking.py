@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-import threading
 import urllib.request
 
 import httpx
@@ -83,22 +82,6 @@ def test_sockets(blocked, listener):
     if socket.has_ipv6:
         with socket.socket(socket.AF_INET6) as six, pytest.raises(NetworkBlocked, match="::1:80"):
             six.connect(("::1", 80))
-
-
-def test_threads(blocked, listener):
-    """Threads that the test starts are refused as well."""
-    caught = []
-
-    def call():
-        try:
-            socket.create_connection(("127.0.0.1", listener))
-        except NetworkBlocked as error:
-            caught.append(error)
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    thread.join()
-    assert len(caught) == 1
 
 
 def test_what_stays_allowed(blocked, tmp_path):

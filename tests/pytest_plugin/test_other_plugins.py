@@ -8,7 +8,6 @@ import http.server
 import json
 import textwrap
 import threading
-import xml.etree.ElementTree as ET
 
 import pytest
 from plugin_projects import CONFTEST, names
@@ -248,34 +247,3 @@ def test_allowed_hosts(run, server):
     assert counts == {"passed": 1, "failed": 1}
     assert "test_other.yaml, so it may not connect to 127.0.0.1" in output
     assert run("-o", "toolkit_allowed_hosts=localhost", test_a=module)[0] == {"passed": 2}
-
-
-def test_junit(run, pytester):
-    """The results of the plugin's own checks are in the JUnit report."""
-    module = "def test_ours(toolkit_session):\n    toolkit_session.trading.get('/v2/account')\n"
-    run("--toolkit-record", test_a=module)
-    counts, _ = run("--junitxml=report.xml", test_a="def test_ours(toolkit_session): pass\n")
-    assert counts == {"passed": 1, "errors": 1}
-    [case] = ET.parse(pytester.path / "report.xml").iter("testcase")  # noqa: S314 - our own report
-    assert "were not played" in case.find("error").get("message")
-
-
-def test_unittest(run):
-    """Methods of unittest.TestCase can have the marker."""
-    module = """
-        import unittest
-
-        import pytest
-
-        import toolkit as tk
-
-        class TestShop(unittest.TestCase):
-            @pytest.mark.toolkit_cassette("shop")
-            def test_call(self):
-                session = tk.Session("paper")
-                assert session.trading.get("/v2/account").json()["path"] == "/v2/account"
-
-    """
-    assert run("--toolkit-record", test_a=module)[0] == {"passed": 1}
-    counts, output = run(test_a=module)
-    assert counts == {"passed": 1}, output

@@ -1,8 +1,7 @@
 """Read HAR 1.2 files (http://www.softwareishard.com/blog/har-12-spec/) as browsers and proxies write them.
 
-Names that begin with an underscore are not part of the format. Chrome, Firefox, Safari and Playwright differ in what
-they leave out: bodies that they no longer had, cookies, bodies of requests, and what a failed request has instead of a
-status. An entry without a stored body is left out, because a replay would give an answer that nobody received.
+Names that begin with an underscore are not part of the format. Programs differ in what they leave out. An entry without
+a stored body is left out, because a replay would give an answer that nobody received.
 """
 
 from __future__ import annotations
@@ -10,38 +9,23 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
+import httpx
+
 from toolkit.cassettes.format.interactions import Interaction, is_uri
 from toolkit.core.ledger import parse_http_date
-from toolkit.core.text import compiled
-from toolkit.scrubbing.messages import (
-    HeaderList,
-    RecordedRequest,
-    RecordedResponse,
-    header_text,
-    header_value,
-)
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_text, header_value
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _FRAMING: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
-_CHARSET: Final = r"(?i).*;\s*charset\s*=\s*\"?((?:iso-8859-|windows-|utf-16|gb|euc-|shift_|big5)[a-z0-9]*)\b.*"
-_HEADER_NAME: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110 section 5.6.2
-_CONTROLS: Final = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
-_LONGEST_CALL: Final = 365 * 24 * 3600 * 1000  # milliseconds; a longer time is a mistake of the other program
-_LAST_YEAR: Final = 9000  # of a call; a later one is a mistake, too
-_ERRORS: Final = (
-    KeyError,
-    TypeError,
-    ValueError,
-    AttributeError,
-    ArithmeticError,
-    IndexError,
-)  # of members of other types
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 section 5.6.2
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _MISSHAPEN: Final = "it does not have the fields of an exchange"
+_NO_BODY: Final = (*range(100, 200), 204, 205, *range(300, 400))  # RFC 9110 section 15
 
 
 class _Unimportable(ValueError):
@@ -70,8 +54,7 @@ class Entry(NamedTuple):
 
 def is_har(value: Any) -> bool:
     """Check whether the value of a JSON file is that of a HAR file."""
-    log = value.get("log") if isinstance(value, Mapping) else None
-    return isinstance(log, Mapping) and isinstance(log.get("entries"), list)
+    return isinstance(_mapping(value, "log").get("entries"), list)
 
 
 def creator(value: Any) -> str:
@@ -92,8 +75,8 @@ def entries(value: Any) -> Iterator[Entry]:
             interaction = _interaction(fields, method, uri)
         except _Unimportable as error:
             reason = str(error)
-        except _ERRORS:
-            reason = _MISSHAPEN  # texts about Python code would not help
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):  # members of other types
+            reason = _MISSHAPEN
         yield Entry(number, method, uri, interaction, reason, _hint(fields, method, uri))
 
 
@@ -104,8 +87,8 @@ def _mapping(value: Any, name: str) -> Mapping[str, Any]:
 
 def _hint(fields: Mapping[str, Any], method: str, uri: str) -> RecordedRequest:
     messages = [_mapping(fields, name) for name in ("request", "response")]
-    cookies = "; ".join(f"{name}={value}" for message in messages for name, value in _pairs(message.get("cookies")))
-    headers = (*_header_list([("Cookie", cookies)]), ("Content-Type", "application/json"))
+    cookies = "; ".join(f"{name}={value}" for message in messages for name, value in _pairs(message, "cookies"))
+    headers = (("Cookie", _CONTROLS.sub("", header_text(cookies))), ("Content-Type", "application/json"))
     return RecordedRequest(method, uri, headers, json.dumps(fields).encode("ascii"))
 
 
@@ -118,84 +101,67 @@ def _interaction(fields: Mapping[str, Any], method: str, uri: str) -> Interactio
         raise _Unimportable("its address is not http or https")
     if not 100 <= status <= 999:
         raise _Unimportable("it has no response: the browser blocked, cancelled or failed it")
-    sent = _headers(request, "Cookie")
-    body = _received_body(response, method, status)
-    received = _headers(response, "Set-Cookie")
+    sent, received = _headers(request), _headers(response)
+    body = b"" if method == "HEAD" else _received_body(response, status, header_value(received, "content-type"))
     recorded_at = _started(fields.get("startedDateTime")) or parse_http_date(header_value(received, "date"))
     if method != "HEAD" and any(name.lower() in _FRAMING for name, _ in received):  # the file has the body decoded
         kept = tuple(pair for pair in received if pair[0].lower() not in _FRAMING)
         received = (*kept, ("Content-Length", str(len(body))))
+    took = fields.get("time")
     return Interaction(
         RecordedRequest(method, urlunsplit(parts._replace(fragment="")), sent, _sent_body(request, method, sent)),
         RecordedResponse(status, str(response.get("statusText") or ""), received, body),
         recorded_at=recorded_at,
-        elapsed=_elapsed(fields.get("time")),
+        elapsed=timedelta(milliseconds=took) if isinstance(took, int | float) and took >= 0 else None,
     )
 
 
 def _started(text: Any) -> datetime | None:
     try:
         started = datetime.fromisoformat(text)
-        started = (started if started.tzinfo else started.replace(tzinfo=UTC)).astimezone(UTC)
+        return (started if started.tzinfo else started.replace(tzinfo=UTC)).astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
         return None
-    return started if started.year <= _LAST_YEAR else None
 
 
-def _elapsed(milliseconds: Any) -> timedelta | None:
-    is_usable = isinstance(milliseconds, int | float) and 0 <= milliseconds < _LONGEST_CALL
-    return timedelta(milliseconds=milliseconds) if is_usable else None
-
-
-def _pairs(fields: Any) -> Iterator[tuple[Any, Any]]:
+def _pairs(message: Mapping[str, Any], name: str) -> Iterator[tuple[Any, Any]]:
     """Yield the names and values in a list of the format: of headers, cookies, parameters."""
+    fields = message.get(name)
     for pair in fields if isinstance(fields, list) else ():
         if isinstance(pair, Mapping):
             yield pair.get("name"), pair.get("value")
 
 
-def _headers(message: Mapping[str, Any], cookie_name: str) -> HeaderList:
-    """Return the headers of a message, with the cookies that some browsers list beside the headers only."""
-    headers = _header_list(_pairs(message.get("headers")))
-    if header_value(headers, cookie_name.lower()):
-        return headers
-    cookies = [f"{name}={value}" for name, value in _pairs(message.get("cookies")) if name and value is not None]
-    texts = ["; ".join(cookies)] if cookies and cookie_name == "Cookie" else cookies
-    return (*headers, *_header_list((cookie_name, text) for text in texts))
+def _headers(message: Mapping[str, Any]) -> HeaderList:
+    """Return headers as a recording holds them, without the pseudo headers of HTTP/2.
 
-
-def _header_list(pairs: Iterable[tuple[Any, Any]]) -> HeaderList:
-    """Return headers as a recording holds them.
-
-    Pseudo headers of HTTP/2 and names that no header can have are left out. A value of several lines, with which some
-    browsers write a repeated header, becomes several headers.
+    A value of several lines, with which some browsers write a repeated header, becomes several headers.
     """
     headers = []
-    for name, value in pairs:
-        if isinstance(name, str) and compiled(_HEADER_NAME).fullmatch(name):
+    for name, value in _pairs(message, "headers"):
+        if isinstance(name, str) and _HEADER_NAME.fullmatch(name):
             text = "" if value is None else header_text(value)
-            lines = [compiled(_CONTROLS).sub("", line).strip() for line in text.splitlines() or [""]]
+            lines = [_CONTROLS.sub("", line).strip() for line in text.splitlines() or [""]]
             headers += [(name, line.encode("utf-8", "replace").decode()) for line in lines]  # no halves of characters
     return tuple(headers)
 
 
 def _sent_body(request: Mapping[str, Any], method: str, headers: HeaderList) -> bytes:
     data = _mapping(request, "postData")
-    text, params = data.get("text"), list(_pairs(data.get("params")))
+    text, params = data.get("text"), list(_pairs(data, "params"))
     if isinstance(text, str) and (text or not params):
         is_base64 = (data.get("encoding") or data.get("_encoding")) == "base64"
         return _base64_bytes(text) if is_base64 else text.encode("utf-8", "replace")
     content_type = str(data.get("mimeType") or header_value(headers, "content-type"))
-    size = request.get("bodySize")
-    is_lost = isinstance(size, int) and size > 0 and method not in ("GET", "HEAD") and not data
+    is_lost = request.get("bodySize", 0) > 0 and method not in ("GET", "HEAD") and not data
     if is_lost or (params and not content_type.lower().startswith(_FORM)):
         raise _Unimportable("the body of its request is not stored")
     return urlencode([(str(name), "" if value is None else str(value)) for name, value in params]).encode("ascii")
 
 
-def _received_body(response: Mapping[str, Any], method: str, status: int) -> bytes:
+def _received_body(response: Mapping[str, Any], status: int, content_type: str) -> bytes:
     content = _mapping(response, "content")
-    if method == "HEAD" or status in (204, 304):  # a browser may store what its cache had
+    if status in (204, 304):  # a browser may store what its cache had
         return b""
     text, encoding = content.get("text"), str(content.get("encoding") or "").lower()
     if isinstance(text, str):
@@ -203,30 +169,21 @@ def _received_body(response: Mapping[str, Any], method: str, status: int) -> byt
             return _base64_bytes(text)
         if encoding not in ("", "utf-8", "utf8"):
             raise _Unimportable("its body has an encoding that is not base64")
-        headers = _header_list(_pairs(response.get("headers")))
-        return _text_bytes(text, header_value(headers, "content-type") or str(content.get("mimeType") or ""))
+        media_type = content_type or str(content.get("mimeType") or "")
+        charset = httpx.Response(200, headers={"Content-Type": media_type}).charset_encoding
+        try:
+            return text.encode(charset or "utf-8")
+        except (LookupError, ValueError):  # no such character set, or the text has characters that it lacks
+            return text.encode("utf-8", "replace")
     if content.get("_file"):
         raise _Unimportable("its body is in a file of its own")
-    if content.get("size") == 0 or status == 205 or status // 100 in (1, 3):  # RFC 9110 section 15
+    if content.get("size") == 0 or status in _NO_BODY:
         return b""
     raise _Unimportable("its body is not stored")
 
 
-def _text_bytes(text: str, content_type: str) -> bytes:
-    """Return decoded text in the character set that the content type names, or else in UTF-8."""
-    match = compiled(_CHARSET).fullmatch(content_type)
-    try:
-        return text.encode(match[1] if match else "utf-8")
-    except (LookupError, ValueError):  # no such character set, or the text has characters that it lacks
-        return text.encode("utf-8", "replace")
-
-
 def _base64_bytes(text: str) -> bytes:
-    """Return the bytes of base64, with or without line breaks and padding.
-
-    Raises:
-        _Unimportable: if it is not base64.
-    """
+    """Return the bytes of base64, with or without line breaks and padding."""
     try:
         plain = re.sub(r"\s", "", text).rstrip("=")
         return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)

@@ -1,7 +1,7 @@
 """`tk.import_cassette`: make a clean cassette of a HAR file, or of a cassette that vcrpy recorded without scrubbing.
 
-The file is never changed. A recording of the toolkit says how each call was authorized; an imported cassette gets the
-same note, concluded from the addresses, so that it replays in a session without arguments.
+The file is never changed. A recording of the toolkit says how each call was authorized. An imported cassette gets the
+same note for the calls of the environment that the caller names, so that it replays in a session without arguments.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
@@ -19,24 +19,24 @@ from urllib.parse import urlsplit
 
 from toolkit.auth.credentials import as_environment
 from toolkit.cassettes import har
-from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, rescrubbed, rewrite
+from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, check_rewritable, rescrubbed, rewrite
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.format.interactions import Interaction
+from toolkit.cassettes.format.interactions import Interaction, is_uri
 from toolkit.cassettes.har import Entry
 from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.core.arguments import as_flag, as_texts
-from toolkit.core.document import ACCESS, TOKEN_PATH, CredentialKind, Environment
+from toolkit.core.document import TOKEN_PATH, CredentialKind, Environment
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
-from toolkit.core.ledger import EPOCH, Authorization
+from toolkit.core.ledger import Authorization
 from toolkit.core.secret import Secret
 from toolkit.core.text import count_text, excerpt
 from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.rules.model import Rules, as_rules
+from toolkit.scrubbing.scrubber import Scrubber
 
-_MOST_BYTES: Final = 256 << 20  # of a file
 _READABLE: Final = "HAR files of browsers are imported, and cassettes of vcrpy. The file was left as it was."
 _LONGEST_WORD: Final = 60  # characters of a method, host or program
 
@@ -70,7 +70,7 @@ class ImportReport:
         left_out: what could not be imported, in the order of the file.
         not_chosen: number of exchanges that `only` did not choose.
         replaced: number of places where a secret was replaced, by its kind, such as ACCESS_TOKEN.
-        environment: the environment that was called, or None if the addresses do not tell.
+        environment: the environment that was named; None without one.
         hosts: hosts that are not among the addresses of the settings, and stay as they are.
     """
 
@@ -99,8 +99,6 @@ class ImportReport:
             lines.append(f"{self.not_chosen:,} not chosen.")
         kinds = ", ".join(f"{kind} in {count_text(count, 'place')}" for kind, count in self.replaced.items())
         lines.append(f"Secrets replaced: {kinds or 'none were found'}.")
-        if self.environment:
-            lines.append(f"The calls are those of {self.environment}.")
         if self.hosts:
             lines.append(f"{count_text(len(self.hosts), 'host')} kept as in the file: {', '.join(self.hosts)}.")
         if self.replaced:
@@ -131,7 +129,7 @@ def import_cassette(
     Args:
         source: path of the file.
         name: name of the new cassette in the project's cassettes folder, or its path.
-        environment: the environment that was called; by default it is concluded from the addresses.
+        environment: the environment that was called. A session replays the cassette without naming it again.
         only: hosts, or hosts and paths, of the requests to import: "api.example.com", "*.example.com/v1/*".
         secrets: one or several further texts that must not be in the cassette in any form.
         rules: what to keep out of the cassette besides credentials and what the project's rules name.
@@ -153,24 +151,20 @@ def import_cassette(
     program, entries = _read(file)
     path = _target(name, file, replace=as_flag(replace, about="replace"), settings=settings)
     chosen = [entry for entry in entries if not patterns or any(_fits(entry.uri, pattern) for pattern in patterns)]
-    called = _environment_of([entry.uri for entry in chosen if entry.interaction], settings, called)
+    names = called.rules.addresses.values() if called else ()
+    own = {name: address for name, address in settings.addresses.items() if name in names}
+    if called is not None and not any(_is_at(entry.uri, own.values()) for entry in chosen):
+        raise ConfigurationError(
+            f"No request in the file goes to an address of {called}.",
+            f"Set the addresses {', '.join(names)} in toolkit.toml, or leave the environment out.",
+            about="environment",
+        )
     scrubber = todays_scrubber(settings, as_rules(rules))
-    own = set(called.rules.addresses.values()) if called else set()
     # If two names share an address, that of the environment comes first.
-    addresses = sorted(settings.addresses.items(), key=lambda pair: pair[0] not in own)
-    scrubber.use_addresses(dict(addresses), settings.header_prefix)
+    scrubber.use_addresses({**own, **settings.addresses}, settings.header_prefix)
     scrubber.known.add_texts(secrets)
-    reasons = {entry.number: entry.reason for entry in entries if entry.interaction is None}
-    for entry in entries:  # a later one may name the secret of an earlier
-        try:
-            if entry.interaction is not None:
-                scrub(entry.interaction, scrubber)
-        except SecretLeak:
-            reasons[entry.number] = "it holds data that cannot be checked for secrets"
-        with suppress(SecretLeak):
-            if entry.hint is not None:
-                scrubber.lookup_request(entry.hint)
-    items = [_noted(e.interaction, called, settings) for e in chosen if e.interaction and e.number not in reasons]
+    reasons = _look_at(entries, scrubber)
+    items = [_noted(e.interaction, called, own.values()) for e in chosen if e.interaction and e.number not in reasons]
     data, replacements = rescrubbed(b"", Contents(items, is_foreign=True), scrubber, source=path)
     replaced = sum((Counter(counts) for _, counts in replacements), Counter())
     if items:
@@ -193,71 +187,55 @@ def import_cassette(
         not_chosen=len(entries) - len(chosen),
         replaced={kind: replaced[kind] for kind in sorted(replaced.keys() - {ADDRESS, OTHER})},
         environment=None if called is None else str(called),
-        hosts=tuple(sorted({_host(e.uri) for e in chosen if e.interaction and not _names_of(e.uri, settings)})),
+        hosts=tuple(
+            sorted(
+                {_host(each.request.uri) for each in items if not _is_at(each.request.uri, settings.addresses.values())}
+            )
+        ),
     )
+
+
+def _look_at(entries: Iterable[Entry], scrubber: Scrubber) -> dict[int, str]:
+    """Let a scrubber learn the secrets of all entries; return why entries are left out, by their numbers.
+
+    A later entry may name the secret of an earlier one, and one that is left out that of another.
+    """
+    reasons = {entry.number: entry.reason for entry in entries if entry.interaction is None}
+    for entry in entries:
+        try:
+            if entry.interaction is not None:
+                scrub(entry.interaction, scrubber)
+        except SecretLeak:
+            reasons[entry.number] = "it holds data that cannot be checked for secrets"
+        with suppress(SecretLeak):
+            if entry.hint is not None:
+                scrubber.lookup_request(entry.hint)
+    return reasons
 
 
 def _fits(uri: str, pattern: str) -> bool:
     """Check whether a request is to a host, or a host and a path, of a pattern such as `*.example.com/v1/*`."""
-    host, slash, path = pattern.partition("://")[2 if "://" in pattern else 0].partition("/")
-    try:
-        parts = urlsplit(uri)
-    except ValueError:
-        return False
-    called = parts.netloc.rpartition("@")[2].lower()
-    return any(
-        fnmatchcase(name + (parts.path or "/") if slash else name, host.lower() + slash + path)
-        for name in (called, called.partition(":")[0])
-    )
+    parts = urlsplit(uri if is_uri(uri) else "")
+    return fnmatchcase(f"{parts.hostname}{parts.path or '/'}", pattern if "/" in pattern else f"{pattern}/*")
 
 
-def _environment_of(uris: Iterable[str], settings: Settings, named: Environment | None) -> Environment | None:
-    """Return the environment that was called: the one that is named, else the only one that has all addresses."""
-    called = [candidates for uri in uris if (candidates := _candidates(uri, settings))]
-    if named is not None and not any(named in candidates for candidates in called):
-        names = ", ".join(named.rules.addresses.values())
-        raise ConfigurationError(
-            f"No request in the file goes to an address of {named}.",
-            f"Set the addresses {names} in toolkit.toml, or leave the environment out.",
-            about="environment",
-        )
-    common = set.intersection(*called) if called else set()
-    return named or (next(iter(common)) if len(common) == 1 else None)
+def _is_at(uri: str, addresses: Iterable[str]) -> bool:
+    return any(uri == address or uri.startswith((f"{address}/", f"{address}?")) for address in addresses)
 
 
-def _noted(interaction: Interaction, called: Environment | None, settings: Settings) -> Interaction:
-    """Return an interaction with a note of how its call was authorized, if the addresses tell."""
+def _noted(interaction: Interaction, called: Environment | None, addresses: Iterable[str]) -> Interaction:
+    """Return an interaction with a note of how its call was authorized, if it is a call of the environment."""
     uri = interaction.request.uri
-    environments = _candidates(uri, settings) & ({called} if called else set(Environment))
-    if len(environments) != 1 or urlsplit(uri).path.endswith(TOKEN_PATH):
+    if called is None or not _is_at(uri, addresses) or urlsplit(uri).path.endswith(TOKEN_PATH):
         return interaction
-    (environment,) = environments
-    has_keys = CredentialKind.KEY_PAIR in environment.rules.credentials
+    has_keys = CredentialKind.KEY_PAIR in called.rules.credentials
     kind = CredentialKind.KEY_PAIR if has_keys else CredentialKind.CLIENT_SECRET
-    return interaction._replace(authorized_by=Authorization(kind, environment, "default"))
-
-
-def _candidates(uri: str, settings: Settings) -> set[Environment]:
-    names = _names_of(uri, settings)
-    return {each for each, rules in ACCESS.items() if not names.isdisjoint(rules.addresses.values())}
-
-
-def _names_of(uri: str, settings: Settings) -> set[str]:
-    """Return the names of the longest address that a URI is at."""
-    fitting = {
-        name: len(address)
-        for name, address in settings.addresses.items()
-        if uri.startswith(address) and uri[len(address) : len(address) + 1] in ("", "/", "?")
-    }
-    return {name for name, length in fitting.items() if length == max(fitting.values())}
+    return interaction._replace(authorized_by=Authorization(kind, called, "default"))
 
 
 def _read(path: Path) -> tuple[str, list[Entry]]:
     """Return the name of the program that wrote a file, and its exchanges, in their order."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            what = f"{path} has more than {_MOST_BYTES >> 20} MiB, too much to import at once."
-            raise CassetteError(what, "Export fewer requests into a file.", about="source")
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "no file can have that name"
@@ -271,37 +249,28 @@ def _read(path: Path) -> tuple[str, list[Entry]]:
             about="source",
         )
     with suppress(ValueError, RecursionError):  # `contents.read` says what is wrong
-        if data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
-            value = json.loads(data.decode("utf-8-sig"))
-            if har.is_har(value):
-                name = excerpt(har.creator(value), _LONGEST_WORD)
-                return f"HAR of {name}" if name else "HAR", list(har.entries(value))
+        value = json.loads(data.decode("utf-8-sig"))
+        if har.is_har(value):
+            name = excerpt(har.creator(value), _LONGEST_WORD)
+            return f"HAR of {name}" if name else "HAR", list(har.entries(value))
     try:
         opened = contents.read(data, source=str(path))
         if len(opened) and not opened.readable():
             opened.interaction(0)  # raises the error that says what the file is
-        return "vcrpy", list(_vcrpy_entries(opened))
     except CassetteCorrupt as error:
         raise error.reworded(error.what, _READABLE) from None
-
-
-def _vcrpy_entries(recorded: Contents) -> Iterator[Entry]:
-    for number in range(len(recorded)):
-        interaction = recorded.interaction_or_error(number)
+    entries = []
+    for number, interaction in ((number, opened.interaction_or_error(number)) for number in range(len(opened))):
         if isinstance(interaction, CassetteCorrupt):
-            yield Entry(number + 1, "", "", None, "it does not have the fields of an interaction")
-            continue
-        if interaction.recorded_at == EPOCH:  # the file does not say
-            interaction = interaction._replace(recorded_at=None)
-        yield Entry(number + 1, interaction.request.method, interaction.request.uri, interaction)
+            entries.append(Entry(number + 1, "", "", None, "it does not have the fields of an interaction"))
+        else:
+            entries.append(Entry(number + 1, interaction.request.method, interaction.request.uri, interaction))
+    return "vcrpy", entries
 
 
 def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings) -> Path:
-    """Return the path of the new cassette."""
     path = find_cassette(name, settings)
-    if path.suffix == ".json":
-        what, next_step = "A cassette is written as YAML, not as JSON.", "Give it a name, or the suffix .yaml."
-        raise ConfigurationError(what, next_step, about="name")
+    check_rewritable(path)
     if os.path.realpath(path) == os.path.realpath(source):
         what = "The cassette would replace the file that is imported."
         raise ConfigurationError(what, "Choose another name.", about="name")
@@ -312,7 +281,4 @@ def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings
 
 def _host(uri: str) -> str:
     """Return the host of a URI, safe to print."""
-    try:
-        return excerpt(urlsplit(uri).hostname or "", _LONGEST_WORD)
-    except ValueError:
-        return ""
+    return excerpt(urlsplit(uri).hostname or "", _LONGEST_WORD) if is_uri(uri) else ""

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -21,7 +20,7 @@ from toolkit.cassettes.catalog.checking import check_cassettes
 from toolkit.cassettes.catalog.comparing import KINDS, compare_cassettes
 from toolkit.cassettes.catalog.facts import list_cassettes, parse_numbers, read_cassette
 from toolkit.cassettes.catalog.rewriting import prune_cassette, scrub_cassette
-from toolkit.cassettes.catalog.showing import EXCERPT, InteractionRow, Message, messages_of, row_of, scrubber_to_show
+from toolkit.cassettes.catalog.showing import EXCERPT, messages_of, row_of, scrubber_to_show
 from toolkit.cassettes.importing import import_cassette
 from toolkit.cassettes.replay.player import VARIABLE
 from toolkit.cli import terminal
@@ -84,17 +83,16 @@ def show(
     scrubber = scrubber_to_show(settings, opened.contents)
     scrubber.recall(opened.data)
     chosen = sorted(parse_numbers(numbers or (), len(opened.contents)))
-    shown: list[tuple[InteractionRow, Sequence[Message]]] = []
+    rows = []
     for number in chosen or range(len(opened.contents)):
         row = row_of(opened.contents, number, scrubber)
-        in_full = number in chosen and not row.problem
-        shown.append((row, messages_of(opened.contents.interaction(number), scrubber, characters) if in_full else ()))
+        if number in chosen and not row["problem"]:
+            row |= messages_of(opened.contents.interaction(number), scrubber, characters)
+        rows.append(row)
     if chosen and not as_json:
-        for row, messages in shown:
-            _print_full(row, messages)
+        for row in rows:
+            _print_full(row)
         return
-    parts = ("request", "response")
-    rows = [asdict(row) | dict(zip(parts, map(asdict, messages), strict=False)) for row, messages in shown]
     columns = ("number", "method", "uri", "status", "failure", "elapsed", "size", "profile", "token", "problem")
     terminal.print_rows(rows, columns, as_json=as_json, empty="This cassette has no interactions.")
     if opened.contents.is_torn:
@@ -227,9 +225,10 @@ def import_(
 ) -> None:
     """Make a clean cassette of a HAR file or a vcrpy cassette.
 
-    Secrets are removed as in a recording, and the report names their kinds. Addresses in toolkit.toml become symbolic,
-    and tell the environment. What cannot be replayed, such as an entry without a stored body, is left out. Recordings
-    of other programs are not converted. JSON has the attributes of `tk.ImportReport`.
+    Secrets are removed as in a recording, and the report names their kinds. Addresses in toolkit.toml become symbolic.
+    With the environment, a session replays the cassette as its own. What cannot be replayed, such as an entry without a
+    stored body, is left out. Recordings of other programs are not converted. JSON has the attributes of
+    `tk.ImportReport`.
 
     Exit status: 0 if there is a new cassette; 1 if nothing in the file could be imported; 2 if it cannot be read or the
     cassette not be written.
@@ -319,16 +318,19 @@ def _print_changes(changes: list[dict[str, Any]], failing: set[str], *, as_json:
         raise typer.Exit(_FOUND)
 
 
-def _print_full(row: InteractionRow, messages: Sequence[Message]) -> None:
-    terminal.say(f"\nInteraction {row.number}", "bold")
-    for name, value in asdict(row).items():
-        if value not in (None, "", False):
+def _print_full(row: dict[str, Any]) -> None:
+    terminal.say(f"\nInteraction {row['number']}", "bold")
+    for name, value in row.items():
+        if value not in (None, "", False) and not isinstance(value, dict):
             terminal.say(f"{name}: {value}", "dim")
-    for head, message in zip(("Request", "Response"), messages, strict=False):
-        terminal.say(f"\n{head}", "cyan")
-        for name, value in message.headers:
-            terminal.say(f"{name}: {value}", "dim")
-        if message.body:
-            terminal.say(f"\n{message.body}")
-        if message.is_cut:
-            terminal.say(f"… the body has {message.size:,} bytes; --characters shows more", "dim")
+    for name in ("request", "response"):
+        message = row.get(name)
+        if message is None:
+            continue
+        terminal.say(f"\n{name.capitalize()}", "cyan")
+        for key, value in message["headers"]:
+            terminal.say(f"{key}: {value}", "dim")
+        if message["body"]:
+            terminal.say(f"\n{message['body']}")
+        if message["is_cut"]:
+            terminal.say(f"… the body has {message['size']:,} bytes; --characters shows more", "dim")

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 import os
-from collections.abc import Container, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Container, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -32,59 +31,52 @@ from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationErr
 from toolkit.core.text import count_text, excerpt
 from toolkit.local.files import partials
 from toolkit.local.settings import Settings
-from toolkit.scrubbing.scanning import scan_files
+from toolkit.scrubbing.scanning import Finding, scan_files
 
 _SCRUB: Final = "Scrub it: toolkit cassettes scrub."
 _TO_SCRUB: Final = f"{_SCRUB} If the file was shared, replace the secrets in it."
 
 
-class Problem(NamedTuple):
-    """Something that is wrong with a recording; `check_cassettes` documents its fields. All texts are safe to show."""
-
-    path: Path
+class _Problem(NamedTuple):
     kind: str
     what: str
     next: str
     line: int | None = None
-    interaction: int | None = None
-
-    @property
-    def fails(self) -> bool:
-        """True if a check fails because of it."""
-        return self.kind != "token"  # no fault of the recording: a session may have used a token of an earlier one
+    interaction: int | None = None  # from 1
 
 
 def _problems(
-    paths: Sequence[Path], settings: Settings, now: datetime, played: Mapping[Path, AbstractSet[int]] | None
-) -> list[Problem]:
-    findings = scan_files([path for path in paths if path.is_file()], settings=settings)
-    problems: list[Problem] = []
-    for path in paths:
-        problems += _incomplete(path)
-        data, opened = b"", Contents()
-        try:
-            data = read_bytes(path)
-            opened = contents.read(data, source=str(path))
-        except CassetteError as error:
-            problems.append(Problem(path, "corrupt", error.what, error.next_step))
-        else:
-            if not data.strip():
-                what = "It is empty." if path.exists() else "It is a link to a file that does not exist."
-                problems.append(Problem(path, "corrupt", what, "Delete it, or record it again."))
-        for number in range(len(opened)):
-            if isinstance(unread := opened.interaction_or_error(number), CassetteCorrupt):
-                line = opened.line(number)
-                problems.append(Problem(path, "corrupt", unread.what, unread.next_step, line, number + 1))
-        for finding in (each for each in findings if each.path == path):
-            what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
-            problems.append(Problem(path, "secret", what, _TO_SCRUB, finding.line or None))
-        problems += _unclean(path, data, opened, settings)
-        problems += _facts(path, opened, settings, now)
-        problems += _unplayed(path, opened, None if played is None else played.get(path.resolve(), ()))
-    return problems
+    path: Path, findings: Iterable[Finding], settings: Settings, now: datetime, played: Container[int] | None
+) -> Iterator[_Problem]:
+    """Yield what is wrong with a cassette, given what a scan finds in it and which interactions were played."""
+    yield from _left_beside(path)
+    data, opened = b"", Contents()
+    try:
+        data = read_bytes(path)
+        opened = contents.read(data, source=str(path))
+    except CassetteError as error:
+        yield _Problem("corrupt", error.what, error.next_step)
+    else:
+        if not data.strip():
+            what = "It is empty." if path.exists() else "It is a link to a file that does not exist."
+            yield _Problem("corrupt", what, "Delete it, or record it again.")
+    for number in range(len(opened)):
+        if isinstance(unread := opened.interaction_or_error(number), CassetteCorrupt):
+            yield _Problem("corrupt", unread.what, unread.next_step, opened.line(number), number + 1)
+    for finding in findings:
+        what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
+        yield _Problem("secret", what, _TO_SCRUB, finding.line or None)
+    yield from _unclean(path, data, opened, settings)
+    if opened.is_torn:
+        what = f"It ends in an incomplete interaction; {count_text(len(opened), 'interaction')} can be played."
+        yield _Problem("incomplete", what, "Open it once with tk.Cassette, which cuts it off, or record it again.")
+    yield from _about_calls(opened, played)
+    stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
+    if stale is not None:
+        yield _Problem("stale", stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')
 
 
-def _incomplete(path: Path) -> Iterator[Problem]:
+def _left_beside(path: Path) -> Iterator[_Problem]:
     """Yield what an interrupted recording left beside the file."""
     real = Path(os.path.realpath(path))  # a link may lead to itself
     if writer_lock.is_held_elsewhere(real):
@@ -92,58 +84,41 @@ def _incomplete(path: Path) -> Iterator[Problem]:
     part = part_of(real)
     if part.exists():
         what = f"{part.name} is left from an interrupted recording with mode all."
-        yield Problem(path, "incomplete", what, f"To use it, rename it to {real.name}; otherwise delete it.")
+        yield _Problem("incomplete", what, f"To use it, rename it to {real.name}; otherwise delete it.")
     for left in (*partials(real), *partials(part)):
         what = f"{left.name} is left from an interrupted write."
-        yield Problem(path, "incomplete", what, "Delete it; the next recording to this cassette would, too.")
+        yield _Problem("incomplete", what, "Delete it; the next recording to this cassette would, too.")
 
 
-def _unclean(path: Path, data: bytes, opened: Contents, settings: Settings) -> Iterator[Problem]:
+def _unclean(path: Path, data: bytes, opened: Contents, settings: Settings) -> Iterator[_Problem]:
     """Yield what recording the same calls today, under today's rules, would replace."""
     try:
         recorded = opened.readable()
         _, replacements = rescrubbed(data, opened, todays_scrubber(settings), source=path, recorded=recorded)
     except SecretLeak as error:
-        yield Problem(path, "secret", error.what, "Drop that interaction with toolkit cassettes prune.")
-    except CassetteError as error:
-        yield Problem(path, "corrupt", error.what, error.next_step)
-    else:
-        for number, counts in replacements:
-            kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-            what = f"Recorded today, this would be replaced: {kinds}."
-            next_step = _SCRUB if counts.keys() <= SHOWN_IN_SHARED_FILES else _TO_SCRUB
-            yield Problem(path, "rules", what, next_step, opened.line(number), number + 1)
+        yield _Problem("secret", error.what, "Drop that interaction with toolkit cassettes prune.")
+        return
+    for number, counts in replacements:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+        next_step = _SCRUB if counts.keys() <= SHOWN_IN_SHARED_FILES else _TO_SCRUB
+        what = f"Recorded today, this would be replaced: {kinds}."
+        yield _Problem("rules", what, next_step, opened.line(number), number + 1)
 
 
-def _facts(path: Path, opened: Contents, settings: Settings, now: datetime) -> Iterator[Problem]:
-    if opened.is_torn:
-        what = (
-            f"It ends in an incomplete interaction; {count_text(len(opened), 'interaction')} before it can be played."
-        )
-        next_step = "Open it once with tk.Cassette, which cuts it off, or record it again."
-        yield Problem(path, "incomplete", what, next_step)
+def _about_calls(opened: Contents, played: Container[int] | None) -> Iterator[_Problem]:
+    """Yield the calls whose token request is not recorded, and those that nothing plays."""
     recorded = opened.readable()
     obtained = {interaction.token_obtained for interaction in recorded.values()}
     for number, interaction in recorded.items():
-        caller = interaction.authorized_by
+        head, caller, place = interaction.request, interaction.authorized_by, (opened.line(number), number + 1)
         if caller is not None and caller.token is not None and caller not in obtained:
             obtained.add(caller)
             what = f"The request for token {caller.token} is not recorded: an earlier session obtained the token."
-            next_step = "Nothing needs to be done: calls replay without it."
-            yield Problem(path, "token", what, next_step, opened.line(number), number + 1)
-    stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
-    if stale is not None:
-        next_step = 'Record it again with mode="all"; toolkit cassettes drift says what changed.'
-        yield Problem(path, "stale", stale, next_step)
-
-
-def _unplayed(path: Path, opened: Contents, played: Container[int] | None) -> Iterator[Problem]:
-    for number, interaction in opened.readable().items():
+            yield _Problem("token", what, "Nothing needs to be done: calls replay without it.", *place)
         if played is not None and number not in played:
-            head = interaction.request
             what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
             next_step = "Drop what nothing plays: toolkit cassettes prune, with the same notebooks or log."
-            yield Problem(path, "unplayed", what, next_step, opened.line(number), number + 1)
+            yield _Problem("unplayed", what, next_step, *place)
 
 
 def check_cassettes(
@@ -188,9 +163,13 @@ def check_cassettes(
         what = f"The cassette {missing} does not exist."
         raise ConfigurationError(what, "See which there are: toolkit cassettes list.", about="cassettes")
     played = None if play_log is None else read_play_log(play_log)
-    problems = _problems(paths, settings, (as_clock(clock) or SystemClock()).now(), played)
-    rows = [
-        (name_of(each.path, settings), each.kind, each.line, each.interaction, each.what, each.next, each.fails)
-        for each in problems
-    ]
+    now = (as_clock(clock) or SystemClock()).now()
+    findings = scan_files([path for path in paths if path.is_file()], settings=settings)
+    rows = []
+    for path in paths:
+        found = [each for each in findings if each.path == path]
+        names = None if played is None else played.get(path.resolve(), ())
+        for each in _problems(path, found, settings, now, names):
+            fails = each.kind != "token"  # no fault of the recording
+            rows.append((name_of(path, settings), each.kind, each.line, each.interaction, each.what, each.next, fails))
     return frame_of("name kind line interaction what next fails", rows)

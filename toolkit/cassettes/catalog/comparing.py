@@ -20,9 +20,8 @@ import json
 from collections import deque
 from collections.abc import Hashable, Iterator
 from itertools import islice
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
-from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.differences import path_step
 from toolkit.cassettes.replay.matching import OURS, Matcher, canonical_body
@@ -42,10 +41,8 @@ _MATCHER: Final = Matcher(OURS)
 _HEADERS: Final = ("Link", "Location", "Retry-After")
 _NULL: Final = "null"
 _TYPES: Final = {bool: "boolean", str: "string", dict: "object", list: "array", type(None): _NULL}
-# The names of members on the way to a value; None for an item of an array, such as ("accounts", None, "cash").
-Place = tuple[str | None, ...]
-# The names of the JSON types at each place; a place comes after the one that it is in.
-Shape = dict[Place, set[str]]
+# By path, such as `$.accounts[].cash`: the path that it is in, and the names of its JSON types. Outer paths come first.
+Shape = dict[str, tuple[str, set[str]]]
 
 
 class InteractionChange(NamedTuple):
@@ -75,44 +72,6 @@ class RecordingChange(NamedTuple):
     after: str | None
     old: int | None
     new: int | None
-
-
-def compare_recordings(old: Contents, new: Contents, scrubber: Scrubber) -> list[RecordingChange]:
-    """Return what changed from one recording of a story to another, in the order of the old one.
-
-    The scrubber makes the URIs of recordings that were not scrubbed safe to show.
-    """
-    changes = []
-    for left, right in _pairs(old, new):
-        before, after = (None if at is None else opened.interaction(at) for at, opened in ((left, old), (right, new)))
-        call = safe_to_show(cast("Interaction", before or after), scrubber).request
-        head = excerpt(call.method, 20), excerpt(call.uri, 500)
-        numbers = (None if number is None else number + 1 for number in (left, right))
-        if before and after:
-            found = compare_interactions(before, after)
-        else:
-            kind = "removed" if before else "added"
-            found = [InteractionChange("", kind, before and _status(before), after and _status(after))]
-        at = tuple(numbers)
-        changes += [RecordingChange(each.kind, *head, each.place or None, each.old, each.new, *at) for each in found]
-    return changes
-
-
-def _pairs(old: Contents, new: Contents) -> list[tuple[int | None, int | None]]:
-    """Return the numbers of the interactions of two recordings in pairs. Those only in the new one come last.
-
-    Two interactions are a pair if environment, profile, method, URI and body are equal. Of several such, the first
-    belongs to the first, and so on. One that cannot be read belongs to none.
-    """
-    waiting: dict[Hashable, deque[int]] = {}
-    for number, interaction in new.readable().items():
-        waiting.setdefault(_key(interaction), deque()).append(number)
-    paired: list[tuple[int | None, int | None]] = []
-    for number, interaction in old.readable().items():
-        numbers = waiting.get(_key(interaction))
-        paired.append((number, numbers.popleft() if numbers else None))
-    left_over = sorted(number for numbers in waiting.values() for number in numbers)
-    return [*paired, *((None, number) for number in left_over)]
 
 
 def _key(interaction: Interaction) -> Hashable:
@@ -160,9 +119,7 @@ def _changes_of_bodies(old: RecordedResponse, new: RecordedResponse) -> Iterator
         if described[0] != described[1]:
             yield InteractionChange("body", "type", *described)
         return
-    for place, before, after in shape_changes(shapes[0], shapes[1]):
-        kind = "added" if before is None else "removed" if after is None else "type"
-        yield InteractionChange(excerpt(place, _LONGEST_PLACE), kind, before, after)
+    yield from _shape_changes(shapes[0], shapes[1])
 
 
 def _json_shape(response: RecordedResponse) -> Shape | None:
@@ -177,47 +134,43 @@ def _json_shape(response: RecordedResponse) -> Shape | None:
             values = [[json.loads(line) for line in body.splitlines() if line.strip()]]
         except (ValueError, RecursionError):
             return None
-    return shape_of(values[0]) if body.strip() else None
+    return _shape_of(values[0]) if body.strip() else None
 
 
-def shape_of(value: Any) -> Shape:
+def _shape_of(value: Any) -> Shape:
     """Return the shape of a parsed JSON value; all items of an array together."""
     shape: Shape = {}
-    pending: deque[tuple[Place, Any]] = deque([((), value)])
+    pending: deque[tuple[str, str, Any]] = deque([("$", "", value)])
     while pending:
-        place, value = pending.popleft()
-        shape.setdefault(place, set()).add(_TYPES.get(type(value), "number"))
+        path, outer, value = pending.popleft()
+        shape.setdefault(path, (outer, set()))[1].add(_TYPES.get(type(value), "number"))
         if isinstance(value, dict):
-            pending.extend(((*place, name), member) for name, member in value.items())
+            pending.extend((path + path_step(name), path, member) for name, member in value.items())
         elif isinstance(value, list):
-            pending.extend(((*place, None), item) for item in value)
+            pending.extend((f"{path}[]", path, item) for item in value)
     return shape
 
 
-def shape_changes(old: Shape, new: Shape) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield the places where two shapes differ, with the types before and after; None for a member that is missing.
+def _shape_changes(old: Shape, new: Shape) -> Iterator[InteractionChange]:
+    """Yield the paths where two shapes differ.
 
-    A type that a place did not have before is a change; null is not, since a value may be missing on any day. Nothing
-    is said about what is in a place that is missing, or in an array that is empty on one side.
+    A type that a path did not have before is a change; null is not, since a value may be missing on any day. Nothing
+    is said about what is in a path that is missing, or in an array that is empty on one side.
     """
-    missing: set[Place] = set()
-    for place in dict.fromkeys((*old, *new)):
-        before, after, outer = old.get(place), new.get(place), place[:-1]
-        if before is None or after is None:
-            missing.add(place)
-            is_member = (
-                place and place[-1] is not None and all("object" in shape.get(outer, ()) for shape in (old, new))
-            )
-            if not is_member or outer in missing:
-                continue
-        elif not before - {_NULL} or not after - before - {_NULL}:
-            continue
-        text = "$" + "".join("[]" if name is None else path_step(name) for name in place)
-        yield text, _described_types(before), _described_types(after)
+    nothing: tuple[str, set[str]] = ("", set())
+    for path, (outer, _) in {**new, **old}.items():
+        before, after = (shape.get(path, nothing)[1] for shape in (old, new))
+        if not before or not after:
+            in_objects = all("object" in shape.get(outer, nothing)[1] for shape in (old, new))
+            if in_objects and not path.endswith("[]"):
+                kind = "removed" if before else "added"
+                yield InteractionChange(excerpt(path, _LONGEST_PLACE), kind, _types_text(before), _types_text(after))
+        elif before - {_NULL} and after - before - {_NULL}:
+            yield InteractionChange(excerpt(path, _LONGEST_PLACE), "type", _types_text(before), _types_text(after))
 
 
-def _described_types(types: set[str] | None) -> str | None:
-    return None if types is None else " or ".join(sorted(types - {_NULL})) or _NULL
+def _types_text(types: set[str]) -> str | None:
+    return " or ".join(sorted(types - {_NULL})) or (_NULL if types else None)
 
 
 def _described(response: RecordedResponse, shape: Shape | None) -> str:
@@ -255,5 +208,27 @@ def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | 
     """
     settings = as_settings(settings)
     left, right = (read_cassette(cassette, settings).contents for cassette in (old, new))
-    changes = compare_recordings(left, right, scrubber_to_show(settings, left, right))
-    return frame_of("kind method uri place before after old new", changes)
+    scrubber = scrubber_to_show(settings, left, right)  # for URIs of a recording that was not scrubbed
+    waiting: dict[Hashable, deque[tuple[int, Interaction]]] = {}
+    for number, interaction in right.readable().items():
+        waiting.setdefault(_key(interaction), deque()).append((number, interaction))
+    rows = []
+    for number, before in left.readable().items():
+        partners = waiting.get(_key(before))
+        at, after = partners.popleft() if partners else (None, None)
+        gone = [InteractionChange("", "removed", _status(before), None)]
+        changes = compare_interactions(before, after) if after else gone
+        rows += [_row(each, before, scrubber, number, at) for each in changes]
+    left_over = sorted((pair for pairs in waiting.values() for pair in pairs), key=lambda pair: pair[0])
+    for at, after in left_over:
+        rows.append(_row(InteractionChange("", "added", None, _status(after)), after, scrubber, None, at))
+    return frame_of("kind method uri place before after old new", rows)
+
+
+def _row(
+    change: InteractionChange, call: Interaction, scrubber: Scrubber, old: int | None, new: int | None
+) -> RecordingChange:
+    head = safe_to_show(call, scrubber).request
+    numbers = (None if number is None else number + 1 for number in (old, new))
+    method, uri = excerpt(head.method, 20), excerpt(head.uri, 500)
+    return RecordingChange(change.kind, method, uri, change.place or None, change.old, change.new, *numbers)

@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     import pandas as pd
 import os
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from datetime import datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlsplit
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, read_bytes
@@ -73,17 +71,11 @@ def cassettes_in(folder: Path) -> list[Path]:
     """Return the cassettes in a folder and below it, sorted; hidden folders and other files are left out.
 
     Raises:
-        ConfigurationError: if the folder does not exist, or is a whole disk.
+        ConfigurationError: if the folder does not exist.
     """
     if not folder.is_dir():
         raise ConfigurationError(
             f"The folder {folder} does not exist.", "Record something first, or name another folder.", about="folder"
-        )
-    if folder.resolve().parent == folder.resolve():
-        raise ConfigurationError(
-            f"{folder} is a whole disk, in which the search for cassettes would not end soon.",
-            "Name a folder in it.",
-            about="folder",
         )
     files = []
     for where, folders, names in os.walk(folder):
@@ -94,11 +86,7 @@ def cassettes_in(folder: Path) -> list[Path]:
 
 
 def cassettes_at(place: str | Path | None, settings: Settings | None = None) -> list[Path]:
-    """Return the cassettes that a folder, a file or a name stands for; for None, those of the project.
-
-    Raises:
-        ConfigurationError: if the folder does not exist, or it is not a valid name.
-    """
+    """Return the cassettes that a folder, a file or a name stands for; for None, those of the project."""
     if place is None:
         return cassettes_in(as_settings(settings).cassettes_folder)
     folder = expanded(place, about="cassettes")
@@ -124,13 +112,7 @@ _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\Z")
 
 
 class Opened(NamedTuple):
-    """A cassette that was read.
-
-    Attributes:
-        path: the file.
-        data: its bytes.
-        contents: its interactions.
-    """
+    """A cassette that was read: its file, the bytes of it, and its interactions."""
 
     path: Path
     data: bytes
@@ -155,14 +137,10 @@ def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Ope
 
 
 def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:
-    """Return the interactions, from 0, that texts such as `3` and `5-7` name: numbers from 1, and ranges.
-
-    Args:
-        texts: the numbers and ranges; commas may separate several.
-        count: number of interactions in the recording.
+    """Return the interactions, from 0, that texts such as `3` and `5-7,9` name, of a recording with `count` of them.
 
     Raises:
-        ConfigurationError: if a text is neither, or names an interaction that there is not.
+        ConfigurationError: if a text is no number and no range, or names an interaction that there is not.
     """
     numbers: set[int] = set()
     for text in (part for each in texts for part in str(each).split(",") if part.strip()):
@@ -177,55 +155,6 @@ def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:
             )
         numbers.update(range(first - 1, last))
     return numbers
-
-
-def selected(
-    opened: Contents,
-    numbers: Iterable[str | int] = (),
-    *,
-    method: str | None = None,
-    uri: str | None = None,
-    played: Container[int] | None = None,
-) -> set[int]:
-    """Return the interactions, from 0, with these numbers, and the calls that fit all conditions.
-
-    A token request is among them if all of its calls are, and otherwise only if its number is given.
-
-    Args:
-        opened: the recording.
-        numbers: as `parse_numbers` takes them.
-        method: the method, in any case.
-        uri: a pattern for the URI, or for its path with or without the query: `*` stands for any text, `?` for a
-            character.
-        played: the interactions that something plays; the others fit.
-
-    Raises:
-        ConfigurationError: as `parse_numbers` does.
-    """
-    chosen = parse_numbers(numbers, len(opened))
-    readable = opened.readable()
-    token_requests = {readable[number].token_obtained: number for number in opened.token_requests if number in readable}
-    calls: dict[int, set[int]] = {}
-    for number, interaction in readable.items():
-        head, caller = interaction.request, interaction.authorized_by
-        has_condition = method is not None or uri is not None or played is not None
-        if (
-            has_condition
-            and interaction.token_obtained is None
-            and (played is None or number not in played)
-            and (method is None or head.method.upper() == method.upper())
-            and (uri is None or _fits(head.uri, uri))
-        ):
-            chosen.add(number)
-        if caller in token_requests:
-            calls.setdefault(token_requests[caller], set()).add(number)
-    return chosen | {token_request for token_request, numbers in calls.items() if numbers <= chosen}
-
-
-def _fits(uri: str, pattern: str) -> bool:
-    parts = urlsplit(uri)
-    with_query = f"{parts.path}?{parts.query}" if parts.query else parts.path
-    return any(fnmatchcase(text, pattern) for text in (uri, parts.path, with_query))
 
 
 def list_cassettes(
@@ -251,7 +180,7 @@ def list_cassettes(
             problem (str): why it cannot be read as a cassette; missing if it can.
 
     Raises:
-        ConfigurationError: if the folder does not exist, or is a whole disk.
+        ConfigurationError: if the folder does not exist.
     """
     settings = as_settings(settings)
     now = (as_clock(clock) or SystemClock()).now()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from toolkit.cassettes.catalog.facts import read_cassette, selected
+from toolkit.cassettes.catalog.facts import parse_numbers, read_cassette
 from toolkit.cassettes.catalog.showing import frame_of, scrubber_to_show, table_of
 from toolkit.cassettes.replay.player import read_play_log
 from toolkit.core.arguments import as_flag, as_text, wrong_type
@@ -20,16 +20,19 @@ if TYPE_CHECKING:
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents, Unparsed, read_bytes
+from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
-from toolkit.cassettes.recording.recorder import Recorder, repaired, scrub, todays_scrubber
+from toolkit.cassettes.recording.recorder import Recorder, scrub, todays_scrubber
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteBusy, CassetteError, ConfigurationError, SecretLeak
+from toolkit.core.ledger import Authorization
 from toolkit.core.text import count_text
 from toolkit.local.files import write_atomically
 from toolkit.local.settings import Settings
@@ -64,12 +67,6 @@ def rewrite(path: Path, scrubber: Scrubber, change: Callable[[bytes], bytes]) ->
     recorder = Recorder(path, scrubber)
     try:
         claim = recorder.claim()
-    except CassetteBusy as error:
-        raise error.reworded(
-            f"Another process is recording to {path}; nothing was changed.",
-            "Close that session or shut down that kernel, and run this again.",
-        ) from None
-    try:
         with claim.lock:
             if claim.prepared:
                 raise CassetteBusy(
@@ -130,30 +127,19 @@ def rescrubbed(
     while len(scrubber.known) != known_count:  # earlier ones may hold what a later one named
         known_count = len(scrubber.known)
         safe = {number: scrub(interaction, scrubber) for number, interaction in recorded.items()}
-    changed = {number for number in recorded if _differ(recorded[number], safe[number])}
-    telling = changed
-    if not scrubber.has_rules:  # what a user's rule names counts, whatever it is
-        telling = {number for number in changed if not _are_dummies(recorded[number], safe[number])}
-    result = _written(data, opened, safe, changed)
-    scrubber.known.check(result, where=f"{source}, scrubbed again,")
-    counts = [(each, replacement_counts(recorded[each], safe[each], scrubber)) for each in sorted(telling)]
-    return result, counts
-
-
-def _written(data: bytes, opened: Contents, safe: Mapping[int, Interaction], changed: Collection[int]) -> bytes:
-    is_ours = not opened.is_foreign or not safe
-    if not changed and not opened.is_torn and is_ours and len(safe) == len(opened):
-        return data
-    pieces = [
-        opened.item(number) if isinstance(opened, Unparsed) and number not in changed else encode(safe[number])
-        for number in safe
-    ]
-    return b"".join((HEADER, *pieces)) if pieces else b""
-
-
-def _differ(before: Interaction, after: Interaction) -> bool:
-    """Check whether something was replaced. The rules alone, which a new recording notes, do not count."""
-    return before != after._replace(pseudonyms=before.pseudonyms)
+    # The rules alone, which a new recording notes, are no change.
+    unruled = {number: after._replace(pseudonyms=recorded[number].pseudonyms) for number, after in safe.items()}
+    changed = [number for number, before in recorded.items() if before != unruled[number]]
+    if changed or opened.is_torn or opened.is_foreign or len(safe) < len(opened):
+        items = [
+            encode(after) if number in changed or opened.data is None else opened.item(number)
+            for number, after in safe.items()
+        ]
+        data = b"".join((HEADER, *items)) if items else b""
+    scrubber.known.check(data, where=f"{source}, scrubbed again,")
+    # What a user's rule names counts, whatever it is.
+    telling = [each for each in changed if scrubber.has_rules or not _are_dummies(recorded[each], safe[each])]
+    return data, [(each, _counts(recorded[each], safe[each], scrubber)) for each in telling]
 
 
 def _are_dummies(before: Interaction, after: Interaction) -> bool:
@@ -168,20 +154,15 @@ def _are_dummies(before: Interaction, after: Interaction) -> bool:
     return True
 
 
-def replacement_counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict[str, int]:
+def _counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict[str, int]:
     """Return how often scrubbing replaced something in an interaction, by the kind of what stood there."""
     old, new = (b"\n".join(_parts(each)) for each in (before, after))
     kinds = placeholders_in(new)
     kinds.subtract(placeholders_in(old))
     kinds[ADDRESS] = new.count(_SYMBOLIC) - old.count(_SYMBOLIC)
-    kinds[PERSONAL] = len(_personal(before, scrubber) - _personal(after, scrubber))
-    counts = {kind: count for kind, count in kinds.items() if count > 0}
-    return counts or {OTHER: 1}
-
-
-def _personal(interaction: Interaction, scrubber: Scrubber) -> set[str]:
-    messages = (interaction.request, interaction.response)
-    return {value for message in messages for value in scrubber.stand_ins_in(message)}
+    personal = [{text for message in each[:2] for text in scrubber.stand_ins_in(message)} for each in (before, after)]
+    kinds[PERSONAL] = len(personal[0] - personal[1])
+    return {kind: count for kind, count in kinds.items() if count > 0} or {OTHER: 1}
 
 
 def placeholders_in(text: bytes) -> Counter[str]:
@@ -203,30 +184,31 @@ def _parts(interaction: Interaction) -> Iterator[bytes]:
         yield interaction.failure.message.encode("utf-8", "surrogatepass")
 
 
-def without(data: bytes, dropped: Collection[int], scrubber: Scrubber, *, source: str) -> bytes:
-    """Return the bytes of a cassette without some interactions, by their numbers from 0.
+def _calls(opened: Contents, method: str | None, uri: str | None, played: Container[int] | None) -> set[int]:
+    """Return the calls, by their numbers from 0, that fit all conditions that are given; none without a condition."""
+    fitting = set()
+    has_condition = method is not None or uri is not None or played is not None
+    for number, interaction in opened.readable().items() if has_condition else ():
+        head, parts = interaction.request, urlsplit(interaction.request.uri)
+        written = (head.uri, parts.path, f"{parts.path}?{parts.query}")
+        if (
+            interaction.token_obtained is None
+            and (played is None or number not in played)
+            and (method is None or head.method.upper() == method.upper())
+            and (uri is None or any(fnmatchcase(text, uri) for text in written))
+        ):
+            fitting.add(number)
+    return fitting
 
-    The others keep their bytes, and are checked as if they were recorded now; a recording of vcrpy becomes ours.
 
-    Raises:
-        ConfigurationError: if nothing would be left.
-        SecretLeak: if what is left holds a secret that cannot be removed.
-    """
-    if not dropped:
-        return data
-    opened = contents.read(data, source=source)
-    kept = [number for number in range(len(opened)) if number not in dropped]
-    if not kept:
-        raise ConfigurationError(
-            f"This would drop all {count_text(len(opened), 'interaction')} of {source}.",
-            "To remove the whole recording, delete the file.",
-            about="numbers",
-        )
-    if not isinstance(opened, Unparsed):
-        left = {number: opened.interaction(number) for number in kept}
-        return rescrubbed(data, opened, scrubber, source=source, recorded=left)[0]
-    scrubber.recall(data)
-    return repaired(b"".join((HEADER, *map(opened.item, kept))), scrubber, source=source)
+def _token_requests(opened: Contents, dropped: Container[int]) -> set[int]:
+    """Return the token requests that authorized calls of which all are dropped, by their numbers."""
+    left = opened.readable()
+    calls: dict[Authorization | None, list[int]] = {}
+    for number, interaction in left.items():
+        calls.setdefault(interaction.authorized_by, []).append(number)
+    numbers = {at: calls.get(left[at].token_obtained, ()) for at in opened.token_requests}
+    return {at for at, its_calls in numbers.items() if its_calls and all(call in dropped for call in its_calls)}
 
 
 def prune_cassette(
@@ -241,8 +223,8 @@ def prune_cassette(
 ) -> pd.DataFrame:
     """Show which interactions would be dropped from a recording, or with `dry_run=False` drop them.
 
-    The others keep their bytes; a file of stock vcrpy is rewritten as ours. Their numbers change, so a cell that drops
-    by number must not run twice: by default nothing is written.
+    The others are scrubbed again, as by `scrub_cassette`, and keep their bytes if nothing is replaced in them. Their
+    numbers change, so a cell that drops by number must not run twice: by default nothing is written.
 
     Dropped are the interactions with these numbers, and the calls that fit all other conditions. A token request goes
     with the last of its calls.
@@ -262,7 +244,8 @@ def prune_cassette(
     Raises:
         ConfigurationError: if an interaction does not exist, nothing would be left, or the file is JSON.
         CassetteBusy: if somebody is recording to the file.
-        CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it cannot be read.
+        SecretLeak: if what is left holds a secret that cannot be removed; nothing was changed.
+        CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it or what is left cannot be read.
     """
     settings = as_settings(settings)
     opened = read_cassette(cassette, settings)
@@ -275,11 +258,24 @@ def prune_cassette(
     method = None if method is None else as_text(method, about="method", example='"POST"')
     uri = None if uri is None else as_text(uri, about="uri", example='"*/orders*"')
     as_flag(dry_run, about="dry_run")
-    dropped = selected(opened.contents, several, method=method, uri=uri, played=played)
-    source = str(opened.path)
-    without(opened.data, dropped, scrubber, source=source)
-    if not dry_run and dropped:
-        rewrite(opened.path, scrubber, lambda data: without(data, dropped, scrubber, source=source))
+    dropped = parse_numbers(several, len(opened.contents)) | _calls(opened.contents, method, uri, played)
+    dropped |= _token_requests(opened.contents, dropped)
+    if dropped and len(dropped) == len(opened.contents):
+        raise ConfigurationError(
+            f"This would drop all {count_text(len(dropped), 'interaction')} of {opened.path}.",
+            "To remove the whole recording, delete the file.",
+            about="numbers",
+        )
+
+    def pruned(data: bytes) -> bytes:
+        left = contents.read(data, source=str(opened.path))
+        kept = {number: left.interaction(number) for number in range(len(left)) if number not in dropped}
+        return rescrubbed(data, left, scrubber, source=opened.path, recorded=kept)[0]
+
+    if dropped:
+        pruned(opened.data)  # also on trial, so that its errors come before anything is dropped
+        if not dry_run:
+            rewrite(opened.path, scrubber, pruned)
     return table_of(opened.contents, sorted(dropped), scrubber)
 
 

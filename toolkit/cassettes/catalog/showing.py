@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.cassettes.format.contents import Contents
@@ -17,14 +15,14 @@ from toolkit.core.ledger import EPOCH
 from toolkit.core.text import excerpt, masked, printable
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.compression import decompress_body
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, header_value
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_value
 from toolkit.scrubbing.scrubber import Scrubber
 
 if TYPE_CHECKING:
     import pandas as pd
 
 EXCERPT: Final = 2_000  # characters of a body
-_LONGEST_URI, _LONGEST_VALUE, _LONGEST_METHOD = 2_000, 500, 40  # characters
+_LONGEST_URI, _LONGEST_VALUE = 2_000, 500  # characters
 _LARGEST_JSON: Final = 1 << 20  # bytes of a body that is laid out for reading
 
 # Types of the columns that are not text.
@@ -37,93 +35,44 @@ _TYPES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class InteractionRow:
-    """One interaction in a row. All texts are safe to show, and without the secrets of a file that was not scrubbed.
+def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str, Any]:
+    """Return one interaction, by its number from 0, as a row: as it would be recorded today, or without a scrubber.
 
-    Attributes:
-        number: from 1.
-        recorded: when it was recorded, or None.
-        method, uri: the request.
-        status: status of the response; 599 if none came.
-        failure: why no answer came; "" if one did.
-        elapsed: seconds to the end of the body, or None.
-        size: bytes of the body of the response.
-        environment, profile: who called; "" if that is not known.
-        token: number of the token that authorized the call, or None.
-        is_token_request: whether it requests a token.
-        tries: how often it was sent.
-        ended_early: whether the caller closed the body before its end.
-        line: its first line in the file, from 1, or None.
-        problem: why it cannot be read; "" if it can. Then all that is known besides is the request, perhaps.
+    All texts are safe to show. The members are: `number` (from 1), `recorded`, `method`, `uri`, `status` (599 if no
+    answer came), `failure` (why none came, or ""), `elapsed` (seconds), `size` (bytes of the answer's body),
+    `environment` and `profile` (who called, or ""), `token` (its number), `is_token_request`, `tries`, `ended_early`,
+    `line` (in the file, from 1), and `problem`: why the interaction cannot be read, or "". Then no more than the
+    request is known.
     """
-
-    number: int
-    recorded: datetime | None
-    method: str
-    uri: str
-    status: int = 0
-    failure: str = ""
-    elapsed: float | None = None
-    size: int = 0
-    environment: str = ""
-    profile: str = ""
-    token: int | None = None
-    is_token_request: bool = False
-    tries: int = 1
-    ended_early: bool = False
-    line: int | None = None
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A request or a response for the eye.
-
-    Attributes:
-        headers: names and values.
-        body: the beginning of the body as text, decompressed; JSON with one member a line.
-        size: bytes of the body as recorded.
-        is_cut: whether the body goes on.
-    """
-
-    headers: tuple[tuple[str, str], ...]
-    body: str
-    size: int
-    is_cut: bool
-
-
-def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> InteractionRow:
-    """Return the row of an interaction, by its number from 0: as it would be recorded today, or without a scrubber."""
-    interaction = opened.interaction_or_error(number)
-    line = opened.line(number)
+    interaction, line = opened.interaction_or_error(number), opened.line(number)
+    problem, head = "", RecordedRequest("", "")
     if isinstance(interaction, CassetteCorrupt):
-        try:
-            head = opened.head(number)._replace(headers=(), body=b"")
+        problem = interaction.what
+        with suppress(CassetteCorrupt):
+            head = RecordedRequest(*opened.head(number)[:2])
             head = scrubber.lookup_request(head) if scrubber else head
-        except CassetteCorrupt:
-            head = RecordedRequest("", "")
-        method, uri = excerpt(head.method, _LONGEST_METHOD), excerpt(head.uri, _LONGEST_URI)
-        return InteractionRow(number + 1, None, method, uri, line=line, problem=interaction.what)
+        interaction = Interaction(head, RecordedResponse(0, ""))
+    else:
+        head = safe_to_show(interaction, scrubber).request if scrubber else interaction.request
     caller = interaction.authorized_by or interaction.token_obtained
-    uri = safe_to_show(interaction, scrubber).request.uri if scrubber else interaction.request.uri
-    return InteractionRow(
-        number + 1,
-        None if interaction.recorded_at == EPOCH else interaction.recorded_at,
-        excerpt(interaction.request.method, _LONGEST_METHOD),
-        excerpt(uri, _LONGEST_URI),
-        interaction.response.status,
-        interaction.failure.type if interaction.failure else "",
-        None if interaction.elapsed is None else interaction.elapsed.total_seconds(),
-        len(interaction.response.body),
-        str(caller.environment) if caller else "",
-        excerpt(caller.profile, _LONGEST_VALUE) if caller else "",
-        caller.token if caller else None,
-        interaction.token_obtained is not None,
-        interaction.tries,
-        interaction.ended_early,
-        line,
-    )
+    return {
+        "number": number + 1,
+        "recorded": None if interaction.recorded_at == EPOCH else interaction.recorded_at,
+        "method": excerpt(head.method, 40),
+        "uri": excerpt(head.uri, _LONGEST_URI),
+        "status": interaction.response.status,
+        "failure": interaction.failure.type if interaction.failure else "",
+        "elapsed": None if interaction.elapsed is None else interaction.elapsed.total_seconds(),
+        "size": len(interaction.response.body),
+        "environment": str(caller.environment) if caller else "",
+        "profile": excerpt(caller.profile, _LONGEST_VALUE) if caller else "",
+        "token": caller.token if caller else None,
+        "is_token_request": interaction.token_obtained is not None,
+        "tries": interaction.tries,
+        "ended_early": interaction.ended_early,
+        "line": line,
+        "problem": problem,
+    }
 
 
 def frame_of(names: str, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
@@ -139,7 +88,7 @@ def frame_of(names: str, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
 
 def table_of(opened: Contents, numbers: Iterable[int], scrubber: Scrubber | None) -> pd.DataFrame:
     """Return interactions, by their numbers from 0, as rows with `number` and the columns of `Cassette.table()`."""
-    rows = [asdict(row_of(opened, number, scrubber)) for number in numbers]
+    rows = [row_of(opened, number, scrubber) for number in numbers]
     rows = [{**row, "profile": "" if row["is_token_request"] else row["profile"]} for row in rows]
     names = "number recorded method uri status elapsed size profile"
     return frame_of(names, [[None if row[name] == "" else row[name] for name in names.split()] for row in rows])
@@ -163,21 +112,20 @@ def safe_to_show(interaction: Interaction, scrubber: Scrubber) -> Interaction:
         return scrub(interaction._replace(request=request, response=response), scrubber)
 
 
-def messages_of(interaction: Interaction, scrubber: Scrubber, characters: int = EXCERPT) -> tuple[Message, Message]:
-    """Return request and response of an interaction as they would be recorded today."""
-    safe = safe_to_show(interaction, scrubber)
-    sizes = len(interaction.request.body), len(interaction.response.body)
-    return (
-        _message(safe.request.headers, safe.request.body, sizes[0], characters),
-        _message(safe.response.headers, safe.response.body, sizes[1], characters),
-    )
+def messages_of(interaction: Interaction, scrubber: Scrubber, characters: int = EXCERPT) -> dict[str, dict[str, Any]]:
+    """Return `request` and `response` of an interaction as they would be recorded today.
 
-
-def _message(headers: HeaderList, body: bytes, size: int, characters: int) -> Message:
-    shown = tuple((excerpt(name, _LONGEST_VALUE), excerpt(value, _LONGEST_VALUE)) for name, value in headers)
-    text = _text_of(headers, body) if body else ("" if not size else f"{size:,} bytes that cannot be shown safely")
-    text = masked(printable(text))
-    return Message(shown, text[:characters], size, len(text) > characters)
+    Each has `headers` (pairs), `body` (the beginning of it as text, decompressed; JSON with one member a line), `size`
+    (bytes of the body as recorded), and `is_cut`: whether the body goes on.
+    """
+    safe, shown = safe_to_show(interaction, scrubber), {}
+    for name in ("request", "response"):
+        (headers, body), size = getattr(safe, name)[2:4], len(getattr(interaction, name).body)
+        text = _text_of(headers, body) if body else ("" if not size else f"{size:,} bytes that cannot be shown safely")
+        text = masked(printable(text))
+        pairs = [(excerpt(key, _LONGEST_VALUE), excerpt(value, _LONGEST_VALUE)) for key, value in headers]
+        shown[name] = {"headers": pairs, "body": text[:characters], "size": size, "is_cut": len(text) > characters}
+    return shown
 
 
 def _text_of(headers: HeaderList, body: bytes) -> str:

@@ -120,7 +120,7 @@ def _lock(file: Path, lock_file: Path) -> FileLock | None:
         return None
     if lock is None:
         raise CassetteBusy(
-            f"Another process is recording to {file}; nothing was sent.",
+            f"Another process is recording to {file}.",
             "Close that session or shut down that kernel, or record to a cassette with another name.",
             about="cassette",
         )

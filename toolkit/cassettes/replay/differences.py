@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from heapq import nsmallest
 from itertools import islice, takewhile, zip_longest
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +14,6 @@ from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.matching import HEAD_PARTS, PARSED_PARTS, Identity, Matcher
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteError, CassetteMiss
-from toolkit.core.ledger import Authorization
 from toolkit.core.text import excerpt
 from toolkit.local.folders import how_to_name_project
 from toolkit.scrubbing.messages import RecordedRequest
@@ -25,9 +25,7 @@ _MOST_DIFFERENCES: Final = 1000  # counted for each part
 _LONGEST: Final = 60  # characters of a value
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,40}\Z")
 _ABSENT: Final = object()
-_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _MOST_FILES: Final = 10_000  # examined in a folder
-_MOST_NAMES: Final = 3
 _MOST_UNPLAYED: Final = 10  # shown
 
 
@@ -43,8 +41,6 @@ def _nearest(
     Each description is the recording's method and URI, then a line for each part that differs and a line that lists
     the parts that match.
     """
-    from heapq import nsmallest
-
     parts = [HEAD_PARTS[name] for name in matcher.names if name in HEAD_PARTS]
     wanted = [part(request) for part in parts]
 
@@ -54,20 +50,22 @@ def _nearest(
         return differing, -_shared_prefix(head.uri, request.uri), number
 
     ranked = []
-    for number, head in nsmallest(COMPARED, heads, key=distance):
-        recorded = parse(number)
+    for candidate in nsmallest(COMPARED, heads, key=distance):
+        recorded = parse(candidate[0])
         by_part = differences(matcher, identity, request, recorded)
         size = sum(len(texts) for texts in by_part.values())
-        rank = len(by_part), size, -_shared_prefix(head.uri, request.uri), number
-        ranked.append((rank, recorded.request, by_part))
+        ranked.append(((len(by_part), size, *distance(candidate)[1:]), recorded.request, by_part))
+    names = ["credentials" if name == "identity" else name for name in matcher.names]
     descriptions: dict[tuple[str, str], str] = {}
-    for _, recorded_request, by_part in sorted(ranked, key=lambda entry: entry[0]):
-        written = recorded_request.method, recorded_request.uri
-        if written not in descriptions:
-            descriptions[written] = _described(matcher, recorded_request, by_part)
-        if len(descriptions) == _SHOWN:
-            break
-    return list(descriptions.values())
+    for _, nearby, by_part in sorted(ranked, key=lambda entry: entry[0]):
+        lines = [f"{nearby.method} {excerpt(nearby.uri, 120)}"]
+        for name, texts in by_part.items():
+            more = f"; and {len(texts) - _DIFFERENCES} more" if len(texts) > _DIFFERENCES else ""
+            lines.append(f"  {name}: {'; '.join(texts[:_DIFFERENCES])}{more}")
+        same = [name for name in names if name not in by_part]
+        lines += [f"  the same: {', '.join(same)}"] if same else []
+        descriptions.setdefault((nearby.method, nearby.uri), "\n".join(lines))
+    return list(descriptions.values())[:_SHOWN]
 
 
 def differences(
@@ -79,9 +77,12 @@ def differences(
         part = HEAD_PARTS.get(name) or PARSED_PARTS.get(name)
         if part is None:
             caller = recorded.authorized_by
-            if caller and identity.environment and not _may_answer(caller, identity):
+            fitting = caller and (Identity(caller.environment, caller.profile), Identity(caller.environment))
+            if fitting and identity.environment and identity not in fitting:
                 asker = f"{identity.profile or 'no profile'} ({identity.environment})"
-                by_part["credentials"] = [f"recorded by {caller.profile} ({caller.environment}), requested by {asker}"]
+                by_part["credentials"] = [
+                    f"recorded by {fitting[0].profile} ({fitting[0].environment}), requested by {asker}"
+                ]
             continue
         left, right = part(recorded.request), part(request)
         if left != right:
@@ -110,81 +111,55 @@ def json_differences(recorded: Any, requested: Any) -> Iterator[str]:
         pending.extend(reversed(children))
 
 
-def _described(matcher: Matcher, recorded: RecordedRequest, by_part: Mapping[str, Sequence[str]]) -> str:
-    lines = [f"{recorded.method} {excerpt(recorded.uri, 120)}"]
-    for name, texts in by_part.items():
-        more = f"; and {len(texts) - _DIFFERENCES} more" if len(texts) > _DIFFERENCES else ""
-        lines.append(f"  {name}: {'; '.join(texts[:_DIFFERENCES])}{more}")
-    names = ["credentials" if name == "identity" else name for name in matcher.names]
-    same = [name for name in names if name not in by_part]
-    return "\n".join([*lines, f"  the same: {', '.join(same)}"] if same else lines)
-
-
-def _in_part(recorded: Hashable, requested: Hashable) -> Iterator[str]:
-    if isinstance(recorded, tuple) and isinstance(requested, tuple):  # pairs of names and values
-        left, right = _values_by_name(recorded), _values_by_name(requested)
-        for name in dict.fromkeys((*left, *right)):
-            if left.get(name) != right.get(name):
-                texts = [", ".join(values[name]) if name in values else None for values in (left, right)]
-                yield _difference(f"{excerpt(name, _LONGEST)}: ", *texts)
-    else:
-        yield _difference("", str(recorded or "none"), str(requested or "none"))
-
-
-def _in_bodies(recorded: RecordedRequest, requested: RecordedRequest, left: Hashable, right: Hashable) -> Iterator[str]:
-    kinds = [body[0] if isinstance(body, tuple) else "" for body in (left, right)]
-    if _is_encoded(recorded) or _is_encoded(requested):
-        kinds = []  # a body that cannot be decoded was not scrubbed, so only its size may be shown
-    if kinds == ["json", "json"]:
-        yield from json_differences(json.loads(recorded.body), json.loads(requested.body))
-    elif kinds == ["form", "form"] and isinstance(left, tuple) and isinstance(right, tuple):
-        yield from _in_part(left[1], right[1])
-    else:
-        texts = _body_text(recorded), _body_text(requested)
-        yield "other bytes" if texts[0] == texts[1] else _difference("", *texts)
-
-
 def path_step(name: str) -> str:
     """Return a step of a path into JSON: `.name`, or `["a name"]` for a name that is not plain."""
     return f".{name}" if _NAME.match(name) else f"[{excerpt(json.dumps(name, ensure_ascii=False), _LONGEST)}]"
 
 
-def _values_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    values: dict[str, list[str]] = {}
-    for name, value in pairs:
-        values.setdefault(name, []).append(value)
-    return values
+def _in_part(recorded: Hashable, requested: Hashable) -> Iterator[str]:
+    if not isinstance(recorded, tuple) or not isinstance(requested, tuple):
+        yield _difference("", str(recorded or "none"), str(requested or "none"))
+        return
+    names = dict.fromkeys(name for name, _ in (*recorded, *requested))
+    for name in names:
+        values = [[value for other, value in pairs if other == name] for pairs in (recorded, requested)]
+        if values[0] != values[1]:
+            texts = [", ".join(each) if each else None for each in values]
+            yield _difference(f"{excerpt(name, _LONGEST)}: ", *texts)
+
+
+def _in_bodies(recorded: RecordedRequest, requested: RecordedRequest, left: Hashable, right: Hashable) -> Iterator[str]:
+    requests = (recorded, requested)
+    kinds = [body[0] if isinstance(body, tuple) else "" for body in (left, right)]
+    # A body that cannot be decoded was not scrubbed, so only its size may be shown.
+    is_encoded = any(name.lower() == "content-encoding" for each in requests for name, _ in each.headers)
+    if is_encoded or kinds not in (["json", "json"], ["form", "form"]):
+        texts = ["none" if not each.body else _text_of(each.body, is_shown=not is_encoded) for each in requests]
+        yield "other bytes" if texts[0] == texts[1] else _difference("", *texts)
+    elif kinds[0] == "json":
+        yield from json_differences(*(json.loads(each.body) for each in requests))
+    elif isinstance(left, tuple) and isinstance(right, tuple):
+        yield from _in_part(left[1], right[1])
+
+
+def _text_of(body: bytes, *, is_shown: bool) -> str:
+    try:
+        return body.decode("utf-8") if is_shown else f"{len(body)} bytes"
+    except UnicodeDecodeError:
+        return f"{len(body)} bytes"
 
 
 def _difference(where: str, recorded: str | None, requested: str | None) -> str:
     """Return two values that differ, cut so that the difference shows; None stands for a missing value."""
+    left, right = (None if text is None else excerpt(text, _LONGEST) or "empty" for text in (recorded, requested))
     if recorded is None:
-        return f"{where}not recorded, requested {excerpt(requested or '', _LONGEST) or 'empty'}"
+        return f"{where}not recorded, requested {right}"
     if requested is None:
-        return f"{where}recorded {excerpt(recorded, _LONGEST) or 'empty'}, not requested"
-    shown = [excerpt(text, _LONGEST) or "empty" for text in (recorded, requested)]
-    if shown[0] == shown[1]:  # the difference is not printable, or beyond the cut
+        return f"{where}recorded {left}, not requested"
+    if left == right:  # the difference is not printable, or beyond the cut
         start = max(0, _shared_prefix(recorded, requested) - 10)
-        shown = [f"…{ascii(text[start : start + _LONGEST])[1:-1][:_LONGEST]}" for text in (recorded, requested)]
-    return f"{where}recorded {shown[0]}, requested {shown[1]}"
-
-
-def _body_text(request: RecordedRequest) -> str:
-    if not request.body:
-        return "none"
-    size = f"{len(request.body)} bytes"
-    try:
-        return size if _is_encoded(request) else request.body.decode("utf-8")
-    except UnicodeDecodeError:
-        return size
-
-
-def _is_encoded(request: RecordedRequest) -> bool:
-    return any(name.lower() == "content-encoding" for name, _ in request.headers)
-
-
-def _may_answer(caller: Authorization, identity: Identity) -> bool:
-    return identity.environment == caller.environment and identity.profile in (None, caller.profile)
+        left, right = (f"…{ascii(text[start:])[1:-1][:_LONGEST]}" for text in (recorded, requested))
+    return f"{where}recorded {left}, requested {right}"
 
 
 def _shared_prefix(left: str, right: str) -> int:
@@ -208,15 +183,13 @@ def missing(
     """
     path = path.absolute()
     what = f"{path} is empty: it has no recordings." if path.is_file() else f"The cassette {path} does not exist."
-    has_folder = path.parent.is_dir()
-    if not has_folder:
-        what += " Its folder does not exist either."
+    advice = f"Check the name, or {to_record}."
     if alike := similar_names(path):
         what += f" In that folder {'is' if len(alike) == 1 else 'are'} {', '.join(alike)}."
-    advice = f"Check the name, or {to_record}."
     if elsewhere is not None and elsewhere.absolute() != path and elsewhere.is_file():
         advice = f'One of that name is in {elsewhere.parent}: to open it, give the name "{excerpt(elsewhere.stem)}".'
-    elif not has_folder and path.is_relative_to(Path.cwd()):
+    elif not path.parent.is_dir():
+        what += " Its folder does not exist either."
         advice = f"{advice} {how_to_name_project()}".rstrip()
     if is_offline:
         advice += " TOOLKIT_OFFLINE is set, so nothing is recorded."
@@ -228,15 +201,15 @@ def similar_names(path: Path) -> list[str]:
     from difflib import get_close_matches
 
     try:
-        files = list(islice(path.parent.iterdir(), _MOST_FILES))
+        files = sorted(islice(path.parent.iterdir(), _MOST_FILES), reverse=True)
     except OSError:
         return []
     names = {
         file.stem.casefold(): excerpt(file.name, 80)
-        for file in sorted(files, reverse=True)
-        if file.suffix.lower() in _SUFFIXES and file.name != path.name and not file.stem.endswith(".part")
+        for file in files
+        if file.suffix.lower() in (".yaml", ".yml", ".json") and file.name != path.name and ".part" not in file.name
     }
-    return [names[stem] for stem in get_close_matches(path.stem.casefold(), names, n=_MOST_NAMES)]
+    return [names[stem] for stem in get_close_matches(path.stem.casefold(), names)]
 
 
 def no_match(
@@ -248,7 +221,6 @@ def no_match(
     parse: Callable[[int], Interaction],
     *,
     environments: Sequence[str] = (),
-    is_empty: bool = False,
 ) -> CassetteMiss:
     """Return the error for a request that no recording answers.
 
@@ -259,7 +231,6 @@ def no_match(
         heads: number of each recorded call, with a request that has at least its method and URI.
         parse: returns a recording by its number, scrubbed.
         environments: names of the environments whose calls are recorded.
-        is_empty: True if there are no token requests either.
 
     Raises:
         CassetteCorrupt: if one of the nearest recordings cannot be read.
@@ -278,7 +249,7 @@ def no_match(
         indented = "".join("\n  " + description.replace("\n", "\n  ") for description in descriptions)
         what += f" The nearest{scope if len(heads) > COMPARED else ''}:{indented}"
     else:
-        what += " It is empty." if is_empty else " It has no calls, only token requests."
+        what += " No calls are recorded in it."
     advice = 'To add it, open the cassette online with mode="new_episodes"; to record everything again, use mode="all".'
     if SYMBOLIC_ENDING not in request.uri and any(SYMBOLIC_ENDING in description for description in descriptions):
         advice += f" A host in {SYMBOLIC_ENDING} stands for an address in toolkit.toml: if that is missing, set it."

@@ -151,7 +151,6 @@ class Player:
             heads,
             self._comparable,
             environments=self._contents.environments,
-            is_empty=not len(self._contents),
         )
 
     def _check_size(self, number: int, interaction: Interaction) -> None:
