@@ -57,11 +57,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
     _recorded.clear()
     if config.getoption("toolkit_unused"):
-        from toolkit.sharing.pytest_plugin.unused import UnusedCassettes
+        from toolkit.sharing.pytest_plugin.run_options import UnusedCassettes
 
         config.pluginmanager.register(UnusedCassettes(config), "toolkit-unused")
     if config.getoption("toolkit_verify"):
-        from toolkit.sharing.pytest_plugin.notebook_items import NotebookCollector
+        from toolkit.sharing.pytest_plugin.run_options import NotebookCollector
 
         config.pluginmanager.register(NotebookCollector(), "toolkit-verify")
 
