@@ -96,17 +96,17 @@ def project_settings(module: Path) -> Settings:
 class Playing:
     """The cassette of a test that runs; None if it does not exist and `is_needed` is False.
 
-    While the test replays, connections are refused. Sessions without a cassette of their own use this one. `kept` is
-    the file that the recording of the failed test was moved to, or None.
+    While the test replays, connections are refused. Sessions without a cassette of their own use this one. If the test
+    fails, its recording is moved to `aside`.
     """
 
     def __init__(self, item: Any, *, is_needed: bool = True) -> None:
         self.choice, self.settings = choice_of(item.iter_markers(MARKER)), project_settings(item.path)
         self.cassette: Cassette | None = None
-        self.kept: Path | None = None
         self._before: bytes | None = None  # the old file, if the recording is added to it
         self._guard = ExitStack()
         self.path = self._file(item)
+        self.aside = self.path.with_name(f"{self.path.stem}{FAILED}{self.path.suffix}")
         option = None if len(self.choice.names) > 1 else item.config.getoption("toolkit_record")
         has_recording = self.path.is_file() and bool(self.path.read_bytes().strip())
         mode = mode_in_force(option, self.choice.mode, has_recording=has_recording)
@@ -147,20 +147,18 @@ class Playing:
             return ""
         cell_cassette.remove(cassette)
         has_recorded = cassette.recorded_count > 0
-        aside = self.path.with_name(f"{self.path.stem}{FAILED}{self.path.suffix}")
         problem = self._problem(cassette, has_recorded=has_recorded) if well else ""
         if well and not problem:
             cassette.strict = False  # `_problem` has looked for unplayed interactions
             cassette.close()
             if has_recorded:
-                aside.unlink(missing_ok=True)
+                self.aside.unlink(missing_ok=True)
             return ""
         cassette.abandon()
         if has_recorded:
-            self._recorded_file().replace(aside)
-            self.kept = aside
+            self._recorded_file().replace(self.aside)
             if self._before is not None:
-                write_atomically(self.path, self._before, like=aside)
+                write_atomically(self.path, self._before, like=self.aside)
         return problem
 
     def _file(self, item: Any) -> Path:
