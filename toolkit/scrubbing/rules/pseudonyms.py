@@ -18,7 +18,7 @@ from typing import Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.local import user_keys
+from toolkit.local import user_folders
 from toolkit.local.files import shown
 from toolkit.local.user_folders import config_folder
 
@@ -186,7 +186,7 @@ def user_key(makes: bool) -> bytes | None:
         ConfigurationError: if the key cannot be read or made.
     """
     try:
-        return user_keys.user_key(_KEY, makes=makes)
+        return user_folders.user_key(_KEY, makes=makes)
     except OSError as error:
         file = config_folder() / f"{_KEY}.key"
         raise ConfigurationError(
