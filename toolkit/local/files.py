@@ -202,9 +202,8 @@ def parse_toml(text: str, what: str, next_step: str, *, says_where: bool = False
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # Python also limits the digits of a number
         is_syntax = isinstance(error, tomllib.TOMLDecodeError)
-        reason = (
-            f": {error if is_syntax else 'a value is nested too deeply, or a number too long'}" if says_where else ""
-        )
+        reason = str(error) if is_syntax else "a value is nested too deeply, or a number is too long"
+        reason = f": {reason}" if says_where else ""
     del text
     raise ConfigurationError(f"{what} is not valid TOML{reason}.", next_step)
 
