@@ -11,7 +11,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolkit.core.errors import SecretLeak
 from toolkit.scrubbing.normal_form import is_text
@@ -20,6 +20,7 @@ _LARGEST_BODY: Final = 64 << 20  # bytes
 _LARGEST_RATIO: Final = 250  # of decompressed to compressed size; text has 5 to 50
 _ALWAYS_ALLOWED: Final = 4 << 20  # bytes, whatever the ratio
 _STEP: Final = 1 << 20
+_SMALL_STEP: Final = 64  # bytes of input to brotli, which bounds how much comes out at once
 # The call was made and may have been an order, so no message advises to repeat it.
 AFTER_THE_CALL: Final = "The call was made; its answer, if any, is this error's `response`. For the next call:"
 _ADVICE: Final = f"{AFTER_THE_CALL} send the header Accept-Encoding: identity, so that it comes as plain bytes."
@@ -116,24 +117,12 @@ def _brotli(body: bytes) -> Iterator[bytes]:
 
     decoder = brotli.Decompressor()
     try:
-        yield from _brotli_steps(decoder, body)
+        for start in range(0, len(body), _SMALL_STEP):
+            yield decoder.process(body[start : start + _SMALL_STEP])
     except brotli.error:
         raise Broken from None
     if not decoder.is_finished():
         raise Broken
-
-
-def _brotli_steps(decoder: Any, body: bytes) -> Iterator[bytes]:
-    if not hasattr(decoder, "can_accept_more_data"):  # before 2025: small steps grow the least
-        for start in range(0, len(body), 64):
-            yield decoder.process(body[start : start + 64])
-        return
-    yield decoder.process(body, output_buffer_limit=_STEP)
-    while not decoder.is_finished():
-        chunk = decoder.process(b"", output_buffer_limit=_STEP)
-        if not chunk:
-            return
-        yield chunk
 
 
 def zstd_decompressed(body: bytes | memoryview) -> Iterator[bytes]:
@@ -163,9 +152,8 @@ DECOMPRESSORS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
 }
 
 
-_ALLOWANCE: Final = 16 << 20  # bytes
+_ALLOWANCE: Final = 64 << 20  # bytes
 _MULTIPLE: Final = 12  # of the text
-_FOR_FILES: Final = 64 << 20  # bytes
 _ATTEMPT: Final = 1 << 10  # bytes that each attempt to open something costs: about as long as it takes to begin one
 _FIRST: Final = 512  # bytes of input in the first piece, which most false beginnings do not survive
 _PIECE: Final = 1 << 12  # bytes of input in the following pieces; deflate makes at most a thousand times as much of it
@@ -180,7 +168,7 @@ _TAR_AT: Final = 257
 
 
 class DecodingBudget:
-    """The bytes that a search may still decode, counted as they are made; formats of files have a budget of their own.
+    """The bytes that a search may still decode, counted as they are made.
 
     Args:
         size: bytes of the text that is searched.
@@ -189,24 +177,15 @@ class DecodingBudget:
         is_exceeded: True if something was not decoded.
     """
 
-    __slots__ = ("_for_files", "_left", "is_exceeded")
-
     def __init__(self, size: int) -> None:
         self._left = _ALLOWANCE + _MULTIPLE * size
-        self._for_files = _FOR_FILES + _MULTIPLE * size
         self.is_exceeded = False
 
     def spend(self, size: int) -> bool:
-        """Take bytes of a decoded text; return False if there are not enough."""
+        """Take bytes of what was decoded or decompressed; return False if there are not enough."""
         self._left -= size
         self.is_exceeded |= self._left < 0
         return self._left >= 0
-
-    def spend_on_files(self, size: int) -> bool:
-        """Take bytes of what was compressed; return False if there are not enough."""
-        self._for_files -= size
-        self.is_exceeded |= self._for_files < 0
-        return self._for_files >= 0
 
 
 class Unpacked(NamedTuple):
@@ -234,11 +213,11 @@ def members_of(data: bytes, budget: DecodingBudget) -> Iterator[Unpacked]:
     for at in sorted(match.start() for magic in MAGICS for match in re.finditer(re.escape(magic), data)):
         if at < done:
             continue
-        if not budget.spend_on_files(_ATTEMPT):
+        if not budget.spend(_ATTEMPT):
             break
         name, open_at = next(opener for magic, opener in _OPENERS.items() if data.startswith(magic, at))
         output, end = open_at(data, at)
-        budget.spend_on_files(len(output))
+        budget.spend(len(output))
         if len(output) < _SHORTEST:
             continue
         done = max(done, end)

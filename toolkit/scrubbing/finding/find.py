@@ -15,11 +15,9 @@ from toolkit.scrubbing.finding.fields import (
     CredentialField,
     Fields,
     Notation,
-    cells_in,
     columns_in,
     elements_in,
     pairs_in,
-    two_texts_in,
 )
 from toolkit.scrubbing.finding.shapes import credentials_in
 from toolkit.scrubbing.finding.walking import Walker, replace_cookies
@@ -46,7 +44,6 @@ _SCHEME: Final = r"(?i)(?:basic|bearer|token|dpop)[ ]+"
 _SCHEME_OF_HEADER: Final = r"[A-Za-z][\w-]{0,40}+ {1,20}+"
 _MAY_NAME_ONE: Final = rb"(?i)pass|secret|token|key|pwd|auth|session|credential|[^\x00-\x7f]"
 _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and code
-_PROTOCOLS: Final = "sec-websocket-protocol"  # a browser cannot send another header with a credential
 _SHORTEST_FIELD: Final = 3  # characters
 _LINE_START: Final = r"\s{0,40}+(?:-|export|set)?\s{0,40}+[\w.\-\"']{1,80}+\s{0,20}+[:=]\s{0,20}+\Z"
 _LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
@@ -192,9 +189,6 @@ class Finder(Walker):
         kind = credential_kind(name, Place.HEADER)
         if kind is not None and not self._has_rule(name):
             return self._credential_header(name, kind, value)
-        if lower == _PROTOCOLS:
-            self.note_shapes(value)
-            return compiled(r"[^\s,]+").sub(lambda part: self._random("TOKEN", part[0]), value)
         if lower == "location" and self._message is not MessageKind.REQUEST:
             self.note_shapes(value)
             self._has_code = True
@@ -245,7 +239,6 @@ class Finder(Walker):
         self._others |= fields.keys
         yield from pairs_in(text)
         yield from elements_in(text)
-        yield from two_texts_in(text)
 
     def _field(self, text: str, field: CredentialField) -> str | None:
         """Return what to write instead of the value of a field."""
@@ -289,12 +282,6 @@ class Finder(Walker):
                 for match in element.finditer(text):
                     yield match.start() + 1, match.end() - 2, html.escape(placeholder)
 
-        for name, value in cells_in(text):
-            decision = None if self._has_rule(name) else decision_on(name, value, Place.JSON, self._message)
-            at = text.find(json.dumps(value)) if decision is not None else -1
-            if decision is not None and at >= 0:
-                yield at + 1, at + len(json.dumps(value)) - 1, self._replaced(decision, value)
-
     def _cookie(self, name: str, value: str) -> str:
         text = unquote(value)
         decision = None if is_placeholder(value) else decision_on(name, text, Place.COOKIE, self._message)
@@ -320,14 +307,6 @@ class Finder(Walker):
         elif not needs_strong_value(name, Place.HEADER):
             self._used.setdefault(text, kind)
         return f"<{kind}>"
-
-    def _random(self, kind: str, text: str) -> str:
-        """Return a placeholder for a text, or for the last of its parts, if that is as random as a secret."""
-        head, dot, last = text.rpartition(".")
-        if grade(last) is not Strength.STRONG:
-            return text
-        self._shaped.setdefault(last, kind)
-        return head + dot + self._placeholder(kind, last)
 
     def _replaced(self, decision: Decision, value: str) -> str:
         scheme = compiled(_SCHEME).match(value)
