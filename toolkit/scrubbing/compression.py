@@ -152,8 +152,9 @@ DECOMPRESSORS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
 }
 
 
-_ALLOWANCE: Final = 64 << 20  # bytes
+_ALLOWANCE: Final = 16 << 20  # bytes
 _MULTIPLE: Final = 12  # of the text
+_FOR_FILES: Final = 64 << 20  # bytes
 _ATTEMPT: Final = 1 << 10  # bytes that each attempt to open something costs: about as long as it takes to begin one
 _FIRST: Final = 512  # bytes of input in the first piece, which most false beginnings do not survive
 _PIECE: Final = 1 << 12  # bytes of input in the following pieces; deflate makes at most a thousand times as much of it
@@ -168,7 +169,7 @@ _TAR_AT: Final = 257
 
 
 class DecodingBudget:
-    """The bytes that a search may still decode, counted as they are made.
+    """The bytes that a search may still decode, counted as they are made; formats of files have a budget of their own.
 
     Args:
         size: bytes of the text that is searched.
@@ -179,13 +180,20 @@ class DecodingBudget:
 
     def __init__(self, size: int) -> None:
         self._left = _ALLOWANCE + _MULTIPLE * size
+        self._for_files = _FOR_FILES + _MULTIPLE * size
         self.is_exceeded = False
 
     def spend(self, size: int) -> bool:
-        """Take bytes of what was decoded or decompressed; return False if there are not enough."""
+        """Take bytes of a decoded text; return False if there are not enough."""
         self._left -= size
         self.is_exceeded |= self._left < 0
         return self._left >= 0
+
+    def spend_on_files(self, size: int) -> bool:
+        """Take bytes of what was compressed; return False if there are not enough."""
+        self._for_files -= size
+        self.is_exceeded |= self._for_files < 0
+        return self._for_files >= 0
 
 
 class Unpacked(NamedTuple):
@@ -213,11 +221,11 @@ def members_of(data: bytes, budget: DecodingBudget) -> Iterator[Unpacked]:
     for at in sorted(match.start() for magic in MAGICS for match in re.finditer(re.escape(magic), data)):
         if at < done:
             continue
-        if not budget.spend(_ATTEMPT):
+        if not budget.spend_on_files(_ATTEMPT):
             break
         name, open_at = next(opener for magic, opener in _OPENERS.items() if data.startswith(magic, at))
         output, end = open_at(data, at)
-        budget.spend(len(output))
+        budget.spend_on_files(len(output))
         if len(output) < _SHORTEST:
             continue
         done = max(done, end)

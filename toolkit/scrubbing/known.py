@@ -215,8 +215,6 @@ class KnownSecrets:
 
     def _replaceable(self, data: bytes) -> list[Hit]:
         """Return the hits nearest to the text that can be replaced, with their spans in it."""
-        if not self.may_hold(data):
-            return []
         hits: list[Hit] = []
         depth = None
         for view, hit in self._hits(data):

@@ -25,6 +25,7 @@ _CERTAINLY_RANDOM: Final = 120  # characters without white space
 _PRIVATE_KEY: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,60}PRIVATE KEY-----((?:[^-]|-(?!----))++)-----END [A-Z0-9 ]{0,60}PRIVATE KEY-----"
 )
+_SHORTEST_LINE: Final = 32  # characters of base64
 
 
 class Needle(NamedTuple):
@@ -54,7 +55,7 @@ class Needle(NamedTuple):
 
 
 def needles_of(secret: Secret, *, in_codes: bool = True) -> list[Needle]:
-    """Return the needles of a secret; of a private key also those of its base64 alone.
+    """Return the needles of a secret; of a private key also those of its base64 alone, and of each line of that.
 
     Args:
         secret: the secret.
@@ -66,6 +67,9 @@ def needles_of(secret: Secret, *, in_codes: bool = True) -> list[Needle]:
         lines = pem[1].split()
         if len("".join(lines)) >= SHORTEST_SECRET:
             needles += _needles(secret, "".join(lines), in_codes=in_codes)
+        for line in lines:
+            if len(line) >= _SHORTEST_LINE:  # the last one may be short and give nothing away
+                needles += _needles(secret, line, in_codes=False)
     return needles
 
 

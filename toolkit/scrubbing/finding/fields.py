@@ -10,10 +10,11 @@ import html
 import json
 import re
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from enum import Enum
 from functools import lru_cache
 from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_plus
 
 from toolkit.core.text import SLICE, compiled, matches_in
@@ -250,9 +251,19 @@ _HEAD: Final = (
 )
 _VALUE: Final = r"(?i)(?<![\w.\-])(?:value|content|text)\\{0,8}+[\"']?\s{0,20}+[:=]"
 _END: Final = r"[}>]"
+# A list or the arguments of a call: ["Authorization", "..."], setItem("access_token", "...").
+_TWO_TEXTS: Final = (
+    r"[\[(]\s{0,40}+([\"'])([^\"'\\\n]{1,80}+)\1\s{0,20}+,\s{0,20}+\1([^\"'\\\n]{8,8192}+)\1\s{0,40}+[\])]"
+)
 _SEPARATOR: Final = r"[,;\t]"
 _AROUND: Final = "\"' \r"
 _LONGEST_PAIR: Final = 2_000  # characters of a pair on each side of its name
+
+
+_COLUMNS: Final = (
+    r"\"(?:columns|column_names|fields|headers?|cols|names|keys)\"\s{0,40}+:\s{0,40}+\[([^\[\]]{3,4000}+)\]"
+)
+_NAME_IN_LIST: Final = r"\"([^\"\\]{1,80}+)\"\s{0,40}+(?=[,}\]]|\Z)"
 
 
 def elements_in(text: str) -> Iterator[CredentialField]:
@@ -298,6 +309,14 @@ def pairs_in(text: str) -> Iterator[CredentialField]:
                 yield CredentialField(match[1], Place.JSON, content)
 
 
+def two_texts_in(text: str) -> Iterator[CredentialField]:
+    """Yield the second of two texts in brackets whose first is the name of a credential; it counts if it is strong."""
+    for match in matches_in(_TWO_TEXTS, text, longest=10_000):
+        if credential_kind(match[2], Place.JSON) is not None:
+            written = Written(match[3], *match.span(3), Notation.QUOTED, is_named=False)
+            yield CredentialField(match[2], Place.JSON, written)
+
+
 def columns_in(text: str) -> Iterator[CredentialField]:
     """Yield the values in lines below the names of their columns, with commas, semicolons or tabs between them."""
     first, _, _ = text[:_LONGEST_PAIR].partition("\n")
@@ -318,6 +337,25 @@ def columns_in(text: str) -> Iterator[CredentialField]:
             written = Written(cell, position, position + len(cell), Notation.QUOTED, is_named=False)
             yield CredentialField(names[at], Place.JSON, written)
         start = end + 1
+
+
+def cells_in(text: str) -> Iterator[tuple[str, str]]:
+    """Yield name and text of the values in the rows of JSON that lists the names of its columns apart."""
+    columns = matches_in(_COLUMNS, text, longest=5_000)
+    names = {name for each in columns for name in compiled(_NAME_IN_LIST).findall(each[1])}
+    if not any(credential_kind(name, Place.JSON) for name in names):
+        return
+    levels: list[dict[str, Any]] = []
+    with suppress(ValueError, RecursionError):
+        json.loads(text, object_pairs_hook=lambda members: levels.append(level := dict(members)) or level)  # type: ignore[func-returns-value]
+    for level in levels:
+        lists = [value for value in level.values() if isinstance(value, list)]
+        rows = [row for each in lists for row in each if isinstance(row, list)]
+        for each in lists:
+            titles = [str(title.get("name", "")) if isinstance(title, dict) else str(title) for title in each]
+            wanted = [at for at, title in enumerate(titles) if credential_kind(title, Place.JSON)]
+            for row in (row for row in rows if wanted and len(row) == len(titles)):
+                yield from ((titles[at], row[at]) for at in wanted if isinstance(row[at], str))
 
 
 def _content_at(text: str, position: int) -> Written | None:

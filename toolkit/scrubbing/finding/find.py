@@ -11,13 +11,16 @@ from urllib.parse import quote_plus, unquote, urlsplit
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.text import compiled
+from toolkit.scrubbing.escapes import without_escapes
 from toolkit.scrubbing.finding.fields import (
     CredentialField,
     Fields,
     Notation,
+    cells_in,
     columns_in,
     elements_in,
     pairs_in,
+    two_texts_in,
 )
 from toolkit.scrubbing.finding.shapes import credentials_in
 from toolkit.scrubbing.finding.walking import Walker, replace_cookies
@@ -48,10 +51,8 @@ _SHORTEST_FIELD: Final = 3  # characters
 _LINE_START: Final = r"\s{0,40}+(?:-|export|set)?\s{0,40}+[\w.\-\"']{1,80}+\s{0,20}+[:=]\s{0,20}+\Z"
 _LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
 _LONGEST_START: Final = 200  # characters of a line before a value
-_LEVELS: Final = 3  # of texts within texts, such as URLs in URLs
-_PERCENT_SIGNS: Final = ("%3D", "%3d", "%22", "%3A", "%3a", "%40")
-_QUOTES_OF_HTML: Final = ("&quot;", "&#34;", "&#x22;", "&#39;")
-_ESCAPED_LETTER: Final = r"\\u00(4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9Aa]|2[Dd]|3[0-9]|[C-Fc-f][0-9A-Fa-f])"
+# A letter of JSON, a sign of URLs, and a quote of HTML, each escaped.
+_SIGNS_OF_ESCAPES: Final = tuple("\\u00 %25 %3D %3d %22 %3A %3a %40 &quot; &#34; &#x22; &#39;".split())
 
 
 class Found(NamedTuple):
@@ -239,6 +240,7 @@ class Finder(Walker):
         self._others |= fields.keys
         yield from pairs_in(text)
         yield from elements_in(text)
+        yield from two_texts_in(text)
 
     def _field(self, text: str, field: CredentialField) -> str | None:
         """Return what to write instead of the value of a field."""
@@ -281,6 +283,12 @@ class Finder(Walker):
                     yield match.start() + 1, match.end() - 1, placeholder
                 for match in element.finditer(text):
                     yield match.start() + 1, match.end() - 2, html.escape(placeholder)
+
+        for name, value in cells_in(text):
+            decision = None if self._has_rule(name) else decision_on(name, value, Place.JSON, self._message)
+            at = text.find(json.dumps(value)) if decision is not None else -1
+            if decision is not None and at >= 0:
+                yield at + 1, at + len(json.dumps(value)) - 1, self._replaced(decision, value)
 
     def _cookie(self, name: str, value: str) -> str:
         text = unquote(value)
@@ -341,18 +349,7 @@ def _spliced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
 
 
 def _levels_below(text: str) -> Iterator[str]:
-    """Yield a text with escapes of letters, entities of quotes and percent escapes undone, one after the other."""
-    if "\\u00" in text and compiled(_ESCAPED_LETTER).search(text):
-        text = compiled(_ESCAPED_LETTER).sub(lambda escape: chr(int(escape[1], 16)), text)
-        yield text
-    if any(map(text.__contains__, _QUOTES_OF_HTML)):
-        text = html.unescape(text)
-        yield text
-    for _ in range(_LEVELS):
-        if "%" not in text or not (any(map(text.__contains__, _PERCENT_SIGNS)) or "%25" in text):
-            return
-        plainer = unquote(text)
-        if plainer == text:
-            return
-        yield plainer
-        text = plainer
+    """Yield a text with its escapes undone, one kind after the other, if names and values may be behind these."""
+    if any(map(text.__contains__, _SIGNS_OF_ESCAPES)):
+        for level in dict.fromkeys(without_escapes(text.encode("utf-8", "surrogatepass"))):
+            yield level.decode("utf-8", "replace")
