@@ -47,6 +47,10 @@ _SCHEME: Final = r"(?i)(?:basic|bearer|token|dpop)[ ]+"
 _SCHEME_OF_HEADER: Final = r"[A-Za-z][\w-]{0,40}+ {1,20}+"
 _MAY_NAME_ONE: Final = rb"(?i)pass|secret|token|key|pwd|auth|session|credential|[^\x00-\x7f]"
 _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and code
+# Headers of nearly every message, in which no name of a credential stands.
+_WITHOUT_CREDENTIALS: Final = frozenset(
+    "accept accept-encoding connection content-encoding content-length content-type date transfer-encoding".split()
+)
 _SHORTEST_FIELD: Final = 3  # characters
 _LINE_START: Final = r"\s{0,40}+(?:-|export|set)?\s{0,40}+[\w.\-\"']{1,80}+\s{0,20}+[:=]\s{0,20}+\Z"
 _LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
@@ -185,6 +189,8 @@ class Finder(Walker):
     def header(self, name: str, value: str) -> str:
         """Return the value of a header with credentials replaced."""
         lower = name.lower()
+        if lower in _WITHOUT_CREDENTIALS:
+            return value
         if lower in COOKIE_HEADERS:
             return replace_cookies(lower, value, self._cookie)
         kind = credential_kind(name, Place.HEADER)
