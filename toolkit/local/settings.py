@@ -257,12 +257,6 @@ class Settings:
         Raises:
             ConfigurationError: if no folder can have that path.
         """
-        if "\0" in str(self.cassettes):
-            raise ConfigurationError(
-                "The path of the cassettes folder has a null character.",
-                'Write cassettes = "cassettes".',
-                about="cassettes",
-            )
         return (self.project / expanded(self.cassettes, about="cassettes")).absolute()
 
 

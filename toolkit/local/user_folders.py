@@ -71,5 +71,4 @@ def user_key(name: str, *, makes: bool) -> bytes | None:
 
 
 def _are_own(variable: str) -> bool:
-    """Check that no project sets the variables that name a folder."""
     return all(own_variable(name) for name in (variable, _LOCAL_DATA) if os.environ.get(name))

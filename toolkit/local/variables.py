@@ -20,7 +20,7 @@ from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.text import excerpt, nearest
-from toolkit.local.files import shown
+from toolkit.local.files import read_file, shown
 from toolkit.local.folders import PROJECT_VARIABLE, folders_upward, notebook_folder
 
 if TYPE_CHECKING:
@@ -200,8 +200,7 @@ def _files_around(project: Path, *, beside: bool) -> Iterator[Path]:
 
 
 def _text(file: Path) -> str:
-    with file.open("rb") as stream:
-        data = stream.read(_LARGEST + 1)
+    data = read_file(file, _LARGEST + 1)
     if len(data) > _LARGEST:
         raise ConfigurationError(f"Cannot read {shown(file)}: it is larger than 1 MiB.", "Fix or remove the file.")
     return data.decode("utf-8-sig", "replace")  # names are ASCII, whatever encoding the values have
