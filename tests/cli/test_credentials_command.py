@@ -231,7 +231,7 @@ def test_remove(person, monkeypatch):
     add_pair(person)
     assert "Remove the profile mine for paper?" in run("remove", "mine", "-e", "paper", piped="n\n", status=1)
     assert "Removed mine for paper" in run("remove", "mine", "-e", "paper", piped="y\n")
-    assert "is not saved for paper" in refusal("remove", "mine", "-e", "paper", "--yes")
+    assert "could not be removed" in refusal("remove", "mine", "-e", "paper", "--yes")
     monkeypatch.setattr("toolkit.cli.terminal.can_ask", lambda: False)
     assert "--yes" in refusal("remove", "mine", "-e", "paper")
 

@@ -15,8 +15,8 @@ from urllib.parse import urlencode
 import typer
 from rich.text import Text
 
-from toolkit.auth import checks
-from toolkit.auth.destinations import Change, DestinationMemory, changes, new_in_environment, uses_of
+from toolkit.auth.credentials import as_profile_name, as_secret
+from toolkit.auth.destinations import Change, allow_destinations, changes, new_in_environment, uses_of
 from toolkit.auth.profiles.fields import PASSPHRASE, REQUIRED, Profile, ProfileFields, variables_to_set
 from toolkit.auth.profiles.saved import profile_at
 from toolkit.auth.profiles.saving import (
@@ -100,7 +100,7 @@ def add(
     fields = ProfileFields(environment, name, "your input", values, field_in_words, Path())
     chosen = fields.intended_kind() if kind is None else _KINDS[as_choice(kind, _KINDS, about="kind")]
     fields.check_fits(chosen)
-    checks.profile_name(name)
+    as_profile_name(name)
     missing = [field for field in REQUIRED[chosen] if field not in values]
     if missing and not stdin and not can_ask():
         what = "The secret values can be asked for at a terminal only."
@@ -203,7 +203,7 @@ def allow(
         return
     terminal.say(f"The credentials {who} would go to new destinations:")
     _confirm_changes(new, yes=yes)
-    DestinationMemory().add(credentials, destinations)
+    allow_destinations(credentials, destinations)
     terminal.say("Allowed.")
 
 
@@ -242,7 +242,7 @@ def _typed(environment: Environment) -> Callable[[str], Secret]:
         prompt = input if field == "client_id" else None
         answer = ask_secret(f"{field_in_words(field)} of {environment}: ", prompt, next_step="Add --stdin to pipe it.")
         # Space around a value comes along when it is pasted. Only a passphrase may have spaces of its own.
-        return answer if field == PASSPHRASE else checks.secret(Secret(answer.reveal().strip()), field)
+        return answer if field == PASSPHRASE else as_secret(Secret(answer.reveal().strip()), field)
 
     return value
 

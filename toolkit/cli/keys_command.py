@@ -35,7 +35,8 @@ def new(
     The private key is written to a new file that only you can read.
     """
     key = new_key(algorithm, key_id=key_id, passphrase=_ask_for_passphrase() if passphrase else None)
-    default = config_folder() / "keys" / f"{key.algorithm.lower()}-{key.thumbprint[:8]}.pem"
+    algorithm, key_id = key.public_jwk["alg"], key.public_jwk["kid"]
+    default = config_folder() / "keys" / f"{algorithm.lower()}-{key.thumbprint[:8]}.pem"
     target = (default if file is None else expanded(file, about="file")).absolute()
     write_key_file(target, key.private_pem)
     terminal.say(f"The private key is in {target}")
@@ -44,12 +45,12 @@ def new(
     terminal.say("\nRegister this public key with the service, as PEM or as JWK\n", "bold")
     terminal.say(key.public_pem)
     terminal.say(json.dumps(key.public_jwk, indent=2))
-    terminal.say(f"\n{'Algorithm':22} {key.algorithm}\n{'Key ID (kid)':22} {key.key_id}")
+    terminal.say(f"\n{'Algorithm':22} {algorithm}\n{'Key ID (kid)':22} {key_id}")
     terminal.say(f"{'Thumbprint (RFC 7638)':22} {key.thumbprint}")
     words = ["toolkit credentials add default --environment broker-sandbox --key-file", shell_word(str(target))]
-    words += ["--key-id", shell_word(key.key_id)]
-    if key.algorithm[:2] in {"RS", "PS"}:  # an RSA key can sign with six algorithms, so the file does not say which
-        words += ["--algorithm", key.algorithm]
+    words += ["--key-id", shell_word(key_id)]
+    if algorithm[:2] in {"RS", "PS"}:  # an RSA key can sign with six algorithms, so the file does not say which
+        words += ["--algorithm", algorithm]
     terminal.print_next_steps((" ".join(words), "save the client ID with this key, once the service knows it"))
 
 
