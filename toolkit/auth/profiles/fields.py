@@ -22,9 +22,9 @@ from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.core.secret import Secret
 from toolkit.core.tracebacks import frameless
-from toolkit.local.dotenv import FILE_NAME, variables_in
 from toolkit.local.files import expanded, lies_in, read_text, shown
 from toolkit.local.folders import belongs_to_stranger
+from toolkit.local.variables import FILE_NAME, variables_in
 
 DEFAULT: Final = "default"
 PASSPHRASE: Final = "private_key_passphrase"  # noqa: S105 - the name of a field

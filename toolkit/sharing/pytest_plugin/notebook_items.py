@@ -41,7 +41,7 @@ class NotebookItem(pytest.Item):
             ConfigurationError: if notebooks cannot be run here.
         """
         from toolkit.cassettes.replay.player import VARIABLE
-        from toolkit.local.dotenv import own_variable
+        from toolkit.local.variables import own_variable
         from toolkit.verification import verify
 
         [verdict] = verify([self.path], jobs=1, play_log=own_variable(VARIABLE))

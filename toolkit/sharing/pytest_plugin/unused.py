@@ -17,7 +17,7 @@ import pytest
 from toolkit.cassettes.catalog.facts import cassettes_in
 from toolkit.cassettes.replay.player import VARIABLE, PlayLog, read_play_log
 from toolkit.core.text import count_text
-from toolkit.local.dotenv import own_variable
+from toolkit.local.variables import own_variable
 from toolkit.sharing.pytest_plugin.item_cassette import FAILED, FOLDER, project_settings
 
 _CHOOSING: Final = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "collectonly")  # options of pytest
