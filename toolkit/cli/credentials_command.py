@@ -98,8 +98,7 @@ def add(
     if key_file is not None:
         values["private_key"] = _read_key_file(key_file)
     fields = ProfileFields(environment, name, "your input", values, field_in_words, Path())
-    chosen = fields.intended_kind() if kind is None else _KINDS[as_choice(kind, _KINDS, about="kind")]
-    fields.check_fits(chosen)
+    chosen = fields.intended_kind(None if kind is None else _KINDS[as_choice(kind, _KINDS, about="kind")])
     as_profile_name(name)
     missing = [field for field in REQUIRED[chosen] if field not in values]
     if missing and not stdin and not can_ask():
