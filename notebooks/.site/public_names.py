@@ -24,11 +24,11 @@ MEMBERS = {
     "Signer": "algorithm key_id sign",
     "Settings": "load",
     "Cassette": "transport table play_count unplayed environments recorded_at finish close",
-    "PracticeService": "start close settings credentials session async_session stats faults revoke_tokens url",
+    "PracticeService": "start close settings credentials session async_session revoke_tokens url",
     "Faults": "inject clear",
     "Stats": "reset",
     "SweepResult": "table failures retry",
-    "Drift": "table to_json",
+    "Drift": "table",
 }
 # Objects that functions return: where their class is, and what returns them.
 RETURNED = {

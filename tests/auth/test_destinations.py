@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 import toolkit
 from toolkit.auth.destinations import (
     HEADER_PREFIX,
-    DestinationMemory,
+    allow_destinations,
     check_destinations,
     destinations_of,
+    memory_file,
     uses_of,
 )
 from toolkit.auth.kinds import ClientSecret, KeyPair
@@ -55,7 +56,7 @@ def from_variables(secret="not-a-real-secret", environment="broker-live"):
 
 def allow(credentials, settings):
     """Allow credentials to go where the settings say, as the command and the panel do."""
-    DestinationMemory().add(credentials, destinations_of(credentials.environment, credentials.kind, settings))
+    allow_destinations(credentials, destinations_of(credentials.environment, credentials.kind, settings))
 
 
 def test_first_use_is_refused(in_project):
@@ -83,6 +84,18 @@ def test_what_was_allowed(in_project):
         check_destinations(from_variables(), in_project("evil.example", "clone"))
     with pytest.raises(UnsafeAddress):
         check_destinations(from_variables("another-secret"), in_project("a.example"))
+
+
+def test_loopback_and_prefix_of_a_clone(in_project):
+    """What was allowed elsewhere goes neither to a listener on this machine nor under another header prefix."""
+    allow(from_variables(), in_project("a.example"))
+    with pytest.raises(UnsafeAddress):
+        check_destinations(from_variables(), in_project("127.0.0.1", "clone"))
+    pair, project = KeyPair("key", "not-a-real-secret", environment="paper"), in_project("b.example")
+    pair.note_source("saved", {"trading_paper": "https://b.example/trading_paper", HEADER_PREFIX: "SVC"})
+    prefixed = Settings(project.addresses, "ACME", project=project.project)
+    with pytest.raises(UnsafeAddress, match="header prefix is now ACME"):
+        check_destinations(pair, prefixed)
 
 
 @pytest.mark.parametrize("is_known", [False, True])
@@ -175,7 +188,7 @@ def test_malformed_file(in_project, content, has_key):
     There is no key before credentials are allowed: texts that are typed into a panel are remembered without one.
     """
     allow(from_variables(), in_project("a.example"))
-    DestinationMemory().file.write_text(content)
+    memory_file().write_text(content)
     if not has_key:
         (config_folder() / "destinations.key").unlink()
         with pytest.raises(ConfigurationError, match=r"destinations\.json"):
@@ -187,12 +200,11 @@ def test_malformed_file(in_project, content, has_key):
 USE = """
 import sys
 from toolkit.auth.kinds import ClientSecret
-from toolkit.auth.destinations import DestinationMemory
-from toolkit.auth.destinations import Destination
+from toolkit.auth.destinations import Destination, allow_destinations
 for number in range(10):
     credentials = ClientSecret("client", f"not-a-real-secret-{sys.argv[1]}-{number}", environment="broker-live")
     credentials.note_source("environment variables")
-    DestinationMemory().add(credentials, [Destination("auth", "https://a.example")])
+    allow_destinations(credentials, [Destination("auth", "https://a.example")])
 """
 
 

@@ -226,8 +226,8 @@ def test_halves_of_a_new_key_belong_together(algorithm):
         assert implementation.verify(b"data", public, signer.sign(b"data"))
         assert not implementation.verify(b"other", public, signer.sign(b"data"))
     assert set(pair.public_jwk) <= {"kty", "crv", "x", "y", "n", "e", "kid", "alg", "use"}
-    assert (pair.public_jwk["kid"], pair.public_jwk["alg"], pair.public_jwk["use"]) == (pair.key_id, algorithm, "sig")
-    assert pair.key_id == pair.thumbprint == thumbprint(pair.public_jwk)
+    assert (pair.public_jwk["alg"], pair.public_jwk["use"]) == (algorithm, "sig")
+    assert pair.public_jwk["kid"] == pair.thumbprint == thumbprint(pair.public_jwk)
     assert "PRIVATE" not in repr(pair)
 
 
@@ -271,3 +271,10 @@ def test_key_file_in_a_repository(tmp_path, is_worktree, monkeypatch):
         assert "git repository" in refused(file)
     assert sorted(path.name for path in repository.rglob("*")) == [".git", "deep"]
     write_key_file(tmp_path / "key.pem", TEXT)
+
+
+def test_key_file_is_never_overwritten(tmp_path):
+    """A file that exists keeps its content."""
+    (tmp_path / "key.pem").write_text("mine")
+    assert "never overwritten" in refused(tmp_path / "key.pem")
+    assert (tmp_path / "key.pem").read_text() == "mine"

@@ -1,10 +1,10 @@
-"""Cassettes: record modes, strict, what sessions record, damaged files, misses, matching."""
+"""Cassettes: record modes, strict, what sessions record, damaged and stale files, misses."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import warnings
+from datetime import UTC, datetime
 
 import canaries
 import httpx
@@ -18,7 +18,8 @@ from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.paths import MODES
-from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss
+from toolkit.core.errors import CassetteError, CassetteMiss
+from toolkit.local.settings import Settings
 
 BASE = "https://broker.svc.invalid"
 
@@ -134,16 +135,6 @@ def test_all_that_failed(path, counting):
     assert (bodies_in(path), part.exists()) == (["/c 4"], False)
 
 
-def test_name(tmp_path, counting, monkeypatch):
-    """A name is a file in the project's cassettes folder, whatever the working directory is."""
-    (tmp_path / "toolkit.toml").touch()
-    (tmp_path / "notebooks").mkdir()
-    monkeypatch.chdir(tmp_path / "notebooks")
-    monkeypatch.delenv("TOOLKIT_CASSETTES", raising=False)
-    get(Cassette("tour"), counting, "/a")
-    assert bodies_in(tmp_path / "cassettes" / "tour.yaml") == ["/a 1"]
-
-
 # Strict
 
 
@@ -158,9 +149,6 @@ def test_strict(path, interaction, counting):
         cassette.close()
     assert get(cassette, counting, "/c") == ["c"]
     cassette.close()
-
-
-# Links
 
 
 # What a session records
@@ -213,35 +201,6 @@ def test_torn(path, interaction, counting, mode):
         Cassette(path, "none")
 
 
-OTHER_FILES = {
-    "HTML": b"<!doctype html>\n<html><body>Sign in</body></html>\n",
-    "a list": b"- a\n- b\n",
-    "a tag": b"interactions:\n- !!python/object/apply:os.mkdir [made]\n",
-    "a tag in ours": HEADER + b"- request: !!python/object/apply:os.mkdir [made]\n",
-    "missing keys": b"version: 1\n",
-    "binary": bytes(range(256)),
-    "no YAML": b"a: {\nb: ]\n",
-    "JSON": b'{"a": 1}',
-    "broken JSON": b'{"interactions": [',
-    "text": b"see the other file\n",
-    "a notebook": json.dumps({"cells": [], "nbformat": 4}).encode(),
-}
-
-
-@pytest.mark.parametrize(
-    ("data", "mode"), list(zip(OTHER_FILES.values(), itertools.cycle(MODES), strict=False)), ids=OTHER_FILES
-)
-def test_other_files(tmp_path, path, mode, data, monkeypatch):
-    """Other files are refused by name in every mode; nothing in them runs, and their bytes stay."""
-    monkeypatch.chdir(tmp_path)
-    path.write_bytes(data)
-    with pytest.raises(CassetteCorrupt, match=r"tour\.yaml(, line \d+)? is not a cassette: ") as caught:
-        Cassette(path, mode)
-    assert str(caught.value).isprintable() or "\n" in str(caught.value)
-    assert path.read_bytes() == data
-    assert [file.name for file in tmp_path.iterdir()] == ["tour.yaml"]
-
-
 # Misses
 
 
@@ -274,9 +233,6 @@ def test_secret_in_the_place_of_a_recorded_one(path):
 
     assert ask("once") == ask("none") == ["f", "s"]
     assert b"fake-key" not in path.read_bytes()
-
-
-# Matching
 
 
 # What else a cassette promises
@@ -339,3 +295,28 @@ def test_miss_without_secrets(path, interaction):
     assert "api_key" in str(error)
     assert "in-the-foreign-file" not in str(error)
     assert secret not in str(error)
+
+
+@pytest.fixture
+def warnings_at_opening(tmp_path, interaction):
+    """Return a function that opens an old recording and returns the warnings."""
+    file = tmp_path / "a.yaml"
+    file.write_bytes(HEADER + encode(interaction()._replace(recorded_at=datetime(2001, 1, 2, tzinfo=UTC))))
+
+    def opened(mode="none", stale_after="1d"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            Cassette(file, mode, settings=Settings(project=tmp_path, stale_after=stale_after)).close()
+        return [str(warning.message) for warning in caught]
+
+    return opened
+
+
+def test_a_script_is_warned(warnings_at_opening):
+    """Whoever replays a stale recording is told, unless it is being recorded again."""
+    [text] = warnings_at_opening()
+    assert text.startswith("a.yaml was recorded on 2 January 2001")
+    assert 'mode="all"' in text
+    assert warnings_at_opening("all") == []
+    assert warnings_at_opening(stale_after=None) == []
+    assert warnings_at_opening(stale_after="99999d") == []

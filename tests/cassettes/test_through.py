@@ -24,8 +24,6 @@ from hypothesis import strategies as st
 import toolkit as tk
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import FAILURES
-from toolkit.cassettes.through import CassetteTransport
-from toolkit.core.clock import ManualClock
 from toolkit.core.errors import (
     CassetteMiss,
     SecretLeak,
@@ -93,33 +91,6 @@ def test_over_a_socket(server, path, path_of_url):
     assert shown(replay(path, server.url + path_of_url)) == shown(live)
 
 
-@given(st.data())
-def test_any_response(bodies, data):
-    """Any body and any header bytes come back as they were."""
-    body = data.draw(bodies())
-    values = data.draw(
-        st.lists(st.binary(max_size=10).filter(lambda raw: b"\n" not in raw and b"\r" not in raw), max_size=3)
-    )
-    headers = [(b"X-%d" % (number % 2), value) for number, value in enumerate(values)]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tour.yaml"
-        live = record(path, lambda: reply(body, headers))
-        assert replay(path).headers.raw == live.headers.raw == headers
-        assert replay(path).content == body
-
-
-def test_redirects(path):
-    """Each response of a redirect is recorded, and the replay is redirected in the same way."""
-    answers = {"/a": lambda: reply(b"", [("Location", "/b")], 302), "/b": lambda: reply(b"there")}
-    transport = httpx.MockTransport(lambda request: answers[request.url.path]())
-    for mode in ("once", "none"):
-        cassette = tk.Cassette(path, mode)
-        with httpx.Client(transport=cassette.transport(transport), follow_redirects=True) as client:
-            response = client.get(URL)
-            assert (response.content, len(response.history)) == (b"there", 1)
-        answers.clear()
-
-
 def test_replayed_redirect_to_another_origin(path):
     """What follows a replayed redirect to another origin is not sent, unless the caller asks there without it."""
     answers = {"h.example": "https://i.example/b", "i.example": "/c"}
@@ -145,9 +116,6 @@ def test_replayed_redirect_to_another_origin(path):
     assert not seen
     assert following.get("https://i.example/b").url == "https://i.example/c"
     assert seen == ["https://i.example/c"]
-
-
-# Requests
 
 
 # Streams
@@ -272,9 +240,6 @@ def test_leak(path, is_async, is_read_already):
     assert live.is_closed
 
 
-# Transports below
-
-
 # Nothing secret
 
 SECRETS = st.lists(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8, max_size=30).map("".join)
@@ -336,28 +301,6 @@ def test_large_bodies_do_not_hold_up_an_event_loop(tmp_path, monkeypatch, size, 
     asyncio.run(post())
     assert (threading.get_ident() in threads) is (size < 1 << 16)
     assert len(cassette) == 1
-
-
-def test_what_is_noted(path):
-    """A recording notes when a call was sent and how long it took to the end of its body."""
-    clock = ManualClock()
-
-    class Slow(Chunks):
-        def __iter__(self):
-            clock.advance(2)
-            yield b"x"
-
-    cassette = tk.Cassette(path)
-
-    def answer(request):
-        clock.advance(0.5)
-        return reply(Slow([]))
-
-    with httpx.Client(transport=CassetteTransport(cassette, httpx.MockTransport(answer), clock=clock)) as client:
-        sent_at = clock.now()
-        client.get(URL)
-    noted = contents.read(path.read_bytes(), source="").interaction(0)
-    assert (noted.recorded_at, noted.elapsed.total_seconds(), noted.authorized_by) == (sent_at, 2.5, None)
 
 
 @pytest.mark.parametrize(("pieces_read", "is_async"), [(0, False), (1, True), (3, False), (3, True)])

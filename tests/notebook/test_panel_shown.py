@@ -30,7 +30,7 @@ def test_a_real_account_carries_a_badge(open_panel, service, monkeypatch):
     """A real account has a badge before and after connecting, and in the plain text."""
     pair = service.credentials["live"]
     real = KeyPair(pair.key_id, pair.secret_key, environment="live")
-    monkeypatch.setattr(practice_profiles, "running_services", list)  # as if the service ran elsewhere
+    monkeypatch.setattr(practice_profiles, "_SERVICES", [])  # as if the service ran elsewhere
     user = open_panel(None, real)
     assert "real account" in user.words
     user.press()

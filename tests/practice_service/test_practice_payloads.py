@@ -104,12 +104,11 @@ def test_orders(http, service, clock, name, url):
     ("content", "status"),
     [
         (b"{", 400),
-        (b"[" * 100_000, 400),
-        (b"\xff", 400),
         (b"[]", 422),
         (b'{"symbol": "A", "side": "buy", "quantity": 0}', 422),
         (b'{"symbol": "A", "side": "buy", "quantity": true}', 422),
         (b'{"symbol": "A", "side": ["buy"], "quantity": 1}', 422),
+        (b'{"symbol": ["A"], "side": "buy", "quantity": 1}', 422),
         (b'{"symbol": "a", "side": "buy", "quantity": 1}', 422),
         (b'{"symbol": "A", "side": "buy", "quantity": 1, "x": 1}', 422),
         (b" " * 1_100_000, 413),

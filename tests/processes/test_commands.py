@@ -75,7 +75,7 @@ def test_passphrase_at_a_terminal(tmp_path: Path) -> None:
     if child == 0:
         os.execve(sys.executable, [sys.executable, "-c", program], environ)  # noqa: S606
     shown = b""
-    for question in (b"Passphrase: ", b"Repeat it: "):
+    for question in (b"Passphrase: ", b"Repeat for confirmation: "):
         while question not in shown:
             shown += os.read(descriptor, 1000)
         os.write(descriptor, b"correct horse\n")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables import columns
+from toolkit.tables import building, tabulate
 from toolkit.tables.columns import Column, columns_of, json_text
 from toolkit.tables.columns import inferred as with_inferred_type
 
@@ -162,7 +162,8 @@ def test_not_json(record):
 
 def test_a_map_is_refused(monkeypatch):
     """Records that share almost no keys are refused before they fill the memory."""
-    monkeypatch.setattr(columns, "_MANY_CELLS", 10_000)
+    monkeypatch.setattr(building, "_MANY_CELLS", 10_000)
+    monkeypatch.setattr(building, "_BLOCK", 1)
     with pytest.raises(TabulationError, match="hardly any key in common"):
-        columns_of([{f"order-{number}": 1} for number in range(500)])
-    assert len(columns_of([{f"day-{number}": 1 for number in range(500)}] * 50)) == 500
+        tabulate([{f"order-{number}": 1} for number in range(500)])
+    assert tabulate([{f"day-{number}": 1 for number in range(500)}] * 50).shape == (50, 500)

@@ -152,8 +152,8 @@ def test_different_values():
         (["x"], None, "No column looks like a key"),
         (["order_id", "trade_id"], None, "Several columns might be the key: 'order_id', 'trade_id'"),
         (["id"], "x", "Column 'x' is not in both tables"),
-        (["id", "left"], "left", "none that is called like one of the result"),
-        (["id"], [], "at least one column"),
+        (["id", "left"], "left", "none that is named like one of the result"),
+        (["id"], [], "one column or more"),
         (["id", "id"], None, "left table has several columns of the same name"),
     ],
 )

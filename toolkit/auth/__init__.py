@@ -1,8 +1,8 @@
 """Credentials: who is calling, and how a request proves it.
 
 1. The user makes credentials of one of the `kinds` (`credentials` is what all have in common), or names a profile,
-   which is credentials that were saved, or set in variables or `.env` (`profiles`). The constructor checks every string
-   (`checks`), reads a private key once (`private_keys`), and warns if the running notebook cell contains a secret
+   which is credentials that were saved, or set in variables or `.env` (`profiles`). The constructor checks every
+   text, reads a private key once (`private_keys`), and warns if the running notebook cell contains a secret
    (`typed_secrets`, which also asks for secrets).
 2. The session makes an authorizer from them (`authorizers`) and asks it for a grant before each request.
 3. A key pair is ready at once. A client secret or key needs an access token (`tokens`), which all with the same

@@ -1,15 +1,20 @@
 """Credentials of any kind, bound to one environment: who is calling, and what profiles and displays say about it.
 
 Section 1, rule 5 of the service document: credentials of one account or environment are not accepted by another.
+
+Constructors check every text with the functions at the end, because httpx would quote malformed text in its error. They
+return the value to keep, or raise a ConfigurationError about the argument, which does not quote it. Call them below a
+`frameless` function, because their frames hold the value.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from toolkit.auth import checks
+from toolkit.core.arguments import wrong_type
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
@@ -19,6 +24,8 @@ if TYPE_CHECKING:
     from toolkit.auth.authorizers import BearerAuthorizer
     from toolkit.auth.tokens.token import Token
     from toolkit.core.clock import Clock
+
+_PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
 
 class Field(NamedTuple):
@@ -67,7 +74,7 @@ class Credentials:
             uses = f"A {rules.holder} uses a {' or a '.join(sorted(rules.credentials))}."
             what = f"The environment {self.environment} does not take a {self.kind}."
             raise CredentialsMismatch(what, uses, about="environment")
-        self.name = checks.profile_name(name)
+        self.name = as_profile_name(name)
         vars(self)["is_practice"] = False
         self.note_source("")
 
@@ -119,26 +126,24 @@ class Credentials:
         """Return the secret that proves who calls, in one form, without the IDs and options that go with it."""
         return self.secrets()[-1][1].reveal()
 
+    @property
+    def holds_secret(self) -> bool:
+        """True if the secret is in this process; False if it is kept elsewhere, so that no key can be derived of it."""
+        return True
+
     def borrowing_authorizer(self, clock: Clock, number: Callable[[Token], int]) -> BearerAuthorizer | None:  # noqa: ARG002
         """Return what gets the tokens of these credentials from somebody else, or None if they request their own."""
         return None
-
-    def _identity(self) -> tuple[str, ...]:
-        """Return the texts that tell these credentials from others of their kind and environment, secrets included."""
-        texts = (each.text_of(self) for each in self.fields if each.identifies)
-        return self.proof(), *("" if text is None else text.reveal() for text in texts)
 
     def fingerprint(self) -> str:
         """Return a digest that is equal for equal credentials, to share one token among them. Do not show it."""
         return hashlib.sha256(self.identity()).hexdigest()
 
-    def token_identity(self) -> bytes | None:
-        """Return what the key that seals stored tokens is derived from; None if it cannot be known elsewhere."""
-        return self.identity()
-
     def identity(self) -> bytes:
         """Return everything that a token depends on, secrets included."""
-        parts = (part.encode("utf-8", "surrogatepass") for part in (self.kind, self.environment, *self._identity()))
+        fields = (each.text_of(self) for each in self.fields if each.identifies)
+        texts = [self.kind, self.environment, self.proof(), *("" if text is None else text.reveal() for text in fields)]
+        parts = (text.encode("utf-8", "surrogatepass") for text in texts)
         return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
 
 
@@ -149,3 +154,51 @@ def as_environment(environment: Environment | str) -> Environment:
         what = "The first argument of a session is the name of an environment, but credentials were given."
         raise ConfigurationError(what, "Write tk.Session(credentials=...).", about="environment")
     return Environment(environment)
+
+
+def as_text(value: object, about: str) -> str:
+    """Check that a value is one run of printable ASCII characters, and return it."""
+    if not isinstance(value, str):
+        raise wrong_type(about, "text", value, "Pass it as a string.")
+    if flaw := _flaw(value):
+        label = about.replace("_", " ").replace(" id", " ID")
+        raise ConfigurationError(f"The {label} {flaw}.", "Copy it again as the service issued it.", about=about)
+    return value
+
+
+def _flaw(value: str) -> str:
+    """Return what keeps a value from being one run of printable ASCII characters, or ""."""
+    if not value:
+        return "is empty"
+    if "\n" in value or "\r" in value:
+        return "contains a line break"
+    if value != value.strip():
+        return "begins or ends with a space"
+    if not value.isascii():
+        return "contains a character outside ASCII"
+    return "" if value.isprintable() else "contains a control character"
+
+
+def as_optional_text(value: object, about: str) -> str | None:
+    """Check a value like `as_text`; None is accepted."""
+    return None if value is None else as_text(value, about)
+
+
+def as_secret(value: object, about: str) -> Secret:
+    """Check text or the text of a Secret like `as_text`, and return it as a Secret."""
+    return Secret(as_text(value.reveal() if isinstance(value, Secret) else value, about))
+
+
+def as_passphrase(value: object) -> Secret | None:
+    """Return a passphrase as a Secret; None is accepted. It may contain any characters."""
+    if value is None or (isinstance(value, str | Secret) and value):
+        return None if value is None else Secret(value)
+    raise ConfigurationError("The passphrase is empty or not text.", "Leave it out, or pass it.", about="passphrase")
+
+
+def as_profile_name(value: object) -> str:
+    """Check that a profile name is safe in file names and in recordings, and return it."""
+    if isinstance(value, str) and _PROFILE_NAME.match(value):
+        return value
+    what = "This is not a profile name, which has up to 64 letters, digits, dots, hyphens and underscores."
+    raise ConfigurationError(what, 'Use a name such as "default", which begins with a letter or digit.', about="name")

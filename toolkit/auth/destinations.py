@@ -31,12 +31,9 @@ from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.text import shell_word
-from toolkit.local.dotenv import FILE_NAME, exported_by
-from toolkit.local.files import remove_partials, shown, write_atomically
-from toolkit.local.private_files import private_folder, read_private
-from toolkit.local.user_folders import config_folder
-from toolkit.local.user_keys import user_key
-from toolkit.local.variables import variable_name
+from toolkit.local.files import private_folder, read_private, remove_partials, shown, write_atomically
+from toolkit.local.user_folders import config_folder, user_key
+from toolkit.local.variables import exported_by, variable_name
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials
@@ -73,11 +70,6 @@ class Destination(NamedTuple):
     def is_of_project(self) -> bool:
         """True if a file of the project names it, and not the user."""
         return isinstance(self.place, Path)
-
-    @property
-    def is_in_settings_file(self) -> bool:
-        """True if commands read it, too: they do not know what code and a `.env` say."""
-        return self.place != "" and (isinstance(self.place, str) or self.place.name != FILE_NAME)
 
     @property
     def is_loopback(self) -> bool:
@@ -128,7 +120,12 @@ def changes(destinations: list[Destination], uses: Uses) -> list[Change]:
 
 
 def check_destinations(credentials: Credentials, settings: Settings) -> None:
-    """Refuse credentials if the settings would send them where they may not go. Call before anything is sent."""
+    """Refuse credentials if the settings would send them where they may not go. Call before anything is sent.
+
+    Raises:
+        UnsafeAddress: if the credentials are not bound to a destination of the settings, or its use was not allowed.
+        ConfigurationError: if the list of allowed destinations is malformed.
+    """
     new = not_allowed(credentials, settings)
     if not new:
         return
@@ -138,13 +135,12 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
     if not any(change.earlier for change in new):
         added = " and ".join(f"the {each.label}, {each.text} ({each.place_in_words})" for each in to)
         what = f"{who} have not been allowed to go to {added}."
-    # The command does not know what code and editors say.
-    unread = " and ".join(f"{variable_name(each.name)}={each.text}" for each in to if not each.is_in_settings_file)
-    where = f"with {unread} in the environment" if unread else "in that project"
+    # The command reads neither code nor the variables of an editor, so it is told.
+    variables = " ".join(f"{variable_name(each.name)}={each.text}" for each in to)
     next_step = (
         f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote that would receive "
         f"the credentials. If you trust it, run `toolkit credentials allow {shell_word(name)} --environment "
-        f"{environment}` {where}."
+        f"{environment}` in that project, with {variables} in the environment."
     )
     if credentials.binding is None:
         own = " and ".join(variable_name(each.name) for each in to)
@@ -161,7 +157,7 @@ def not_allowed(credentials: Credentials, settings: Settings) -> list[Change]:
     of_project = [destination for destination in destinations if destination.is_of_project]
     if all(to.name == HEADER_PREFIX for to in of_project) and not (of_project and without_loopback(destinations)):
         return []
-    uses = DestinationMemory().uses_of(credentials)
+    uses = _remembered(credentials)
     if uses is not None:
         return changes(of_project, uses)
     return changes(without_loopback(of_project), _UNUSED) if credentials.loaded_from else []
@@ -174,80 +170,77 @@ def new_in_environment(environment: Environment, kind: CredentialKind, settings:
     """
     destinations = without_loopback(destinations_of(environment, kind, settings))
     of_project = [destination for destination in destinations if destination.is_of_project]
-    return changes(of_project, DestinationMemory().uses_in(environment)) if of_project else []
+    return changes(of_project, _table().get(str(environment), _UNUSED)) if of_project else []
 
 
 def note_destinations(environment: Environment, destinations: list[Destination]) -> None:
     """Remember that the user lets credentials of an environment go there, where that is possible."""
     if remote := without_loopback(destinations):
         with suppress(ConfigurationError):
-            DestinationMemory().add(environment, remote)
+            allow_destinations(environment, remote)
 
 
 def uses_of(credentials: Credentials) -> Uses:
     """Return where credentials may go: what they are bound to, and what was allowed."""
-    remembered = DestinationMemory().uses_of(credentials) or _UNUSED
+    remembered = _remembered(credentials) or _UNUSED
     bound = {name: {text: "as saved"} for name, text in (credentials.binding or {}).items()}
     return {name: {**bound.get(name, {}), **remembered.get(name, {})} for name in {**bound, **remembered}}
 
 
-class DestinationMemory:
-    """The destinations in the user's configuration folder. A malformed file is a ConfigurationError."""
+def memory_file() -> Path:
+    """Return the file of what the user allowed; it need not exist."""
+    return config_folder() / f"{_NAME}.json"
 
-    def __init__(self) -> None:
-        self.file = config_folder() / f"{_NAME}.json"
 
-    def uses_of(self, credentials: Credentials) -> Uses | None:
-        """Return where credentials may go, or None if they are not remembered."""
-        table = self._table()  # read first: a malformed list is an error even without a key
-        with suppress(OSError):
-            key = user_key(_NAME, makes=False)
-            return None if key is None else table.get(_fingerprint(credentials, key))
-        return None
-
-    def uses_in(self, environment: Environment) -> Uses:
-        """Return where any credentials of an environment may go."""
-        return self._table().get(str(environment), _UNUSED)
-
-    def add(self, caller: Credentials | Environment, destinations: list[Destination]) -> None:
-        """Remember that credentials, or any of an environment, may go to destinations, besides the earlier ones."""
-        try:
-            private_folder(self.file.parent)
-            with locked(self.file.with_suffix(".lock")):
-                table, entries = self._table(), [str(caller)]
-                if not isinstance(caller, Environment):
-                    entries = [str(caller.environment), _fingerprint(caller, user_key(_NAME, makes=True) or b"")]
-                for entry in entries:
-                    uses = table.pop(entry, {})  # and to the end: the first were not changed for longest
-                    for to in destinations:
-                        uses.setdefault(to.name, {}).setdefault(to.text, to.place_in_words)
-                    table[entry] = uses
-                latest = dict(list(table.items())[-_MOST_ENTRIES:])
-                remove_partials(self.file)
-                data = json.dumps({"version": _VERSION, "uses": latest}, indent=1).encode()
-                write_atomically(self.file, data, private=True)
-        except OSError as error:
-            raise ConfigurationError(
-                f"Cannot write {shown(self.file)}: {error.strerror or error}.",
-                "Fix the folder, then allow it again. Or set the addresses in code or in your own variables.",
-            ) from None
-
-    def _table(self) -> Table:
-        data = None
-        with suppress(OSError):  # if the disk fails, nothing is remembered
-            data = read_private(self.file, _LARGEST_FILE)
-        if data is None:
-            return {}
-        with suppress(ValueError, RecursionError, KeyError, TypeError, AttributeError):  # of another form
-            content = json.loads(data)
-            table: Table = content["uses"]
-            texts = [text for uses in table.values() for places in uses.values() for text in places.values()]
-            if content["version"] == _VERSION and all(isinstance(text, str) for text in texts):
-                return table
+def allow_destinations(caller: Credentials | Environment, destinations: list[Destination]) -> None:
+    """Remember that credentials, or any of an environment, may go to destinations, besides the earlier ones."""
+    file = memory_file()
+    try:
+        private_folder(file.parent)
+        with locked(file.with_suffix(".lock")):
+            table, entries = _table(), [str(caller)]
+            if not isinstance(caller, Environment):
+                entries = [str(caller.environment), _fingerprint(caller, user_key(_NAME, makes=True) or b"")]
+            for entry in entries:
+                uses = table.pop(entry, {})  # and to the end: the first were not changed for longest
+                for to in destinations:
+                    uses.setdefault(to.name, {}).setdefault(to.text, to.place_in_words)
+                table[entry] = uses
+            latest = dict(list(table.items())[-_MOST_ENTRIES:])
+            remove_partials(file)
+            data = json.dumps({"version": _VERSION, "uses": latest}, indent=1).encode()
+            write_atomically(file, data, private=True)
+    except OSError as error:
         raise ConfigurationError(
-            f"{shown(self.file)} was changed or cut short, so it does not say where credentials may be sent.",
-            "Look at it, then remove it, and allow the destinations again.",
-        )
+            f"Cannot write {shown(file)}: {error.strerror or error}.",
+            "Fix the folder, then allow it again. Or set the addresses in code or in your own variables.",
+        ) from None
+
+
+def _remembered(credentials: Credentials) -> Uses | None:
+    table = _table()  # read first: a malformed list is an error even without a key
+    with suppress(OSError):
+        key = user_key(_NAME, makes=False)
+        return None if key is None else table.get(_fingerprint(credentials, key))
+    return None
+
+
+def _table() -> Table:
+    file, data = memory_file(), None
+    with suppress(OSError):  # if the disk fails, nothing is remembered
+        data = read_private(file, _LARGEST_FILE)
+    if data is None:
+        return {}
+    with suppress(ValueError, RecursionError, KeyError, TypeError, AttributeError):  # of another form
+        content = json.loads(data)
+        table: Table = content["uses"]
+        texts = [text for uses in table.values() for places in uses.values() for text in places.values()]
+        if content["version"] == _VERSION and all(isinstance(text, str) for text in texts):
+            return table
+    raise ConfigurationError(
+        f"{shown(file)} was changed or cut short, so it does not say where credentials may be sent.",
+        "Look at it, then remove it, and allow the destinations again.",
+    )
 
 
 def _fingerprint(credentials: Credentials, key: bytes) -> str:

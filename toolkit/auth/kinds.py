@@ -19,8 +19,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qsl, urlencode
 
-from toolkit.auth import checks
-from toolkit.auth.credentials import Credentials, Field
+from toolkit.auth.credentials import Credentials, Field, as_optional_text, as_secret, as_text
 from toolkit.auth.private_keys import as_signer
 from toolkit.auth.signers import ASSERTION_LIFETIME, ASSERTION_TYPE, LocalKey, Signer, client_assertion
 from toolkit.auth.typed_secrets import warn_if_in_cell
@@ -114,8 +113,8 @@ class KeyPair(Credentials):
         scheme: Scheme = "headers",
     ) -> None:
         super().__init__(environment=environment, name=name)
-        self.key_id = checks.secret(key_id, "key_id")
-        self.secret_key = checks.secret(secret_key, "secret_key")
+        self.key_id = as_secret(key_id, "key_id")
+        self.secret_key = as_secret(secret_key, "secret_key")
         REGISTER.add_all(self.secrets())
         as_choice(scheme, ("headers", "basic"), about="scheme")
         self.scheme: Scheme = scheme
@@ -208,8 +207,8 @@ class ClientSecret(Client):
         form_fields: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(environment=environment, name=name)
-        self.client_id = checks.text(client_id, "client_id")
-        self.client_secret = checks.secret(client_secret, "client_secret")
+        self.client_id = as_text(client_id, "client_id")
+        self.client_secret = as_secret(client_secret, "client_secret")
         REGISTER.add_all(self.secrets())
         self.form_fields = _as_form_fields(form_fields)
         warn_if_in_cell(self.secrets())
@@ -287,9 +286,9 @@ class ClientKey(Client):
         form_fields: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(environment=environment, name=name)
-        self.client_id = checks.text(client_id, "client_id")
-        self.audience = checks.text(audience, "audience")
-        self.assertion_typ = checks.optional_text(assertion_typ, "assertion_typ")
+        self.client_id = as_text(client_id, "client_id")
+        self.audience = as_text(audience, "audience")
+        self.assertion_typ = as_optional_text(assertion_typ, "assertion_typ")
         self.assertion_lifetime = as_count(
             assertion_lifetime, about="assertion_lifetime", least=1, most=LONGEST_ASSERTION_LIFETIME
         )
@@ -325,8 +324,9 @@ class ClientKey(Client):
         # Signer. The Signer is kept alive, so that no other Signer can get its id.
         return _SIGNERS.setdefault(id(self.private_key), (token_hex(), self.private_key))[0]
 
-    def token_identity(self) -> bytes | None:
-        return super().token_identity() if isinstance(self.private_key, LocalKey) else None
+    @property
+    def holds_secret(self) -> bool:
+        return isinstance(self.private_key, LocalKey)
 
 
 KINDS: Final[Mapping[CredentialKind, type[Credentials]]] = {

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.auth import checks
+from toolkit.auth.credentials import as_optional_text, as_passphrase
 from toolkit.auth.signers import (
     ALGORITHMS,
     EC_ALGORITHMS,
@@ -72,7 +72,7 @@ def as_signer(
     """
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    secret_phrase, key_id = checks.passphrase(passphrase), checks.optional_text(key_id, "key_id")
+    secret_phrase, key_id = as_passphrase(passphrase), as_optional_text(key_id, "key_id")
     if algorithm is not None:
         as_choice(algorithm, ALGORITHMS, about="algorithm")
     if isinstance(private_key, Signer):
@@ -85,7 +85,7 @@ def as_signer(
         raise _error("The kid of this JWK is not the key_id that was given.", "Leave key_id out.", about="key_id")
     if jwk.get("alg") and algorithm not in (None, jwk["alg"]):
         raise _error("The alg of this JWK is another algorithm.", "Leave algorithm out.", about="algorithm")
-    key_id, algorithm = key_id or checks.optional_text(jwk.get("kid") or None, "key_id"), algorithm or jwk.get("alg")
+    key_id, algorithm = key_id or as_optional_text(jwk.get("kid") or None, "key_id"), algorithm or jwk.get("alg")
     fitting = _fitting_algorithms(key)
     if algorithm is not None and algorithm not in fitting:
         raise _error("The algorithm does not fit this key.", f"Use {' or '.join(fitting)}.", about="algorithm")
@@ -192,12 +192,10 @@ def _passphrase_error(what: str, next_step: str) -> ConfigurationError:
 class NewKey:
     """A new key pair: the private half, encrypted if a passphrase was given, and the public half in two forms."""
 
-    algorithm: str
-    key_id: str  # the `kid` to register it under
     thumbprint: str  # SHA-256 of the public key, base64url (RFC 7638)
     private_pem: Secret = field(repr=False)
     public_pem: str
-    public_jwk: Mapping[str, Any]
+    public_jwk: Mapping[str, Any]  # with `alg`, and the `kid` to register it under
 
 
 @frameless
@@ -206,7 +204,7 @@ def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: 
     import jwt
     from cryptography.hazmat.primitives import serialization as form
 
-    algorithm, key_id = as_choice(algorithm, ALGORITHMS, about="algorithm"), checks.optional_text(key_id, "key_id")
+    algorithm, key_id = as_choice(algorithm, ALGORITHMS, about="algorithm"), as_optional_text(key_id, "key_id")
     key = _generate(algorithm)
     encryption: form.KeySerializationEncryption = form.NoEncryption()
     if passphrase is not None:
@@ -218,8 +216,6 @@ def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: 
     thumbprint = base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
     private_pem = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, encryption)
     return NewKey(
-        algorithm=algorithm,
-        key_id=key_id or thumbprint,
         thumbprint=thumbprint,
         private_pem=Secret(private_pem.decode("ascii")),
         public_pem=public.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo).decode("ascii"),

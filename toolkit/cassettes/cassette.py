@@ -143,7 +143,7 @@ class Cassette:
             raise differences.missing(self.path, elsewhere=elsewhere, is_offline=is_offline())
         self.scrubber.recall(data)
         opened = contents.read(data, source=str(self.path))
-        if opened.is_torn and Recorder(self.path, self.scrubber).cut_torn_tail():
+        if opened.is_torn and Recorder(self.path, self.scrubber).repair():
             warn(f"{self.path} ends in an incomplete interaction; the {len(opened)} before it are complete.")
         return opened
 

@@ -215,16 +215,8 @@ def _look_at(entries: Iterable[Entry], scrubber: Scrubber) -> dict[int, str]:
 
 def _fits(uri: str, pattern: str) -> bool:
     """Check whether a request is to a host, or a host and a path, of a pattern such as `*.example.com/v1/*`."""
-    host, slash, path = pattern.partition("://")[2 if "://" in pattern else 0].partition("/")
-    try:
-        parts = urlsplit(uri)
-    except ValueError:
-        return False
-    called = parts.netloc.rpartition("@")[2].lower()
-    return any(
-        fnmatchcase(name + (parts.path or "/") if slash else name, host.lower() + slash + path)
-        for name in (called, called.partition(":")[0])
-    )
+    parts = urlsplit(uri if is_uri(uri) else "")
+    return fnmatchcase(f"{parts.hostname}{parts.path or '/'}", pattern if "/" in pattern else f"{pattern}/*")
 
 
 def _is_at(uri: str, addresses: Iterable[str]) -> bool:

@@ -215,32 +215,22 @@ def _as_sent(recorded: RecordedRequest, outgoing: Outgoing) -> RecordedRequest:
     return recorded._replace(headers=(*recorded.headers, *placeholders)) if placeholders else recorded
 
 
-def _interaction(request: RecordedRequest, response: RecordedResponse, call: Call) -> Interaction:
-    return Interaction(
-        request=request,
-        response=response,
-        recorded_at=call.sent_at,
-        elapsed=call.elapsed,
-        authorized_by=call.authorized_by,
-        tries=call.tries,
-    )
-
-
 def _recorder(tape: Cassette, request: RecordedRequest, response: httpx.Response, call: Call) -> Callable[..., None]:
     """Return a function that records the call, given the body of the response."""
 
     def record(body: bytes, headers: HeaderList | None = None) -> None:
         received = header_list(response.headers) if headers is None else headers
-        interaction = _interaction(request, as_recorded_response(response, body, headers=received), call)
-        _record(tape, interaction._replace(ended_early=headers is not None), call)
+        answer = as_recorded_response(response, body, headers=received)
+        _record(tape, request, answer, call, ended_early=headers is not None)
 
     return record
 
 
-def _record(tape: Cassette, interaction: Interaction, call: Call) -> None:
+def _record(tape: Cassette, request: RecordedRequest, response: RecordedResponse, call: Call, **noted: Any) -> None:
     """Record an interaction, with a CassetteError, which can carry the answer, in place of any other error."""
+    by, elapsed = call.authorized_by, call.elapsed
     try:
-        tape.record(interaction)
+        tape.record(Interaction(request, response, call.sent_at, elapsed, by, tries=call.tries, **noted))
     except CassetteError:
         raise
     except ToolkitError as error:
@@ -254,10 +244,9 @@ def _record(tape: Cassette, interaction: Interaction, call: Call) -> None:
 
 
 def _record_failure(tape: Cassette, request: RecordedRequest, call: Call, error: httpx.RequestError) -> None:
-    """Record that a request got no answer. If that fails too, only warn: the caller is about to get `error`."""
     try:
-        _record(tape, _interaction(request, NO_ANSWER, call)._replace(failure=as_failure(error)), call)
-    except CassetteError as unrecorded:
+        _record(tape, request, NO_ANSWER, call, failure=as_failure(error))
+    except CassetteError as unrecorded:  # the caller is about to get `error`
         warn(f"The failed {request.method} is not recorded. {unrecorded.what}")
 
 

@@ -15,9 +15,9 @@ from urllib.parse import urlencode
 import typer
 from rich.text import Text
 
-from toolkit.auth import checks
-from toolkit.auth.destinations import Change, DestinationMemory, changes, new_in_environment, uses_of
-from toolkit.auth.profiles.fields import DEFAULT, PASSPHRASE, REQUIRED, Profile, ProfileFields, variables_to_set
+from toolkit.auth.credentials import as_profile_name, as_secret
+from toolkit.auth.destinations import Change, allow_destinations, changes, new_in_environment, uses_of
+from toolkit.auth.profiles.fields import PASSPHRASE, REQUIRED, Profile, ProfileFields, variables_to_set
 from toolkit.auth.profiles.saved import profile_at
 from toolkit.auth.profiles.saving import (
     destinations_to_save,
@@ -31,7 +31,7 @@ from toolkit.auth.typed_secrets import ask_secret, can_ask, field_in_words
 from toolkit.cli import terminal
 from toolkit.cli.probing import Probe, probe
 from toolkit.core.arguments import as_choice
-from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment, Interface
+from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.core.text import shell_word
@@ -98,9 +98,8 @@ def add(
     if key_file is not None:
         values["private_key"] = _read_key_file(key_file)
     fields = ProfileFields(environment, name, "your input", values, field_in_words, Path())
-    chosen = fields.intended_kind() if kind is None else _KINDS[as_choice(kind, _KINDS, about="kind")]
-    fields.check_fits(chosen)
-    checks.profile_name(name)
+    chosen = fields.intended_kind(None if kind is None else _KINDS[as_choice(kind, _KINDS, about="kind")])
+    as_profile_name(name)
     missing = [field for field in REQUIRED[chosen] if field not in values]
     if missing and not stdin and not can_ask():
         what = "The secret values can be asked for at a terminal only."
@@ -117,12 +116,9 @@ def add(
         values[PASSPHRASE] = value(PASSPHRASE)
     saved = save_credentials(fields.credentials(), name, settings=settings)
     terminal.say(f"Saved {name} for {environment} ({saved.kind}) in {saved.source}.")
-    if (first := _first_place(environment, name)) != saved.source:
-        terminal.note(f"the saved profile is not used yet: an earlier place has one of that name. Remove it: {first}")
-    others = "" if name == DEFAULT else f', "{name}"'
     terminal.print_next_steps(
         (f"toolkit credentials test {name} --environment {environment}", "call each interface once"),
-        (f'tk.Session("{environment}"{others})', "use them in Python"),
+        (f'tk.Session("{environment}", "{name}")', "use them in Python"),
     )
 
 
@@ -138,9 +134,7 @@ def list_(
     if not entries:
         terminal.say(f"No profile exists{f' for {environment}' if environment else ''}.")
         example = f"toolkit credentials add default --environment {environment or Environment.PAPER}"
-        terminal.print_next_steps(
-            (example, "save yours"), ("toolkit practice", "start a local service with throwaway credentials")
-        )
+        terminal.print_next_steps((example, "save yours"))
         return
     rows, steps = [], []
     for entry in entries:
@@ -171,25 +165,18 @@ def try_(
     terminal.check_online("nothing is sent")
     with Session(environment, name, settings=Settings.load(), token_store=MemoryTokenStore()) as session:
         terminal.say(repr(session))
-        results = probe(session)
-        caller, settings, called = session.credentials, session.settings, session.environment
-    if all(result.works is None for result in results):
-        terminal.say("Nothing was called.", "yellow")
-    rows = [
-        (result.interface, result.call, str(result.status or ""), Text(result.meaning, _colour_of(result)))
-        for result in results
-    ]
+        results = list(probe(session))
+        caller, settings = session.credentials, session.settings
+    rows = [(each.interface, each.call, each.status or "", Text(each.meaning, _colour_of(each))) for each in results]
     terminal.print_table(("interface", "call", "status", "meaning"), rows)
-    steps = [result.next_step for result in results]
-    if caller is not None and any(
-        result.status == 401 and result.interface is not Interface.AUTH for result in results
-    ):
+    steps = [each.next_step for each in results]
+    if caller is not None and any(each.status == 401 for each in results):
         steps.append(caller.where_to_correct())
     for step in dict.fromkeys(filter(None, steps)):
         terminal.say(terminal.pasteable(step))
     if caller is not None:
-        _say_missing_addresses(called, caller.name, settings)
-    if any(result.works is False for result in results) or not any(result.works for result in results):
+        _say_missing_addresses(caller.environment, caller.name, settings)
+    if any(each.works is False for each in results) or not any(each.works for each in results):
         raise typer.Exit(1)
 
 
@@ -215,7 +202,7 @@ def allow(
         return
     terminal.say(f"The credentials {who} would go to new destinations:")
     _confirm_changes(new, yes=yes)
-    DestinationMemory().add(credentials, destinations)
+    allow_destinations(credentials, destinations)
     terminal.say("Allowed.")
 
 
@@ -233,8 +220,6 @@ def remove(
     terminal.confirm(f"Remove the profile {name} for {environment}?", yes=yes)
     remove_credentials(name, environment)
     terminal.say(f"Removed {name} for {environment}.")
-    if place := _first_place(environment, name):
-        terminal.note(f"a profile of that name remains in: {place}")
 
 
 def _form(scope: str | None, fields: Iterable[str]) -> str | None:
@@ -256,7 +241,7 @@ def _typed(environment: Environment) -> Callable[[str], Secret]:
         prompt = input if field == "client_id" else None
         answer = ask_secret(f"{field_in_words(field)} of {environment}: ", prompt, next_step="Add --stdin to pipe it.")
         # Space around a value comes along when it is pasted. Only a passphrase may have spaces of its own.
-        return answer if field == PASSPHRASE else checks.secret(Secret(answer.reveal().strip()), field)
+        return answer if field == PASSPHRASE else as_secret(Secret(answer.reveal().strip()), field)
 
     return value
 
@@ -287,14 +272,6 @@ def _read_key_file(file: Path) -> Secret:
 def _colour_of(result: Probe) -> str:
     is_success = result.works and (result.status or 0) < 300
     return "green" if is_success else "red" if result.works is False else "yellow"
-
-
-def _first_place(environment: Environment, name: str) -> str:
-    """Return the place that a profile of this name comes from now, in words; "" if there is none."""
-    for entry in survey(Settings.load(), None):
-        if (entry.environment, entry.name) == (environment, name) and entry.comes_first:
-            return entry.outcome.source if isinstance(entry.outcome, Profile) else entry.outcome.what
-    return ""
 
 
 def _say_missing_addresses(environment: Environment, name: str, settings: Settings) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from toolkit.auth.private_keys import new_key, write_key_file
 from toolkit.auth.signers import ALGORITHMS
-from toolkit.auth.typed_secrets import ask_secret, can_ask
+from toolkit.auth.typed_secrets import can_ask
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
@@ -18,7 +18,6 @@ from toolkit.core.text import shell_word
 from toolkit.local.files import expanded
 from toolkit.local.user_folders import config_folder
 
-_NEXT_STEP: Final = "Run this in a terminal, or leave --passphrase out."
 app = terminal.command_group("keys", help="Create a key pair for signed client assertions.")
 
 
@@ -36,7 +35,8 @@ def new(
     The private key is written to a new file that only you can read.
     """
     key = new_key(algorithm, key_id=key_id, passphrase=_ask_for_passphrase() if passphrase else None)
-    default = config_folder() / "keys" / f"{key.algorithm.lower()}-{key.thumbprint[:8]}.pem"
+    algorithm, key_id = key.public_jwk["alg"], key.public_jwk["kid"]
+    default = config_folder() / "keys" / f"{algorithm.lower()}-{key.thumbprint[:8]}.pem"
     target = (default if file is None else expanded(file, about="file")).absolute()
     write_key_file(target, key.private_pem)
     terminal.say(f"The private key is in {target}")
@@ -45,25 +45,20 @@ def new(
     terminal.say("\nRegister this public key with the service, as PEM or as JWK\n", "bold")
     terminal.say(key.public_pem)
     terminal.say(json.dumps(key.public_jwk, indent=2))
-    terminal.say(f"\n{'Algorithm':22} {key.algorithm}\n{'Key ID (kid)':22} {key.key_id}")
+    terminal.say(f"\n{'Algorithm':22} {algorithm}\n{'Key ID (kid)':22} {key_id}")
     terminal.say(f"{'Thumbprint (RFC 7638)':22} {key.thumbprint}")
     words = ["toolkit credentials add default --environment broker-sandbox --key-file", shell_word(str(target))]
-    words += ["--key-id", shell_word(key.key_id)]
-    if key.algorithm[:2] in {"RS", "PS"}:  # an RSA key can sign with six algorithms, so the file does not say which
-        words += ["--algorithm", key.algorithm]
+    words += ["--key-id", shell_word(key_id)]
+    if algorithm[:2] in {"RS", "PS"}:  # an RSA key can sign with six algorithms, so the file does not say which
+        words += ["--algorithm", algorithm]
     terminal.print_next_steps((" ".join(words), "save the client ID with this key, once the service knows it"))
 
 
 def _ask_for_passphrase() -> Secret:
-    """Ask twice for a passphrase, without showing it."""
     if not can_ask():
-        raise ConfigurationError("A passphrase can be asked for at a terminal only.", _NEXT_STEP, about="passphrase")
-    first, second = (ask_secret(question, next_step=_NEXT_STEP) for question in ("Passphrase: ", "Repeat it: "))
-    if not first:
-        raise ConfigurationError("The passphrase is empty.", _NEXT_STEP, about="passphrase")
-    if first != second:
-        raise ConfigurationError("The two passphrases differ.", "Run the command again.", about="passphrase")
-    return first
+        what, next_step = "A passphrase can be asked for at a terminal only.", "Leave --passphrase out."
+        raise ConfigurationError(what, next_step, about="passphrase")
+    return Secret(typer.prompt("Passphrase", hide_input=True, confirmation_prompt=True))
 
 
 @app.callback()

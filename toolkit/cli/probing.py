@@ -1,23 +1,21 @@
 """Test credentials: call each interface of their environment once, and explain the answers.
 
-The document shows one path of the trading interface and one of the broker interface (section 4.2), and no path of the
-market data interface. There the address itself is called; an answer then only proves that the interface was reached and
-did not refuse the caller.
+The document shows no path of the market data interface (section 4.2). There the address itself is called; an answer
+then only proves that the interface was reached and did not refuse the caller.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import httpx
 
-from toolkit.core.document import TOKEN_PATH, Interface
+from toolkit.core.document import Interface
 from toolkit.core.errors import ToolkitError
 from toolkit.core.ledger import advice_for
 from toolkit.session.session import Session
 from toolkit.transport.errors import as_toolkit_error
-
-_REFUSALS: Final = (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN)
 
 
 class Probe(NamedTuple):
@@ -31,56 +29,36 @@ class Probe(NamedTuple):
     status: int | None = None
 
 
-def probe(session: Session) -> list[Probe]:
-    """Call each interface of a live session once; the token request of a broker partner comes first.
+def probe(session: Session) -> Iterator[Probe]:
+    """Call each interface of a live session once; the first call of a broker partner requests a token.
 
     Failures are part of the result and are not raised. Bodies are not read.
     """
-    rules, results = session.environment.rules, []
-    token_error: ToolkitError | None = None
+    rules = session.environment.rules
     for interface in rules.addresses:
         if interface is not Interface.AUTH:
-            call = f"GET {rules.accounts[1] if interface is rules.accounts[0] else '/'}"
+            path = rules.accounts[1] if interface is rules.accounts[0] else "/"
             try:
-                if token_error is None:
-                    results.append(_called(session, interface, call))
-                    continue
+                yield _called(session, interface, path)
             except ToolkitError as error:  # raised by the authentication, below the client
-                if Interface.AUTH not in rules.addresses:
-                    results.append(_failed(interface, call, error))
-                    continue
-                token_error = error
-            results.append(Probe(interface, call, None, "not called: it needs a token"))
-    if Interface.AUTH not in rules.addresses:
-        return results
-    call = f"POST {TOKEN_PATH}"
-    if token_error is not None:
-        return [_failed(Interface.AUTH, call, token_error), *results]
-    if session.token is None:
-        return [Probe(Interface.AUTH, call, None, "not called: no other interface has an address"), *results]
-    return [Probe(Interface.AUTH, call, True, "works: it issued a token", "", httpx.codes.OK), *results]
+                yield Probe(interface, f"GET {path}", False, error.what, error.next_step)
 
 
-def _called(session: Session, interface: Interface, call: str) -> Probe:
+def _called(session: Session, interface: Interface, path: str) -> Probe:
+    call = f"GET {path}"
     try:
         client: httpx.Client = getattr(session, interface)
     except ToolkitError as error:  # its address is not set, for example
         return Probe(interface, call, None, f"not called: {error.what}", error.next_step)
     try:
-        with client.stream("GET", call.removeprefix("GET ")) as response:
-            status = response.status_code
+        with client.stream("GET", path) as response:
+            status, is_refusal = response.status_code, response.status_code in (401, 403)
     except httpx.TransportError as error:
-        return _failed(interface, call, as_toolkit_error(error, client.base_url))
+        raise as_toolkit_error(error, client.base_url) from None
     if response.is_success:
         return Probe(interface, call, True, "works", status=status)
-    if status in _REFUSALS:
-        return Probe(interface, call, False, "refused: these credentials are not accepted", advice_for(status), status)
-    if call.endswith(" /"):
+    if path == "/" and not is_refusal:
         meaning = "reached, and not refused; the service's document shows nothing to call there"
         return Probe(interface, call, True, meaning, status=status)
-    meaning = "an error; the credentials were not refused"
+    meaning = "refused: these credentials are not accepted" if is_refusal else "an error, which is not a refusal"
     return Probe(interface, call, False, meaning, advice_for(status), status)
-
-
-def _failed(interface: Interface, call: str, error: ToolkitError) -> Probe:
-    return Probe(interface, call, False, error.what, error.next_step, getattr(error, "status", None) or None)

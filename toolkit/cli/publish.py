@@ -31,7 +31,7 @@ def publish(
     code: Annotated[bool, typer.Option("--code/--no-code", help="Show the code on a page, or leave it out.")] = True,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds that a cell may take.")] = 120.0,
 ) -> None:
-    """Make a copy of a notebook that anyone may have.
+    """Copy a notebook to give it away.
 
     What it plays of its recordings comes along. The rules under `[scrubbing]` in `toolkit.toml` are applied anew to it,
     and the same values are replaced in the notebook's texts and code. Then the copy runs offline, so that its outputs

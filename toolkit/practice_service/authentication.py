@@ -223,20 +223,17 @@ class Authenticator:
         Raises:
             RequestRefusedError: if the request is malformed, or does not identify a client of this environment.
         """
-        in_headers = [name for name in ("authorization", *header_names()) if name in headers]
+        in_headers = any(name in headers for name in ("authorization", *header_names()))
         sent = [name for name in ("client_secret", "client_assertion") if name in fields]
-        if len(sent) + bool(in_headers) > 1:
+        if len(sent) + in_headers > 1:
             raise _invalid_request("Use one authentication method: client_secret or client_assertion, in the form.")
         if not sent:
-            # RFC 6749 section 5.2 asks for the scheme that the caller used.
-            challenge = (
-                "WWW-Authenticate",
-                f"{headers.get('authorization', 'Basic').partition(' ')[0]} realm=practice",
-            )
-            is_http = in_headers and challenge[1].lower().startswith(("basic", "bearer"))
             message = "Put client_secret or client_assertion into the form; headers are not accepted."
-            raise _invalid_client(message, *([challenge] if is_http else []))
-        if fields.get("grant_type") is None:
+            # RFC 6749 section 5.2 asks for the scheme that the caller used.
+            scheme = headers.get("authorization", "").partition(" ")[0].capitalize()
+            challenge = [("WWW-Authenticate", f"{scheme} realm=practice")] if scheme in {"Basic", "Bearer"} else []
+            raise _invalid_client(message, *challenge)
+        if "grant_type" not in fields:
             raise _invalid_request("grant_type is missing.")
         if fields["grant_type"] != GRANT_TYPE:
             raise RequestRefusedError(400, "unsupported_grant_type", f"The grant type must be {GRANT_TYPE}.")

@@ -22,6 +22,10 @@ SYMBOLS: Final = ("ALFA", "BRVO", "CHRL", "DLTA", "ECHO", "FXTR", "GOLF", "HOTL"
 SYMBOL: Final = re.compile(r"[A-Z]{1,6}\Z")
 SIDES: Final = ("buy", "sell")
 _QUANTITY: Final = re.compile(r"(?=.*[1-9])[0-9]{1,9}(\.[0-9]{1,6})?\Z", re.ASCII)
+_ORDER: Final = (
+    "An order must be a JSON object with symbol (one to six capital letters), side (buy or sell) and quantity "
+    "(a positive number with up to six decimals)."
+)
 _FIRST_OPENED: Final = datetime(2019, 1, 2, 14, 30, tzinfo=UTC)
 _LAST_ORDER: Final = datetime(2026, 1, 2, 15, 30, tzinfo=UTC)
 _BETWEEN_ORDERS: Final = timedelta(hours=31)
@@ -130,18 +134,14 @@ def order(holder: str, fields: Any, at: datetime) -> dict[str, Any]:
     """Return the order that is accepted at an instant, for the JSON body of a holder.
 
     Raises:
-        ValueError: if it is not an object of valid `symbol`, `side` and `quantity`; names the field, not its value.
+        ValueError: if it is not an object of valid `symbol`, `side` and `quantity`.
     """
     if not isinstance(fields, Mapping) or set(fields) != {"symbol", "side", "quantity"}:
-        raise ValueError("An order must be a JSON object with the fields symbol, side and quantity.")
-    symbol, side, quantity = fields["symbol"], fields["side"], fields["quantity"]
-    quantity = str(quantity) if type(quantity) is int else quantity
-    if not isinstance(symbol, str) or not SYMBOL.match(symbol):
-        raise ValueError("symbol must be one to six capital letters.")
-    if side not in SIDES:
-        raise ValueError("side must be buy or sell.")
-    if not isinstance(quantity, str) or not _QUANTITY.match(quantity):
-        raise ValueError("quantity must be a positive whole number, or decimal text such as 1.5.")
+        raise ValueError(_ORDER)
+    symbol, side = fields["symbol"], fields["side"]
+    quantity = str(fields["quantity"])
+    if not SYMBOL.match(str(symbol)) or side not in SIDES or not _QUANTITY.match(quantity):
+        raise ValueError(_ORDER)
     return {
         "id": _identifier(f"{holder}/order/{symbol}/{side}/{quantity}"),
         "symbol": symbol,

@@ -17,14 +17,17 @@ from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.core.ledger import refuse_error_status, words_of
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
-from toolkit.tables.columns import SHOWN, Column, check_filled, columns_of, frame_of, inferred
+from toolkit.tables.columns import SHOWN, Column, columns_of, frame_of, inferred
 from toolkit.tables.conversion import FLOAT_DIGITS, Losses, Numbers, NumberText, texts_of, whole
-from toolkit.tables.field_names import KeyPath, distinct, dotted, telling_key
+from toolkit.tables.field_names import KeyPath, distinct
 from toolkit.tables.rows import Rows, choose_rows, lists_in
 
 if TYPE_CHECKING:
     from toolkit.tables.schema import Wanted
 
+# More cells than this, with fewer than one in `_SPARSE` filled, come from objects with identifiers as keys.
+_MANY_CELLS: Final = 20_000_000
+_SPARSE: Final = 100
 _BLOCK: Final = 100  # records that become columns together, while the processor has them at hand
 
 
@@ -65,27 +68,26 @@ def rows_of(response: Any) -> list[Any]:
     try:
         value = value_of(response)
         rows = choose_rows(value)
-        lists = list(lists_in(value)) if rows.is_row_of(value) else []
+        lists = list(lists_in(value)) if rows.records == [value] else []
         if len(lists) == 1:
             rows = choose_rows(value, ".".join(lists[0]))
     except (TabulationError, RecursionError):
         return []
-    return [] if rows.is_row_of(value) else rows.records
+    return [] if rows.records == [value] else rows.records
 
 
 def _not_json(content: bytes, content_type: str | None, error: ValueError) -> TabulationError:
     what = "This text is not JSON" if content_type is None else "The answer is not JSON"
-    advice = "Pass a response, its JSON as text or bytes, or a value such as a list of dicts."
-    if isinstance(error, json.JSONDecodeError):
-        what += f" (line {error.lineno}, column {error.colno})"
-    if content_type:
-        what += f"; its content type is {excerpt(content_type, SHOWN)!r}"
-        advice = "It may be a login page or the page of a proxy: check the address in the settings."
+    place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
     if not content.strip():
         advice = "A response without a body has no rows: check the method, the path and `response.status_code`."
         return TabulationError(f"{what}; it is empty.", advice)
-    beginning = content[: 4 * SHOWN].decode("utf-8", "replace")
-    return TabulationError(f"{what}; it begins with {excerpt(beginning, SHOWN)!r}.", advice)
+    kind = f"; its content type is {excerpt(content_type, SHOWN)!r}" if content_type else ""
+    beginning = excerpt(content[: 4 * SHOWN].decode("utf-8", "replace"), SHOWN)
+    return TabulationError(
+        f"{what}{place}{kind}; it begins with {beginning!r}.",
+        "Pass a response, its JSON as text or bytes, or parsed JSON. HTML may be a login page, or a proxy's.",
+    )
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -161,7 +163,12 @@ class TableBuilder:
                     _extend(self._columns, columns, self.count)
                     self.count += len(block)
                     self._filled += len(block) * len(columns)
-            check_filled(len(self._columns), self.count, self._filled)
+            cells = len(self._columns) * self.count
+            if cells > _MANY_CELLS and cells > self._filled * _SPARSE:
+                raise TabulationError(
+                    f"{self.count} records with {len(self._columns)} different keys have hardly any key in common.",
+                    "If the keys are identifiers, turn the objects into lists first.",
+                )
         self.hint = self.hint or rows.hint
         return self.count - before
 
@@ -187,14 +194,15 @@ class TableBuilder:
     def _named(self) -> Iterator[Column]:
         """Yield the columns by distinct names: those that identify the records around, then the records' own."""
         own = self._ordered()
-        uses = Counter([*map(dotted, own), *(name for _, name in self._identities)])
-        names = [
+        names = [".".join(path) if path else "value" for path in own]
+        uses = Counter([*names, *(name for _, name in self._identities)])
+        around = [
             name if uses[name] == 1 else f"{path[-1] if path else 'parent'}.{name}" for path, name in self._identities
         ]
-        keys = [*(name for _, name in self._identities), *map(telling_key, own)]
+        keys = [*(name for _, name in self._identities), *(path[-1] if path else "" for path in own)]
         all_values = [*self._identities.values(), *map(self._columns.pop, own)]
         self._identities = {}
-        for name, key in zip(distinct([whole(name) for name in [*names, *map(dotted, own)]]), keys, strict=True):
+        for name, key in zip(distinct(list(map(whole, [*around, *names]))), keys, strict=True):
             values = all_values.pop(0)  # so that nothing else holds them
             yield Column.of(name, key, values + [None] * (self.count - len(values)))
 

@@ -9,8 +9,9 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import chain
 from typing import Any, Final
 
@@ -21,7 +22,6 @@ import pyarrow.compute as pc
 from toolkit.core.errors import TabulationError
 from toolkit.core.text import excerpt
 from toolkit.tables.conversion import (
-    DECIMAL_DIGITS,
     INTEGER,
     MISFIT,
     NUMBER,
@@ -44,9 +44,6 @@ from toolkit.tables.conversion import (
 from toolkit.tables.field_names import KeyPath, is_code
 
 SHOWN: Final = 80  # characters of a name, or of a body that is not JSON, in an error
-# More cells than this, with fewer than one in `_SPARSE` filled, come from objects with identifiers as keys.
-_MANY_CELLS: Final = 20_000_000
-_SPARSE: Final = 100
 _PLAIN: Final = (pa.null(), pa.bool_(), pa.int64(), pa.float64(), pa.string())
 
 
@@ -77,10 +74,7 @@ class Column:
         data = packed(values)
         for row, value in enumerate(data if isinstance(data, list) else ()):
             if value is not None and not isinstance(value, tuple(_TYPES)):
-                raise TabulationError(
-                    f"Column {excerpt(name, SHOWN)!r} holds a {type(value).__name__}, which JSON does not have.",
-                    "Convert such values to text or numbers first.",
-                )
+                raise _not_json(f"Column {excerpt(name, SHOWN)!r} holds a {type(value).__name__}")
             if isinstance(value, (float, Decimal)) and not math.isfinite(value):
                 raise _unfit(name, row, "a number that fits float64, found NaN, an infinity or a larger number")
         return cls(name, key, data)
@@ -105,19 +99,16 @@ def columns_of(values: Sequence[Any], path: KeyPath = ()) -> dict[KeyPath, Seque
     kinds = set(map(type, values)) - {type(None)}
     if not any(issubclass(kind, (dict, list, tuple)) for kind in kinds):
         return {path: values} if path or kinds else {}
-    others = [None if isinstance(value, dict) else _leaf(value) for value in values]
+    others = [json_text(value) if isinstance(value, (list, tuple)) else value for value in values]
+    others = [None if isinstance(value, dict) else value for value in others]
     has_others = any(not issubclass(kind, dict) for kind in kinds)
     columns: dict[KeyPath, Sequence[Any]] = {path: others} if has_others else {}
     objects = [value if isinstance(value, dict) else {} for value in values]
     for key, members in _members(objects).items():
         if not isinstance(key, str):
-            raise _wrong_key(key)
+            raise _not_json(f"A key is of type {type(key).__name__}")
         columns |= columns_of(members, (*path, key))
     return columns if columns or not path else {path: others}
-
-
-def _leaf(value: Any) -> Any:
-    return json_text(value) if isinstance(value, (list, tuple)) else value
 
 
 def _members(objects: Sequence[dict[Any, Any]]) -> dict[Any, Sequence[Any]]:
@@ -127,24 +118,11 @@ def _members(objects: Sequence[dict[Any, Any]]) -> dict[Any, Sequence[Any]]:
         cells = list(chain.from_iterable(map(dict.values, objects)))  # those of an object lie together in memory
         return {key: cells[place :: len(shape)] for place, key in enumerate(shape)}
     keys = dict.fromkeys(chain.from_iterable(objects))
-    check_filled(len(keys), len(objects), sum(map(len, objects)))
     return {key: [record.get(key) for record in objects] for key in keys}
 
 
-def _wrong_key(key: Any) -> TabulationError:
-    return TabulationError(
-        f"A key of an object is of type {type(key).__name__}; the keys of JSON objects are text.",
-        "Convert the keys to text first.",
-    )
-
-
-def check_filled(columns: int, rows: int, filled: int) -> None:
-    """Refuse millions of cells of which hardly any is filled, before they fill the memory."""
-    if columns * rows > _MANY_CELLS and columns * rows > filled * _SPARSE:
-        raise TabulationError(
-            f"{rows} records with {columns} different keys have hardly any key in common.",
-            "If the keys are identifiers, turn the objects into lists first.",
-        )
+def _not_json(what: str) -> TabulationError:
+    return TabulationError(f"{what}, which JSON does not have.", "Convert such values to text or numbers first.")
 
 
 def json_text(value: Any) -> str:
@@ -152,18 +130,15 @@ def json_text(value: Any) -> str:
     if isinstance(value, NumberText):
         return str(value)
     if isinstance(value, dict):
-        if wrong := [key for key in value if not isinstance(key, str)]:
-            raise _wrong_key(wrong[0])
+        if not all(isinstance(key, str) for key in value):
+            raise _not_json("A key is not text")
         return "{" + ", ".join(f"{json_text(key)}: {json_text(member)}" for key, member in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(json_text, value)) + "]"
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
-        raise TabulationError(
-            f"A list holds a value of type {type(value).__name__} that JSON does not have.",
-            "Convert such values to text or numbers first.",
-        ) from None
+        raise _not_json(f"A list holds a {type(value).__name__}") from None
 
 
 def packed(values: list[Any]) -> Any:
@@ -229,12 +204,9 @@ def _dtype_of(kind: Any) -> Any:
     """Return the dtype of an Arrow type, or None for the one that Arrow chooses, which is of the same type."""
     if kind == UTC:
         return pd.DatetimeTZDtype("us", "UTC")  # pandas and Arrow use different objects for UTC
-    if pa.types.is_boolean(kind):
-        return pd.BooleanDtype()
-    if pa.types.is_integer(kind):
-        return pd.api.types.pandas_dtype(str(kind).capitalize().replace("Ui", "UI"))
-    is_like_numpy = pa.types.is_string(kind) or pa.types.is_floating(kind) or pa.types.is_timestamp(kind)
-    return None if is_like_numpy or pa.types.is_null(kind) else pd.ArrowDtype(kind)
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
+        return pd.Series([], dtype=kind.to_pandas_dtype()).convert_dtypes().dtype
+    return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) or pa.types.is_date(kind) else None
 
 
 def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
@@ -242,18 +214,15 @@ def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
     texts = texts_from(column.values())
     if numbers == "text":
         return texts
+    is_code_of_digits = is_code(column.key) and all_match(texts, INTEGER)
     try:
         values = number_array(texts, numbers)
     except MISFIT:
-        values = None
-    is_long = values is None or not pa.types.is_integer(values.type)
-    if is_long and is_code(column.key) and all_match(texts, INTEGER):
-        return texts
-    if values is None:
+        if is_code_of_digits:
+            return texts
         row = first_misfit(len(texts), lambda part: number_array(texts[part], numbers))
-        kind = "float64" if numbers == "float" else f"decimal128 ({DECIMAL_DIGITS} digits before and after the point)"
-        raise _unfit(column.name, row, f"numbers that fit {kind}, found longer ones")
-    return noted(values, texts, losses, column.name)
+        raise _unfit(column.name, row, f"numbers that fit {numbers}, found longer ones") from None
+    return texts if is_code_of_digits and values.type != pa.int64() else noted(values, texts, losses, column.name)
 
 
 def _object(value: Any, numbers: Numbers, name: str, row: int) -> Any:
@@ -262,12 +231,10 @@ def _object(value: Any, numbers: Numbers, name: str, row: int) -> Any:
         return value
     if numbers == "text":
         return text_of(value)
-    try:
+    with suppress(*MISFIT):
         number = json.loads(text_of(value), parse_float=Decimal if numbers == "decimal" else float)
         if math.isfinite(number):
             return number
-    except (ValueError, InvalidOperation):
-        pass
     raise _unfit(name, row, "a number, found one with too many digits")
 
 

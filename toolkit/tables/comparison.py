@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow as pa
 from toolkit.core.errors import TabulationError
 from toolkit.core.text import count_text, excerpt
 from toolkit.tables.columns import frame_of
+from toolkit.tables.conversion import MISFIT
 from toolkit.tables.display import is_missing, readable
 from toolkit.tables.field_names import is_key
 
@@ -24,7 +25,6 @@ _USUAL_KEYS: Final = ("id", "account_id", "account_number", "number", "uuid", "a
 _OWN_COLUMNS: Final = ["kind", "column", "left", "right", "change"]
 _ROWS: Final = ["left row", "right row"]
 _LISTS: Final = (list, tuple, np.ndarray)  # lists come back from Parquet as arrays
-_DIGITS: Final = 100  # of a difference; doubles that are written out, and decimal128, have fewer
 
 
 def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] | None = None) -> pd.DataFrame:
@@ -73,7 +73,7 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
         if not isinstance(table, pd.DataFrame):
             raise TabulationError(
                 f"compare takes two tables, not {type(table).__name__}.",
-                "Tables come from session.accounts(), or from tabulate(response).",
+                "They come from session.accounts(), or tabulate(response).",
                 about=side,
             )
     levels: list[Any] = list(left.index.names)
@@ -110,9 +110,8 @@ def _with_index_names(table: pd.DataFrame, side: str) -> pd.DataFrame:
     levels = [name for name in table.index.names if name is not None and name not in table.columns]
     table = pd.DataFrame(table.reset_index(level=levels) if levels else table)
     if not table.columns.is_unique:
-        raise TabulationError(
-            f"The {side} table has several columns of the same name.", "Rename them before comparing.", about=side
-        )
+        what = f"The {side} table has several columns of the same name."
+        raise TabulationError(what, "Rename them before comparing.", about=side)
     return table
 
 
@@ -129,9 +128,7 @@ def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None
         if absent := [name for name in key if name not in shared]:
             problem = f"Column {excerpt(str(absent[0]))!r} is not in both tables."
         elif not key or len(set(key)) != len(key) or not set(_OWN_COLUMNS + _ROWS).isdisjoint(key):
-            problem = (
-                "The key must name at least one column, each only once, and none that is called like one of the result."
-            )
+            problem = "A key is one column or more, each once, and none that is named like one of the result."
     if problem:
         raise TabulationError(problem, f"Choose a key with on=; both tables have: {_list(shared)}.", about="on")
     return key
@@ -167,7 +164,7 @@ def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.D
         differ = ((mine != theirs) & ~(mine.isna() & theirs.isna())).to_numpy(dtype=bool)
     else:
         differ = np.array([not _same(*pair) for pair in zip(mine.tolist(), theirs.tolist(), strict=True)], dtype=bool)
-    was, now = (pd.Series(list(map(_plain, side[differ].tolist())), matched.index[differ], object) for side in sides)
+    was, now = (pd.Series(side[differ].tolist(), matched.index[differ], object) for side in sides)
     return matched[differ].astype(object).assign(kind="changed", column=column, left=was, right=now)
 
 
@@ -176,27 +173,18 @@ def _same(left: Any, right: Any) -> bool:
         return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
     if isinstance(left, _LISTS) and isinstance(right, _LISTS):
         return len(left) == len(right) and all(map(_same, left, right))
-    if isinstance(left, (*_LISTS, dict)) or isinstance(right, (*_LISTS, dict)):
-        return False
     if is_missing(left) or is_missing(right):
         return is_missing(left) and is_missing(right)
-    if isinstance(left, (bool, np.bool_)) != isinstance(right, (bool, np.bool_)):
-        return False
-    if {_type(left), _type(right)} == {float, Decimal}:
+    kinds = {_type(left), _type(right)}
+    if kinds == {float, Decimal}:
         return Decimal(str(left)) == Decimal(str(right))
-    return bool(left == right)
-
-
-def _plain(value: Any) -> Any:
-    """Return a cell as a Python value, None if it is missing."""
-    if is_missing(value):
-        return None
-    return value.item() if isinstance(value, np.generic) else value
+    is_alike = len(kinds & {bool, dict, *_LISTS}) == 0 or len(kinds) == 1
+    return is_alike and bool(left == right)
 
 
 def _type(value: Any) -> type:
     """Return int, float or Decimal for a number, and NoneType for a missing value."""
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
         return bool
     return next((kind for kind in (int, float, Decimal) if isinstance(value, kind)), type(value))
 
@@ -205,7 +193,8 @@ def _table(found: pd.DataFrame, key: list[Any]) -> pd.DataFrame:
     table = found[[*key, "kind", "column"]].reset_index(drop=True)
     are_texts = all(isinstance(name, str) for name in table["column"].dropna())
     table = table.astype({"kind": "str", "column": "str" if are_texts else object})
-    pairs = list(zip(found["left"], found["right"], strict=True))
+    values = found[["left", "right"]].map(lambda value: None if is_missing(value) else value)
+    pairs = list(zip(values["left"], values["right"], strict=True))
     both = _series([value for side in zip(*pairs, strict=True) for value in side])
     changes = [_change(*pair) for pair in pairs]
     if any(isinstance(change, Decimal) for change in changes):
@@ -227,23 +216,20 @@ def _summary(found: pd.DataFrame, matched: int) -> str:
 
 
 def _change(left: Any, right: Any) -> Any:
-    """Return right minus left, exact in decimal digits; None unless both are numbers."""
+    """Return right minus left in decimal digits; None unless both are numbers."""
     types = {_type(left), _type(right)}
     if not types <= {int, float, Decimal}:
         return None
-    with localcontext(prec=_DIGITS):
-        change = Decimal(str(right)) - Decimal(str(left))
+    change = Decimal(str(right)) - Decimal(str(left))
     if Decimal in types:
         return change
-    return float(change) if float in types else int(change)
+    return float(change) if float in types else int(right) - int(left)
 
 
 def _series(values: list[Any]) -> pd.Series[Any]:
     """Return values with the type that they share, or as objects."""
     kinds = {_type(value) for value in values} - {type(None)}
-    if len(kinds) == 1 or kinds == {int, float}:
-        with suppress(pa.ArrowException, TypeError, OverflowError):
-            array = pa.array(values)
-            if not pa.types.is_nested(array.type):
-                return frame_of({"": array}, len(values))[""]
+    with suppress(*MISFIT):
+        if kinds and (len(kinds) == 1 or kinds == {int, float}) and kinds.isdisjoint((*_LISTS, dict)):
+            return frame_of({"": pa.array(values)}, len(values))[""]
     return pd.Series(values, dtype=object)

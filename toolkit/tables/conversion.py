@@ -5,10 +5,11 @@ Inference tries the types that a text may have; `dtypes=`, `schema=` and sweeps 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable
-from decimal import Context, Decimal
+from datetime import UTC as UTC_ZONE
+from datetime import datetime
+from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
@@ -19,13 +20,11 @@ from toolkit.core.errors import TabulationError
 Numbers: TypeAlias = Literal["float", "decimal", "text"]
 
 # What Arrow and pandas raise if a value does not fit.
-MISFIT: Final = (ValueError, TypeError, OverflowError, NotImplementedError)
+MISFIT: Final = (ValueError, TypeError, ArithmeticError, NotImplementedError)
 FLOAT_DIGITS: Final = 15  # significant digits of any decimal number that float64 keeps
 DECIMAL_DIGITS: Final = 38  # the most that decimal128 can hold
 # Leaves room for the product of two columns: their digits add up, and must stay within DECIMAL_DIGITS.
 _DECIMAL_PRECISION: Final = 18
-# Makes infinities, not errors, of exponents that Decimal cannot hold, and rounds only what is too long anyway.
-_DECIMALS: Final = Context(prec=1_000, traps=[])
 
 # Numbers as JSON writes them (RFC 8259, section 6), so without leading zeros.
 INTEGER: Final = "^-?(?:0|[1-9][0-9]*)$"
@@ -64,7 +63,7 @@ def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
     bytes and nested values becomes text, as JSON would write it. Empty text is missing, except as text.
 
     Raises:
-        ValueError, TypeError, NotImplementedError: if a value does not fit; these include the errors of Arrow.
+        MISFIT: if a value does not fit.
     """
     if values.type == kind:
         return values
@@ -74,24 +73,27 @@ def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
     values = without_blanks(values) if is_text else values
     if values.null_count == len(values):
         return pa.nulls(len(values), kind)
+    is_to_number = _is_number(kind)
+    if is_text and (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
+        return _times(values, kind, losses, name)
     if is_text:
-        return _parsed(values, kind, losses, name)
-    _refuse_if(_family(values.type) is None or _family(values.type) != _family(kind))
-    return _cast_exactly(values, kind)
+        _refuse_if(not all_match(values, NUMBER if is_to_number else _BOOLEAN))
+        return _number(values, kind, losses, name) if is_to_number else values.cast(kind)
+    if is_to_number:
+        _refuse_if(not _is_number(values.type))
+        return _number(texts_from(values), kind, {}, name)
+    _refuse_if(not pa.types.is_timestamp(values.type) or pa.types.is_boolean(kind))
+    return _same_times(values, kind)
 
 
 def first_misfit(count: int, convert: Callable[[slice], Any]) -> int:
-    """Return the first of `count` rows that cannot be converted, found by bisection; there is at least one."""
-    first, last = 0, count
-    while last - first > 1:
-        middle = (first + last) // 2
+    """Return the first of `count` rows that cannot be converted, or 0 if only all together do not fit."""
+    for row in range(count):
         try:
-            convert(slice(first, middle))
+            convert(slice(row, row + 1))
         except MISFIT:
-            last = middle
-        else:
-            first = middle
-    return first
+            return row
+    return 0
 
 
 def whole(text: str) -> str:
@@ -105,9 +107,14 @@ def texts_of(values: Iterable[Any]) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """Return a scalar as JSON writes it, but text without quotes."""
+    """Return a scalar as JSON writes it, but text without quotes; instants in UTC, and local midnights as dates."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, datetime):
+        is_local = value.tzinfo is None
+        return str(value).removesuffix(" 00:00:00") if is_local else value.astimezone(UTC_ZONE).isoformat()[:-6] + "Z"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     try:
         return repr(float(value)) if isinstance(value, float) else str(value)
     except ValueError:  # of more than 4,300 digits
@@ -115,21 +122,10 @@ def text_of(value: Any) -> str:
 
 
 def texts_from(values: Any) -> Any:
-    """Return Arrow values as text: as JSON writes them, instants in UTC, and midnights without a zone as dates."""
+    """Return Arrow values as text."""
     kind = values.type
-    if pa.types.is_floating(kind):
-        return texts_of(values.to_pylist())  # Arrow writes 1.0 as 1
-    if pa.types.is_decimal(kind):
-        return texts_of(None if number is None else format(number, "f") for number in values.to_pylist())
     _refuse_if(pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
-    if not pa.types.is_timestamp(kind):
-        return values.cast(pa.string())
-    texts = (values if kind.tz is None else values.cast(pa.timestamp(kind.unit, "UTC"))).cast(pa.string())
-    texts = pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+(Z?)$", r"\1\2")
-    texts = pc.replace_substring_regex(texts, r"\.(Z?)$", r"\1")
-    if kind.tz is None:
-        return pc.replace_substring_regex(texts, " 00:00:00$", "")
-    return pc.replace_substring(texts, " ", "T")
+    return values if pa.types.is_string(kind) else texts_of(values.to_pylist())
 
 
 def without_blanks(texts: Any) -> Any:
@@ -172,71 +168,53 @@ def number_array(texts: Any, numbers: Numbers) -> Any:
         _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
         return floats
     decimals = pa.array(_decimals(texts))
-    if pa.types.is_null(decimals.type):
+    if not pa.types.is_decimal128(decimals.type):
+        _refuse_if(not pa.types.is_null(decimals.type))
         return decimals
-    _refuse_if(not pa.types.is_decimal128(decimals.type))
     precision = max(decimals.type.precision, _DECIMAL_PRECISION)
     return decimals.cast(pa.decimal128(precision, decimals.type.scale))
 
 
 def _decimals(texts: Any) -> list[Decimal | None]:
-    numbers = [None if text is None else _DECIMALS.create_decimal(text) for text in texts.to_pylist()]
-    sizes = [number.adjusted() if number.is_finite() else math.inf for number in numbers if number]
-    _refuse_if(any(abs(size) > DECIMAL_DIGITS for size in sizes))
+    numbers = [None if text is None else Decimal(text) for text in texts.to_pylist()]
+    _refuse_if(any(number and abs(number.adjusted()) > DECIMAL_DIGITS for number in numbers))
     return [number if number is None or number else Decimal(0) for number in numbers]
 
 
-def _parsed(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
-    """Return texts as values of a type that is not text; see `converted`."""
-    is_time = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
-    own = UTC if pa.types.is_timestamp(kind) and kind.tz is not None else _LOCAL
-    pattern = TIMES[own] if is_time else _BOOLEAN if pa.types.is_boolean(kind) else NUMBER
-    _refuse_if(not all_match(texts, pattern))
-    if is_time:
-        return _times(texts, own, kind, losses, name)
+def _is_number(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _number(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
+    """Return texts that are JSON numbers as a type of numbers: by their digits, or as the nearest float."""
     if pa.types.is_floating(kind):
         floats = noted(number_array(texts, "float").cast(pa.float64()), texts, losses, name).cast(kind, safe=False)
         _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
         return floats
-    if pa.types.is_boolean(kind) or (pa.types.is_integer(kind) and all_match(texts, INTEGER)):
-        return texts.cast(kind)
-    _refuse_if(_family(kind) != "numbers")
-    decimals = pa.array(_decimals(texts), kind if pa.types.is_decimal(kind) else pa.decimal256(76, DECIMAL_DIGITS))
-    return decimals.cast(kind)
+    is_whole = pa.types.is_integer(kind) and all_match(texts, INTEGER)
+    return texts.cast(kind) if is_whole else pa.array(_decimals(texts)).cast(kind)
 
 
-def _times(texts: Any, own: Any, kind: Any, losses: Losses, name: str) -> Any:
+def _times(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
     """Return texts as instants or local times; digits beyond the microsecond are cut unless the type has them."""
+    own = UTC if pa.types.is_timestamp(kind) and kind.tz is not None else _LOCAL
+    _refuse_if(not all_match(texts, TIMES[own]))
     if pc.any(pc.match_substring_regex(texts, r"[tz]|\.[0-9]{7}")).as_py():
         texts = pc.utf8_upper(texts)
         if kind in (pa.timestamp("ns"), pa.timestamp("ns", "UTC")):
-            return texts.cast(pa.timestamp("ns", own.tz)).cast(kind)
+            return texts.cast(kind)
         if pc.any(pc.match_substring_regex(texts, r"\.[0-9]{6}[0-9]*[1-9]")).as_py():
             losses[name] = "microsecond"
         texts = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]+", r"\1")
     times = texts.cast(own)
     years = pc.min_max(pc.year(times)).as_py()  # those of Python's datetime
     _refuse_if(years["min"] < 1 or years["max"] > 9999)
-    return _cast_exactly(times, kind)
+    return _same_times(times, kind)
 
 
-def _cast_exactly(values: Any, kind: Any) -> Any:
-    """Return numbers or times with another type of the same family, if each stays equal, or is the nearest float."""
-    if pa.types.is_decimal(kind) and not pa.types.is_decimal(values.type):
-        return values.cast(pa.string()).cast(kind)  # by their digits, where Arrow decides by the type
-    result = values.cast(kind, safe=not pa.types.is_floating(kind))
-    is_same = pc.equal(values, result.cast(values.type))
-    if pa.types.is_floating(values.type):
-        is_rounded = pc.is_finite(result) if pa.types.is_floating(kind) else False
-        is_same = pc.or_(pc.or_(is_same, is_rounded), pc.is_nan(values))
-    _refuse_if(pc.all(is_same).as_py() is False)
+def _same_times(values: Any, kind: Any) -> Any:
+    """Return times with another unit or zone, or as dates, if each stays the same."""
+    _refuse_if((values.type.tz is None) != (getattr(kind, "tz", None) is None))
+    result = values.cast(kind)
+    _refuse_if(not result.cast(values.type).equals(values))
     return result
-
-
-def _family(kind: Any) -> str | None:
-    """Return which types this one may become without being text."""
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return "numbers"
-    if pa.types.is_timestamp(kind):
-        return "local times" if kind.tz is None else "instants"
-    return "local times" if pa.types.is_date(kind) else None

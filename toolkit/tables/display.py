@@ -31,12 +31,11 @@ _SUMMARIZED: Final = "summarized rows"
 _ROWS: Final = 20
 _TEXT: Final = 32  # characters
 _LONGEST_NAME: Final = 64
-_LONGEST_NOTE: Final = 200
 _PANDAS_ROWS: Final = 60  # pandas's own default
 _PANDAS_TEXT: Final = 50
 _CENTS: Final = 2  # decimals, at least, of numbers that have any
 _MANY: Final = 10_000  # integers from here on have separators; years have none
-_MOST_DIGITS: Final = 15  # before the point; larger numbers are shown with an exponent
+_HUGE: Final = 10**15  # numbers from here on are shown with an exponent
 _MISSING: Final = "–"  # noqa: RUF001 - a dash, as in printed tables
 _INSTANT: Final = "datetime64[us, UTC]"
 _STYLE: Final = ".readable-table td { white-space: nowrap; }"
@@ -104,13 +103,11 @@ def is_missing(value: Any) -> bool:
 def _notes(table: pd.DataFrame, shown: pd.DataFrame) -> list[str]:
     """Return lines about what is not shown, and the summary of the table or its size."""
     hidden, columns = len(table) - len(shown), table.shape[1] - shown.shape[1]
-    has_summary = SUMMARY in table.attrs and table.attrs.get(_SUMMARIZED) == len(table)
-    size = f"[{count_text(len(table), 'row')} x {count_text(table.shape[1], 'column')}]"
     notes = [f"and {count_text(hidden, 'more row')}"] if hidden else []
-    if columns > 0 and len(table):
-        names = ", ".join(excerpt(str(name), _TEXT) for name in table.columns if name not in shown.columns)
-        notes.append(excerpt(f"and {count_text(columns, 'more column')}: {names}", _LONGEST_NOTE))
-    return [*notes, printable(str(table.attrs[SUMMARY])) if has_summary else size]
+    notes += [f"and {count_text(columns, 'more column')}"] if columns and len(table) else []
+    if SUMMARY in table.attrs and table.attrs.get(_SUMMARIZED) == len(table):
+        return [*notes, printable(str(table.attrs[SUMMARY]))]
+    return [*notes, f"[{count_text(len(table), 'row')} x {count_text(table.shape[1], 'column')}]"]
 
 
 def _cells(table: ReadableTable) -> pd.DataFrame:
@@ -143,17 +140,15 @@ def _texts(name: str, values: pd.Series[Any], longest: int | None) -> list[str]:
         form = "%Y-%m-%d" if days else f"%Y-%m-%d %H:%M:%S{zone}"
         return [_MISSING if is_missing(value) else value.strftime(form) for value in values]
     is_uuid, number_text = _has_uuids(values), _number_text(list(filter(_is_number, values)), name)
-    texts = []
-    for value in values:
+
+    def text(value: Any) -> str:
+        if is_missing(value):
+            return _MISSING
         if _is_number(value):
-            texts.append(number_text(value))
-        elif is_missing(value):
-            texts.append(_MISSING)
-        elif is_uuid:
-            texts.append(f"{value[:8]}…")
-        else:
-            texts.append(excerpt(str(value), longest) if longest else " ".join(printable(str(value)).split()))
-    return texts
+            return number_text(value)
+        return f"{value[:8]}…" if is_uuid else excerpt(str(value), longest or len(str(value)))
+
+    return list(map(text, values))
 
 
 def _number_text(numbers: list[Any], name: str) -> Callable[[Any], str]:
@@ -162,17 +157,14 @@ def _number_text(numbers: list[Any], name: str) -> Callable[[Any], str]:
     finite = [Decimal(str(value)) for value in numbers if abs(value) < float("inf")]
     places = max([-min(int(value.normalize().as_tuple().exponent), 0) for value in finite], default=0)
     places = min(max(places, _CENTS) if places else 0, int(pd.get_option("display.precision")))
-    tiny, huge = Decimal(1).scaleb(-places), Decimal(1).scaleb(_MOST_DIGITS)
-    is_plain = all(value == 0 or tiny <= abs(value) < huge for value in finite)
+    is_plain = all(value == 0 or Decimal(1).scaleb(-places) <= abs(value) < _HUGE for value in finite)
     has_separators = not is_code(name.rsplit(".", 1)[-1]) and any(abs(value) >= _MANY for value in finite)
 
     def text(value: Any) -> str:
+        if isinstance(value, (int, np.integer)):
+            return f"{value:,}" if has_separators else str(value)
         if callable(float_format) and isinstance(value, float):
             return str(float_format(value))
-        if abs(value) == float("inf"):
-            return str(value)
-        if isinstance(value, (int, np.integer)):
-            return f"{value:{',' if has_separators else ''}}"
         return f"{value:,.{places}f}" if is_plain else f"{value:.6g}"
 
     return text
@@ -214,7 +206,7 @@ def tokens_table(calls: Iterable[Call], now: datetime) -> pd.DataFrame:
         now: the instant, with a time zone, at which `remaining` and `state` are taken.
     """
     uses = Counter(call.authorized_by for call in calls if call.authorized_by and call.authorized_by.token is not None)
-    tokens = sorted(uses, key=_token_order)
+    tokens = sorted(uses, key=lambda token: (token.token, str(token.environment), token.profile, str(token.issued_at)))
     issued = _series(_INSTANT, (token.issued_at for token in tokens))
     expires = _series(_INSTANT, (token.expires_at for token in tokens))
     frame = pd.DataFrame(
@@ -236,11 +228,6 @@ def _series(dtype: str, values: Iterable[Any]) -> pd.Series[Any]:
     # Methods, paths and names may come from a recording, and a table is printed as it is.
     texts = (printable(value) if isinstance(value, str) else value for value in values)
     return pd.Series(list(texts), dtype=dtype)
-
-
-def _token_order(token: Authorization) -> tuple[Any, ...]:
-    instants = (str(token.issued_at), str(token.expires_at))
-    return (token.token, str(token.environment), token.profile, *instants, str(token.kind))
 
 
 def _states(tokens: Sequence[Authorization], now: datetime) -> Iterator[str]:

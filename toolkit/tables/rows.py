@@ -28,24 +28,19 @@ _SHOWN: Final = 5  # paths in a hint or error
 
 # Words for paging, the outcome of a request and inclusion.
 _REQUEST_WORDS: Final = frozenset(
-    "next previous prev first last page pages paging pagination pageable pagelen limit offset skip cursor total count "
-    "cnt more links link meta metadata request success ok error errors message messages warning warnings self "
-    "after before trace correlation scroll continue quota done took timed incomplete batchcomplete scanned index size "
-    "context included includes made".split()
+    "next previous prev first last page pages paging pagination pageable limit offset skip cursor total count more "
+    "link links meta metadata request success ok error errors message messages warning warnings self after before "
+    "trace scroll took timed status version etag url uri href size index context included includes pagelen incomplete "
+    "done quota scanned continue batchcomplete made".split()
 )
 # Words that are about the request only beside one of those: `next_page_token`, `request_id`, `totalResults`.
 _BESIDE_REQUEST_WORDS: Final = frozenset(
-    "id number token key url uri href has is per of out start end info header status version response data items "
-    "results records elements remaining max evaluated odata search up".split()
+    "id number token key has is per of out start end info header code response data items results records elements "
+    "remaining max api evaluated odata up".split()
 )
 # Collections with these words are beside the records; others may be the records, whatever their name is.
-_ASIDE_WORDS: Final = frozenset(
-    "link links meta metadata included includes error errors warning warnings message messages".split()
-)
-_OUTCOMES: Final = frozenset({"ok", "success", "succeeded", "200", "0", "1", "true"})
-_NEUTRAL_NAMES: Final = frozenset("etag url uri href apiversion api_version version".split())
-# The last word of a type that is a list: `list`, `PodList`, `hydra:Collection`, but not `playlist`.
-_LIST_TYPE: Final = re.compile(r"(?:^|[^A-Za-z]|(?<=[a-z])(?=[A-Z]))(?i:list|collection|page|bundle|searchset)$")
+_ASIDE_WORDS: Final = frozenset("link links meta metadata included includes error errors warning warnings".split())
+_LIST_TYPES: Final = ("list", "collection", "page", "bundle")  # ends of types that are no records
 _TIME_WORDS: Final = frozenset("time times timestamp timestamps date dates datetime t day days".split())
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?", re.ASCII)
 # A symbol, a currency, a date, a number, an identifier: keys that are data, as no member is called.
@@ -76,10 +71,6 @@ class Rows:
         """The records of all parts."""
         return [record for records, _ in self.parts for record in records]
 
-    def is_row_of(self, value: Any) -> bool:
-        """Return True if the whole value is the only row."""
-        return any(len(records) == 1 and records[0] is value for records, _ in self.parts)
-
 
 def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> Rows:
     """Return the rows of a JSON value: by the rules above, or those at a dotted path.
@@ -103,7 +94,7 @@ def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> 
         around = found if isinstance(found, dict) else value
         return Rows(_opened(_keyed_members(around) or _content(around), (), {}, key))
     if place is None:
-        return Rows([(_named(value) if isinstance(value, (list, tuple)) else [value], {})], _hint(value))
+        return Rows([(_rows_in(value), {})], _hint(value))
     beside = [other for other in lists_in(value) if other[: len(place)] != place and "links" not in other]
     hint = f"The rows are those of {_names([place])}; other lists: {_names(beside)} ({_call(beside)})" if beside else ""
     return Rows(_opened(found, place, {}, None), hint)
@@ -138,18 +129,13 @@ def lists_in(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
 def _is_about_request(name: Any, member: Any) -> bool:
     """Check whether a member is about paging, the outcome of the request or inclusion: next_page_token, status, links.
 
-    Of other plain members, those are that say that the answer is a list, such as `"object": "list"`, and a version.
+    A type that says that the answer is a list, such as `"object": "list"`, is one of them.
     """
     parts = set(words(name)) if isinstance(name, str) else set()
     if parts & _REQUEST_WORDS and parts <= _REQUEST_WORDS | _BESIDE_REQUEST_WORDS:
         return bool(parts & _ASIDE_WORDS) or not _is_collection(member)
-    if isinstance(member, (dict, list, tuple)) or not isinstance(name, str):
-        return False
-    last = words(name)[-1:]
-    if last in (["status"], ["code"]):
-        return str(member).lower() in _OUTCOMES
-    is_type = last in (["object"], ["type"], ["kind"]) and isinstance(member, str)
-    return name.lower() in _NEUTRAL_NAMES or (is_type and ("#" in member or bool(_LIST_TYPE.search(member[-100:]))))
+    is_type = not parts.isdisjoint({"object", "type", "kind"}) and isinstance(member, str)
+    return is_type and ("#" in member or member.lower().endswith(_LIST_TYPES))
 
 
 def _content(value: Any) -> Any:
@@ -193,17 +179,10 @@ def _are_parallel(value: Any) -> bool:
 
 
 def _rows_of_arrays(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a record for each place in the arrays, in those of an object inside too, after the values beside them."""
-    length = next(len(member) for member in value.values() if isinstance(member, (list, tuple)))
-
-    def at(member: Any, place: int) -> Any:
-        if isinstance(member, dict) and all(isinstance(array, (list, tuple)) for array in member.values()):
-            return {name: at(array, place) for name, array in member.items()}
-        return member[place] if isinstance(member, (list, tuple)) and len(member) == length else member
-
-    names = [name for name, member in value.items() if not isinstance(member, (list, tuple, dict))]
-    names = [name for name in names if not _is_about_request(name, value[name])] + [n for n in value if n not in names]
-    return [{name: at(value[name], place) for name in names} for place in range(length)]
+    """Return a record for each place in the arrays, after the values beside them."""
+    arrays = {name: member for name, member in value.items() if isinstance(member, (list, tuple))}
+    beside = {name: value[name] for name in value if name not in arrays and not _is_about_request(name, value[name])}
+    return [beside | dict(zip(arrays, row, strict=True)) for row in zip(*arrays.values(), strict=True)]
 
 
 def _keyed_members(value: Any) -> dict[str, Any]:
@@ -242,9 +221,14 @@ def _opened(value: Any, path: KeyPath, identity: Identity, key: str | None) -> l
 
 
 def _rows_in(value: Any) -> Sequence[Any]:
-    """Return the records of a list or of an object of arrays; any other value is a record."""
+    """Return the records of a list, of arrays of one length, or of an object of arrays; any other value is a record.
+
+    Arrays in a list become objects with the keys 0, 1, ...
+    """
+    if _are_arrays(value):
+        return [{str(column): cell for column, cell in enumerate(row)} for row in value]
     if isinstance(value, (list, tuple)):
-        return _named(value)
+        return list(value)
     return _rows_of_arrays(value) if _are_parallel(value) else [value]
 
 
@@ -287,13 +271,6 @@ def _below(
         yield from _opened(_at(member, inside), (*around, *inside), identity, key)
 
 
-def _named(rows: Sequence[Any]) -> list[Any]:
-    """Return arrays of the same length as objects with the keys 0, 1, ...; other values stay as they are."""
-    if not _are_arrays(rows):
-        return list(rows)
-    return [{str(column): value for column, value in enumerate(row)} for row in rows]
-
-
 def _at(value: Any, path: KeyPath) -> Any:
     for key in path:
         value = value[key]
@@ -313,7 +290,7 @@ def _step(value: Any, path: str) -> tuple[str, str]:
 def _hint(value: Any) -> str:
     """Say which lists stay JSON text in the row of an object, or in the rows of a list, of which the first counts."""
     if not isinstance(value, (list, tuple)) or not value:
-        paths = list(lists_in(value)) if isinstance(value, dict) else []
+        paths = list(lists_in(value))
         return f"The row holds lists: {_names(paths)} ({_call(paths)} makes rows of them)" if paths else ""
     at = next((number for number, member in enumerate(value) if _are_objects(member)), None)
     if at is not None:

@@ -7,8 +7,6 @@ where Arrow has no common type, or one that loses digits.
 
 from __future__ import annotations
 
-import warnings
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import reduce
@@ -76,11 +74,8 @@ def arrow_table(table: Any) -> Any:
         columns = {name: _from_series(name, table[name]) for name in table.columns}
         return pa.table(columns) if columns else pa.table({"": pa.nulls(len(table))}).select([])
     if not hasattr(table, "__arrow_c_stream__"):
-        raise TabulationError(
-            f"Expected a table, found {type(table).__name__}.",
-            "Pass a DataFrame, a pyarrow.Table or a pyarrow.Schema.",
-            about="schema",
-        )
+        what = f"Expected a table, found {type(table).__name__}."
+        raise TabulationError(what, "Pass a DataFrame, a pyarrow.Table or a pyarrow.Schema.", about="schema")
     table = pa.table(table)
     return table.cast(schema(table.schema))
 
@@ -110,15 +105,11 @@ class Wanted:
         for field in self._schema or ():
             name, kind = excerpt(field.name, SHOWN), field.type
             if field.name in self._dtypes:
-                raise TabulationError(
-                    f"Column {name!r} has a type in dtypes and in schema.", "Leave one of them out.", about="dtypes"
-                )
+                what = f"Column {name!r} has a type in dtypes and in schema."
+                raise TabulationError(what, "Leave one of them out.", about="dtypes")
             if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_binary(kind):
-                raise TabulationError(
-                    f"Column {name!r} cannot be of type {excerpt(str(kind), SHOWN)}.",
-                    "Nested values become JSON text: use pa.string().",
-                    about="schema",
-                )
+                what = f"Column {name!r} cannot be of type {excerpt(str(kind), SHOWN)}."
+                raise TabulationError(what, "Nested values become JSON text: use pa.string().", about="schema")
         kinds = [*map(_kind_of, self._dtypes.values()), *(() if self._schema is None else self._schema.types)]
         self.has_digits = any(kind is None or pa.types.is_string(kind) or pa.types.is_decimal(kind) for kind in kinds)
 
@@ -135,12 +126,8 @@ class Wanted:
                 for column in found
             }
         by_name = {column.name: column for column in found}
-        unknown = [
-            repr(excerpt(name, 40))
-            for name, column in by_name.items()
-            if name not in self._schema.names and column.values().null_count < count
-        ]
-        if unknown:
+        others = [column for name, column in by_name.items() if name not in self._schema.names]
+        if unknown := [repr(excerpt(column.name, 40)) for column in others if column.values().null_count < count]:
             more = ", ..." if len(unknown) > 20 else ""
             warn(f"The schema does not have these fields, so they were left out: {', '.join(unknown[:20])}{more}")
         columns = {}
@@ -156,12 +143,10 @@ def _as_dtype(column: Column, dtype: Any, numbers: Numbers, losses: Losses) -> p
     kind = _kind_of(dtype)
     values = inferred(column, numbers, losses) if kind is None else _typed(column, kind, losses, dtype, "dtypes")
     series: pd.Series[Any] = frame_of({"": values}, len(column.data))[""]
-    with warnings.catch_warnings(action="error"):  # pandas warns of values that are no category
-        try:
-            result: pd.Series[Any] = series.astype(dtype)
-        except (*MISFIT, Warning):
-            raise _misfit(column, int(series.isna().argmax()), dtype, "dtypes") from None
-    return result
+    try:
+        return series.astype(dtype)
+    except MISFIT:
+        raise _misfit(column, int(series.isna().argmax()), dtype, "dtypes") from None
 
 
 def _typed(column: Column, kind: Any, losses: Losses, expected: Any, about: str) -> Any:
@@ -218,13 +203,8 @@ def _filled(table: Any) -> Any:
 
 def _wider(left: Any, right: Any) -> Any:
     """Return the least type that the values of both types fit."""
-    if left == right or pa.types.is_null(right):
-        return left
-    if pa.types.is_null(left):
-        return right
-    kinds = [pa.int64() if pa.types.is_integer(kind) and kind != pa.uint64() else kind for kind in (left, right)]
-    loses_digits = any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_decimal, kinds))
-    if not loses_digits and (pa.uint64() not in kinds or kinds[0] == kinds[1]):
+    kinds = (left, right)
+    if not (any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_decimal, kinds))):  # loses digits
         with suppress(pa.ArrowTypeError):
             both = [pa.schema([("", kind)]) for kind in kinds]
             return pa.unify_schemas(both, promote_options="permissive").field(0).type
@@ -233,23 +213,21 @@ def _wider(left: Any, right: Any) -> Any:
 
 def _from_series(name: str, series: pd.Series[Any]) -> Any:
     """Return the values of a column of a DataFrame as an Arrow array; objects of several types as text."""
-    values = None
-    with suppress(*MISFIT, pa.ArrowException):
+    try:
         values = pa.array(series, from_pandas=True)
+    except (*MISFIT, pa.ArrowException):
+        values = None
     if series.dtype == object and (values is None or pa.types.is_nested(values.type)):
         cells = [json_text(cell) if isinstance(cell, (dict, list, tuple)) else cell for cell in series]
         return texts_of(None if pd.isna(cell) else cell for cell in cells)
     if values is None:
-        raise TabulationError(
-            f"Column {excerpt(name, SHOWN)!r} of type {series.dtype} has no type in Arrow.", about="schema"
-        )
+        what = f"Column {excerpt(name, SHOWN)!r} of type {series.dtype} has no type in Arrow."
+        raise TabulationError(what, about="schema")
     return values.cast(_plain(values.type))
 
 
 def _check_names(names: Sequence[Any]) -> None:
-    wrong = next((name for name in names if not isinstance(name, str)), None)
-    if wrong is not None:
-        raise TabulationError(f"The name {wrong!r} of a column is not text.", "Rename it.", about="schema")
-    twice = next((name for name, count in Counter(names).items() if count > 1), None)
-    if twice is not None:
-        raise TabulationError(f"Two columns have the name {excerpt(twice, SHOWN)!r}.", "Rename one.", about="schema")
+    for name in names:
+        if not isinstance(name, str) or names.count(name) > 1:
+            problem = "is that of two columns" if isinstance(name, str) else "is not text"
+            raise TabulationError(f"The name {excerpt(str(name), SHOWN)!r} {problem}.", "Rename it.", about="schema")

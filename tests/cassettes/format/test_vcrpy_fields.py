@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import json
 
 import httpx
 import pytest
@@ -18,7 +17,6 @@ from toolkit.cassettes.format import contents
 from toolkit.core.errors import CassetteMiss
 
 ANSWER = {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "x"}}
-FORM = "application/x-www-form-urlencoded"
 
 
 def written(body=None, headers=None, *, serializer=yamlserializer, response=None, method="POST", uri="http://h/a"):
@@ -52,21 +50,6 @@ def replayed(tmp_path, file, *, match_on=("method", "uri", "body"), **arguments)
 
 
 @pytest.mark.parametrize("serializer", [yamlserializer, jsonserializer])
-@pytest.mark.parametrize("shape", [dict, list, lambda fields: [list(pair) for pair in fields.items()]])
-def test_forms_of_aiohttp(tmp_path, serializer, shape):
-    """A form that aiohttp was given as a mapping or as pairs answers the same form, and no other."""
-    fields = {"a": "1 & 2", "b": "ü"}
-    value = shape(fields) if shape is not list else list(fields.items())
-    data = written(value, {"Content-Type": FORM}, serializer=serializer)
-    assert replayed(tmp_path, data, data=fields).text == "x"
-    for others in ({"a": "1 & 2"}, {**fields, "b": "u"}, {**fields, "c": ""}):
-        with pytest.raises(CassetteMiss):
-            replayed(tmp_path, data, data=others)
-    with pytest.raises(CassetteMiss):
-        replayed(tmp_path, data, json=fields)
-
-
-@pytest.mark.parametrize("serializer", [yamlserializer, jsonserializer])
 @pytest.mark.parametrize(
     "value", [{"a": {"b": [1, None, True, 2.5]}}, {"a": "b"}, {"a": 7}, ["x", "y"], [1, 2], [{}], [["a", "b"]], {}, []]
 )
@@ -82,27 +65,6 @@ def test_json_of_aiohttp(tmp_path, serializer, value):
 
 def fields(body=None, headers=None):
     return {"method": "GET", "uri": "http://h/", "body": body, "headers": headers}
-
-
-@pytest.mark.parametrize("headers", [{"A": "1", "B": ["2"]}, [["A", ["1"]], ["B", "2"]], [("A", ["1"]), ("B", ("2",))]])
-def test_headers(tmp_path, headers):
-    """Headers may be a mapping or a list of pairs, with plain values or lists, in requests and in responses."""
-    interaction = interaction_of(fields(headers=headers), {**ANSWER, "headers": headers})
-    assert interaction.request.headers == interaction.response.headers == (("A", "1"), ("B", "2"))
-    item = {"request": {**fields("x", headers), "method": "POST", "uri": "http://h/a"}, "response": ANSWER}
-    data = json.dumps({"version": 1, "interactions": [item]}).encode()
-    path = tmp_path / "a.json"
-    path.write_bytes(data)
-    sent = {"A": "1", "B": "2"}
-    for also, answers in (({}, True), ({"B": "3"}, False)):
-        request = httpx.Request("POST", "http://h/a", content=b"x")
-        request.headers = httpx.Headers({**sent, **also})
-        cassette = tk.Cassette(path, "none", match_on=("method", "uri", "headers"))
-        if answers:
-            assert cassette.transport().handle_request(request).status_code == 200
-        else:
-            with pytest.raises(CassetteMiss):
-                cassette.transport().handle_request(request)
 
 
 def response(**changes):

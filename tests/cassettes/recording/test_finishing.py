@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from types import SimpleNamespace
 
 import httpx
@@ -48,15 +47,6 @@ def test_with_succeeds(path, at_exit):
     record(cassette, "/more")
     at_exit()
     assert recorded_bodies(path) == (["new", "new"], None)
-
-
-def test_with_fails(path, at_exit):
-    """After an exception in a `with` the old recording stays, and the new one is left beside it."""
-    with suppress(ValueError), tk.Cassette(path, "all") as cassette:
-        record(cassette)
-        raise ValueError
-    at_exit()
-    assert recorded_bodies(path) == (["old"], ["new"])
 
 
 def test_cells(path, at_exit, monkeypatch):

@@ -1,22 +1,83 @@
-"""The errors of replay say what is missing, what comes nearest, and what to do."""
+"""The errors of replay say what is missing, what comes nearest and how it differs, and what to do."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
 
 import pytest
+from hypothesis import given
+from recordings import JSON
 
-from toolkit.cassettes.format.contents import read_bytes
-from toolkit.cassettes.replay.differences import all_played, left_over, missing, no_match, similar_names
-from toolkit.cassettes.replay.matching import OURS, Identity, Matcher
-from toolkit.core.errors import CassetteError
+from toolkit.cassettes.replay.differences import differences, json_differences, missing, no_match, similar_names
+from toolkit.cassettes.replay.matching import ANYONE, OURS, Identity, Matcher
 from toolkit.scrubbing.messages import RecordedRequest
 
 BASE = "https://broker.svc.invalid"
 
 
-def request(path="/v1/accounts"):
-    return RecordedRequest("GET", BASE + path)
+def request(method="GET", path="/v1/accounts", content_type=None, body=b"", **headers):
+    listed = tuple(headers.items()) + ((("Content-Type", content_type),) if content_type else ())
+    return RecordedRequest(method, BASE + path, listed, body)
+
+
+def describe_nearest(recordings, incoming, *, match_on=OURS, identity=ANYONE):
+    heads = [(number, item.request) for number, item in enumerate(recordings)]
+    return no_match("x", Matcher(match_on), identity, incoming, heads, recordings.__getitem__).nearest
+
+
+def body_differences(interaction, recorded, incoming, content_type):
+    """Return the differences between two bodies of a media type."""
+    headers = (("Content-Type", content_type),)
+    recording = interaction(request={"headers": headers, "body": recorded})
+    return differences(Matcher(OURS), ANYONE, request(content_type=content_type, body=incoming), recording)["body"]
+
+
+def test_nearest(interaction, authorization):
+    """The nearest recordings come first, each request once, with the parts that differ and those that match."""
+    recordings = [
+        interaction("/v2/far", request={"method": "DELETE"}),
+        interaction("/v1/accounts?page=1"),
+        interaction("/v1/accounts?page=1"),
+        interaction("/v1/accounts?page=2", authorized_by=authorization("mine")),
+        interaction("/v1/orders?page=2"),
+    ]
+    shown = describe_nearest(
+        recordings, request(path="/v1/accounts?page=2"), identity=Identity("broker-sandbox", "yours")
+    )
+    assert len(shown) == 3
+    assert shown[0] == (
+        f"GET {BASE}/v1/accounts?page=2\\n"
+        "  credentials: recorded by mine (broker-sandbox), requested by yours (broker-sandbox)\\n"
+        "  the same: method, scheme, host, port, path, query, body"
+    ).replace("\\n", "\n")
+    assert shown[1].splitlines()[:2] == [f"GET {BASE}/v1/accounts?page=1", "  query: page: recorded 1, requested 2"]
+    assert shown[2].splitlines()[1] == "  path: recorded /v1/orders, requested /v1/accounts"
+    assert not describe_nearest([], request())
+
+
+@given(JSON, JSON)
+def test_json_differences(first, second):
+    """Differences are found if, and only if, the values differ."""
+    texts = list(json_differences(first, second))
+    assert bool(texts) == (json.dumps(first, sort_keys=True) != json.dumps(second, sort_keys=True))
+    assert not list(json_differences(first, first))
+    assert all(line.startswith("$") and "recorded" in line and "requested" in line for line in texts)
+
+
+def test_json_by_path(interaction):
+    """Each difference in JSON has its path, and missing values are shown too."""
+    recorded = {"qty": 1, "legs": [{"side": "buy"}, 1], "odd key": True, "only": "x", "same": [1]}
+    incoming = {"qty": 2, "legs": [{"side": "sell"}], "odd key": 1, "more": None, "same": [1]}
+    assert body_differences(
+        interaction, json.dumps(recorded).encode(), json.dumps(incoming).encode(), "application/json"
+    ) == [
+        "$.qty: recorded 1, requested 2",
+        '$.legs[0].side: recorded "buy", requested "sell"',
+        "$.legs[1]: recorded 1, not requested",
+        '$["odd key"]: recorded true, requested 1',
+        '$.only: recorded "x", not requested',
+        "$.more: not recorded, requested null",
+    ]
 
 
 def test_missing(tmp_path):
@@ -32,22 +93,6 @@ def test_missing(tmp_path):
     assert "TOOLKIT_OFFLINE" in missing(tmp_path / "a.yaml", is_offline=True).next_step
 
 
-def test_unreadable(tmp_path, monkeypatch):
-    """The advice fits the path: a folder, a name that is too long, or a file in the place of a folder."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "afile").touch()
-    for path, words in (
-        (Path(), "Give a file in that folder"),
-        (tmp_path, "Give a file in that folder"),
-        (Path("x" * 300), "Fix the cause"),
-        (Path("afile/x.yaml"), "Fix the cause"),
-    ):
-        with pytest.raises(CassetteError) as caught:
-            read_bytes(path)
-        assert caught.value.what.startswith(f"Cannot read {path.absolute()}: ")
-        assert words in caught.value.next_step
-
-
 def test_another_environment():
     """The error for a session of another environment names only the environments of the cassette."""
     miss = no_match(
@@ -61,16 +106,3 @@ def test_another_environment():
     )
     assert miss.what == "tour.yaml holds calls of broker-sandbox, and this session is paper."
     assert "leave the environment out" in miss.next_step
-
-
-def test_strict_cassettes():
-    """The errors of a strict cassette say which recordings were already played, or not played."""
-    assert (
-        all_played("x.yaml", request(), 1).what
-        == f"The only recording of GET {BASE}/v1/accounts in x.yaml was already played."
-    )
-    assert "Each of the 3 recordings" in all_played("x.yaml", request(), 3).what
-    error = left_over("x.yaml", 20, [f"GET /{number}" for number in range(12)])
-    assert "12 of its 20 interactions were not played.\n  GET /0" in error.what
-    assert error.what.endswith("and 2 more")
-    assert error.about == "strict"

@@ -21,15 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class RunningService:
-    """A practice service of this process."""
+    """A practice service of this process: its addresses, and the credentials that it accepts until it has stopped."""
 
-    addresses: Mapping[str, str]  # by their names
-    credentials: Mapping[str, Credentials]  # that it accepts, by their names; none once it has stopped
-
-    def has_addresses(self, environment: Environment, settings: Settings) -> bool:
-        """Check whether the settings have this service's address for each interface of the environment."""
-        names = environment.rules.addresses.values()
-        return all(name in self.addresses and settings.addresses.get(name) == self.addresses[name] for name in names)
+    addresses: Mapping[str, str]
+    credentials: Mapping[str, Credentials]
 
 
 _SERVICES: Final[list[RunningService]] = []
@@ -39,11 +34,7 @@ def register_service(addresses: Mapping[str, str], credentials: Mapping[str, Cre
     """Enter a practice service that has started, and return the function that notes that it has stopped."""
     service = RunningService(dict(addresses), credentials)
     _SERVICES.append(service)
-
-    def stop() -> None:
-        service.credentials = {}
-
-    return stop
+    return lambda: setattr(service, "credentials", {})
 
 
 def running_services() -> list[RunningService]:
@@ -51,17 +42,22 @@ def running_services() -> list[RunningService]:
     return [service for service in _SERVICES if service.credentials]
 
 
+def _services_at(environment: Environment, settings: Settings) -> list[RunningService]:
+    """Return the services whose addresses the settings have for each interface of the environment; the latest first."""
+    wanted = {name: settings.addresses.get(name, "") for name in environment.rules.addresses.values()}
+    return [service for service in reversed(_SERVICES) if wanted.items() <= service.addresses.items()]
+
+
 def practice_credentials(environment: Environment, settings: Settings) -> dict[str, Credentials]:
     """Return the practice credentials of an environment by name; empty unless the settings are a running service's."""
-    running = (each for each in running_services() if each.has_addresses(environment, settings))
-    own = next((each.credentials for each in running), {})
+    own = next((service.credentials for service in _services_at(environment, settings)), {})
     return {name: each for name, each in own.items() if each.environment is environment}
 
 
 def is_over(environment: Environment, settings: Settings) -> bool:
-    """Check whether these are the addresses of a practice service of this process that has stopped."""
-    services = [each for each in _SERVICES if each.has_addresses(environment, settings)]
-    return bool(services) and not any(each.credentials for each in services)
+    """Return True if these are the addresses of a practice service of this process that has stopped."""
+    services = _services_at(environment, settings)
+    return bool(services) and not services[0].credentials
 
 
 def is_practice(environment: Environment, credentials: Credentials | None, settings: Settings | None) -> bool:

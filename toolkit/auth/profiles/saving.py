@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolkit.auth import checks
-from toolkit.auth.credentials import Credentials, as_environment
+from toolkit.auth.credentials import Credentials, as_environment, as_profile_name
 from toolkit.auth.destinations import Destination, check_destinations, destinations_of, note_destinations
 from toolkit.auth.profiles.fields import (
     DEFAULT,
@@ -26,11 +25,10 @@ from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.core.text import excerpt, list_html, list_text
 from toolkit.core.tracebacks import frameless, warn
-from toolkit.local.dotenv import FILE_NAME
 from toolkit.local.files import shown
 from toolkit.local.folders import SETTINGS_FILE
 from toolkit.local.settings import Settings, as_settings
-from toolkit.local.variables import variable_name
+from toolkit.local.variables import FILE_NAME, variable_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -158,14 +156,6 @@ def load_credentials(
     raise _not_found(environment, name, [*practice, *sorted(by_name)], settings)
 
 
-def unbound_credentials(environment: Environment, name: str, *, settings: Settings) -> Credentials | None:
-    """Return the credentials of a profile in variables or `.env`, or None if it is a saved one, which is not opened."""
-    for profile in profiles_in_order(settings, None):
-        if (profile.environment, profile.name) == (environment, name):
-            return profile.credentials() if isinstance(profile, ProfileFields) else None
-    return None
-
-
 @frameless
 def save_credentials(credentials: Credentials, name: str, *, settings: Settings | None = None) -> Profile:
     """Save credentials under a name. A profile of that name is replaced.
@@ -189,7 +179,7 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
             malformed, the keyring is locked or broken, or the file cannot be written.
     """
     fields, environment = decompose(credentials), credentials.environment
-    saved = profile_at(environment, checks.profile_name(name))
+    saved = profile_at(environment, as_profile_name(name))
     destinations = destinations_to_save(environment, credentials.kind, _settings(settings, None))
     source = saved.save(fields, {name: text for name, text, _ in destinations}, credentials.kind)
     note_destinations(environment, destinations)
@@ -222,17 +212,12 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
         ConfigurationError: if no such profile is saved, or it cannot be removed.
     """
     environment = as_environment(environment)
-    file, reason = profile_at(environment, checks.profile_name(name)).file, ""
     try:
-        file.unlink()
-    except FileNotFoundError:
-        pass
+        profile_at(environment, as_profile_name(name)).file.unlink()
     except OSError as error:
-        reason = f" could not be removed: {error.strerror}"
-    else:
-        return
-    next_step = f"`toolkit credentials list` shows all. Profiles in variables and {FILE_NAME} cannot be removed here."
-    raise ConfigurationError(f"The profile{reason or f' is not saved for {environment}'}.", next_step, about="name")
+        what = f"The saved profile {name} of {environment} could not be removed: {error.strerror}."
+        next_step = f"`toolkit credentials list` shows all. Those in variables and {FILE_NAME} cannot be removed here."
+        raise ConfigurationError(what, next_step, about="name") from None
 
 
 def _settings(settings: Settings | None, environ: Mapping[str, str] | None) -> Settings:

@@ -17,7 +17,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from os import getpid
-from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -279,22 +278,21 @@ class MemoryTokenStore:
 
 
 SHARED_IN_PROCESS: Final = MemoryTokenStore()
-# By the folder or the id of a store, which is kept alive.
-_MEMORY_OF: Final[dict[Path | int, tuple[TokenStore, MemoryTokenStore]]] = {}
 
 
 def token_source(store: MemoryTokenStore | TokenStore, credentials: Credentials, token_url: str) -> TokenSource:
     """Return the token source of these credentials at this token endpoint.
 
-    With a store that processes share, the sessions of this process still share one source, which looks into the store.
-    If the private key is kept elsewhere, an encryption key cannot be derived, and the token stays in memory.
+    With a store that processes share, the sessions of this process still share one source, which looks into the store
+    and keeps it alive. If the private key is kept elsewhere, an encryption key cannot be derived, and the token stays
+    in memory.
     """
-    key, identity = f"{credentials.fingerprint()} {token_url}", credentials.token_identity()
+    key = f"{credentials.fingerprint()} {token_url}"
     if isinstance(store, MemoryTokenStore):
         return store.source(key)
-    shared = None if identity is None else SharedToken(store, identity, token_url)
+    shared = SharedToken(store, credentials.identity(), token_url) if credentials.holds_secret else None
     place = store.folder if isinstance(store, FileTokenStore) else id(store)
-    return _MEMORY_OF.setdefault(place, (store, MemoryTokenStore()))[1].source(key, shared)
+    return SHARED_IN_PROCESS.source(f"{key} {place}", shared)
 
 
 def as_token_store(

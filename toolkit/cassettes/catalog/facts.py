@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     import pandas as pd
 import os
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from datetime import datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlsplit
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, read_bytes
@@ -28,8 +26,7 @@ from toolkit.core.arguments import LONGEST_QUOTE
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import EPOCH
 from toolkit.core.text import count_text
-from toolkit.local.files import expanded, read_file
-from toolkit.local.private_files import UnfitFile
+from toolkit.local.files import UnfitFile, expanded, read_file
 from toolkit.local.settings import Settings, as_settings
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -157,47 +154,6 @@ def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:
             )
         numbers.update(range(first - 1, last))
     return numbers
-
-
-def selected(
-    opened: Contents,
-    numbers: Iterable[str | int] = (),
-    *,
-    method: str | None = None,
-    uri: str | None = None,
-    played: Container[int] | None = None,
-) -> set[int]:
-    """Return the interactions, from 0, with these numbers, and the calls that fit all conditions.
-
-    A token request is among them if all of its calls are, and otherwise only if its number is given.
-
-    Args:
-        opened: the recording.
-        numbers: as `parse_numbers` takes them.
-        method: the method, in any case.
-        uri: a pattern for the URI, or for its path with or without the query.
-        played: the interactions that something plays; the others fit.
-    """
-    chosen = parse_numbers(numbers, len(opened))
-    readable = opened.readable()
-    token_requests = {readable[number].token_obtained: number for number in opened.token_requests if number in readable}
-    calls: dict[int, set[int]] = {}
-    has_condition = method is not None or uri is not None or played is not None
-    for number, interaction in readable.items():
-        head, caller = interaction.request, interaction.authorized_by
-        parts = urlsplit(head.uri)
-        written = (head.uri, parts.path, f"{parts.path}?{parts.query}")
-        if (
-            has_condition
-            and interaction.token_obtained is None
-            and (played is None or number not in played)
-            and (method is None or head.method.upper() == method.upper())
-            and (uri is None or any(fnmatchcase(text, uri) for text in written))
-        ):
-            chosen.add(number)
-        if caller in token_requests:
-            calls.setdefault(token_requests[caller], set()).add(number)
-    return chosen | {token_request for token_request, numbers in calls.items() if numbers <= chosen}
 
 
 def list_cassettes(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from toolkit.cassettes.catalog.facts import read_cassette, selected
+from toolkit.cassettes.catalog.facts import parse_numbers, read_cassette
 from toolkit.cassettes.catalog.showing import frame_of, scrubber_to_show, table_of
 from toolkit.cassettes.replay.player import read_play_log
 from toolkit.core.arguments import as_flag, as_text, wrong_type
@@ -20,16 +20,19 @@ if TYPE_CHECKING:
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents, Unparsed, read_bytes
+from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.cassettes.recording.recorder import Recorder, scrub, todays_scrubber
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteBusy, CassetteError, ConfigurationError, SecretLeak
+from toolkit.core.ledger import Authorization
 from toolkit.core.text import count_text
 from toolkit.local.files import write_atomically
 from toolkit.local.settings import Settings
@@ -129,7 +132,7 @@ def rescrubbed(
     changed = [number for number, before in recorded.items() if before != unruled[number]]
     if changed or opened.is_torn or opened.is_foreign or len(safe) < len(opened):
         items = [
-            encode(after) if number in changed or not isinstance(opened, Unparsed) else opened.item(number)
+            encode(after) if number in changed or opened.data is None else opened.item(number)
             for number, after in safe.items()
         ]
         data = b"".join((HEADER, *items)) if items else b""
@@ -181,6 +184,33 @@ def _parts(interaction: Interaction) -> Iterator[bytes]:
         yield interaction.failure.message.encode("utf-8", "surrogatepass")
 
 
+def _calls(opened: Contents, method: str | None, uri: str | None, played: Container[int] | None) -> set[int]:
+    """Return the calls, by their numbers from 0, that fit all conditions that are given; none without a condition."""
+    fitting = set()
+    has_condition = method is not None or uri is not None or played is not None
+    for number, interaction in opened.readable().items() if has_condition else ():
+        head, parts = interaction.request, urlsplit(interaction.request.uri)
+        written = (head.uri, parts.path, f"{parts.path}?{parts.query}")
+        if (
+            interaction.token_obtained is None
+            and (played is None or number not in played)
+            and (method is None or head.method.upper() == method.upper())
+            and (uri is None or any(fnmatchcase(text, uri) for text in written))
+        ):
+            fitting.add(number)
+    return fitting
+
+
+def _token_requests(opened: Contents, dropped: Container[int]) -> set[int]:
+    """Return the token requests that authorized calls of which all are dropped, by their numbers."""
+    left = opened.readable()
+    calls: dict[Authorization | None, list[int]] = {}
+    for number, interaction in left.items():
+        calls.setdefault(interaction.authorized_by, []).append(number)
+    numbers = {at: calls.get(left[at].token_obtained, ()) for at in opened.token_requests}
+    return {at for at, its_calls in numbers.items() if its_calls and all(call in dropped for call in its_calls)}
+
+
 def prune_cassette(
     cassette: str | Path,
     numbers: int | str | Iterable[int | str] = (),
@@ -228,7 +258,8 @@ def prune_cassette(
     method = None if method is None else as_text(method, about="method", example='"POST"')
     uri = None if uri is None else as_text(uri, about="uri", example='"*/orders*"')
     as_flag(dry_run, about="dry_run")
-    dropped = selected(opened.contents, several, method=method, uri=uri, played=played)
+    dropped = parse_numbers(several, len(opened.contents)) | _calls(opened.contents, method, uri, played)
+    dropped |= _token_requests(opened.contents, dropped)
     if dropped and len(dropped) == len(opened.contents):
         raise ConfigurationError(
             f"This would drop all {count_text(len(dropped), 'interaction')} of {opened.path}.",

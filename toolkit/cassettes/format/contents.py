@@ -11,21 +11,19 @@ scalars of printable ASCII on one line, with the keys in the order in which the 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolkit.cassettes.format.interactions import HEADER, MARKER, Interaction, checked_uri, is_uri
+from toolkit.cassettes.format.interactions import HEADER, MARKER, Interaction, from_fields, is_uri
 from toolkit.core.errors import CassetteCorrupt, CassetteError
-from toolkit.core.ledger import Authorization, parse_instant
 from toolkit.core.text import printable
 from toolkit.local.files import read_file
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
+from toolkit.scrubbing.messages import RecordedRequest
 
 if TYPE_CHECKING:
     from toolkit.cassettes.format.decoding import Unreadable
@@ -35,22 +33,51 @@ _START: Final = b"- request:\n"
 _HEAD: Final = re.compile(rb"- request:\n    method: ([A-Za-z][!-~]*)\n    uri: ([A-Za-z][!-~]*)\n")
 
 
+class Item(NamedTuple):
+    """The place of an interaction in a file: its first byte, the byte after its last, and its first line, from 1."""
+
+    start: int
+    end: int
+    line: int
+
+
 class Contents:
-    """The interactions of one file, by number from 0, which were parsed when it was opened.
+    """The interactions of one file, by number from 0.
+
+    Args:
+        parsed: those of a file that was parsed as a whole.
+        items: or the places of the complete items in a file of ours that is laid out as the recorder writes it. They
+            are parsed one by one.
+        data: the bytes of such a file up to the end of the last complete item; None for another file.
+        is_foreign, is_torn: see below.
+        source: the file, for messages.
 
     Attributes:
+        data: as in the arguments.
         is_foreign: True if stock vcrpy wrote the file: with real addresses, and without keys of ours.
         is_torn: True if the file ends in an incomplete interaction, left by an interrupted write.
     """
 
-    is_torn = False
-
-    def __init__(self, recorded: Sequence[Interaction | Unreadable] = (), *, is_foreign: bool = False) -> None:
-        self._recorded = recorded
+    def __init__(
+        self,
+        parsed: Iterable[Interaction | Unreadable] = (),
+        items: Sequence[Item] = (),
+        *,
+        data: bytes | None = None,
+        is_foreign: bool = False,
+        is_torn: bool = False,
+        source: str = "",
+    ) -> None:
+        self._parsed = dict(enumerate(parsed))
+        self._items = items
+        self._source = source
+        self._count = len(self._parsed) or len(items)
+        self.data = data
         self.is_foreign = is_foreign
+        self.is_torn = is_torn
 
     def __len__(self) -> int:
-        return len(self._recorded)
+        return self._count
 
     def interaction(self, number: int) -> Interaction:
         """Return an interaction by its number.
@@ -58,10 +85,27 @@ class Contents:
         Raises:
             CassetteCorrupt: if it cannot be read.
         """
-        interaction = self._recorded[number]
-        if isinstance(interaction, Interaction):
-            return interaction
-        raise interaction.error.with_traceback(None)
+        parsed = self._parsed.get(number)
+        if parsed is None:
+            item = self.item(number)
+            parsed = decode_usual(item)
+            if parsed is None:
+                from toolkit.cassettes.format import decoding
+
+                parsed = decoding.decode(item, source=self._source, line=self._items[number].line)
+            self._parsed[number] = parsed
+        if isinstance(parsed, Interaction):
+            return parsed
+        raise parsed.error.with_traceback(None)
+
+    def item(self, number: int) -> bytes:
+        """Return the bytes of an item in a file that is laid out as the recorder writes it. Another can follow."""
+        item = (self.data or b"")[slice(*self._items[number][:2])]
+        return item if item.endswith(b"\n") else item + b"\n"
+
+    def appendable(self) -> bytes:
+        """Return the bytes that the next item can follow; none without items, since vcrpy needs at least one."""
+        return b"".join((HEADER, *map(self.item, range(len(self))))) if len(self) else b""
 
     def head(self, number: int) -> RecordedRequest:
         """Return a request with at least its method and URI.
@@ -69,15 +113,20 @@ class Contents:
         Raises:
             CassetteCorrupt: if they cannot be read.
         """
-        interaction = self._recorded[number]
-        if not isinstance(interaction, Interaction) and interaction.head is not None:
-            return interaction.head
-        return self.interaction(number).request
+        match = _HEAD.match(self.data, *self._items[number][:2]) if self.data else None
+        if match is not None and b"#" not in match[0]:  # plain scalars
+            method, uri = match[1].decode("ascii"), match[2].decode("ascii")
+            if is_uri(uri):
+                return RecordedRequest(method, uri)
+        parsed = self._parsed.get(number)
+        known = None if parsed is None or isinstance(parsed, Interaction) else parsed.head
+        return known or self.interaction(number).request
 
     def line(self, number: int) -> int | None:
         """Return the line on which an interaction begins, from 1, or None if it is not known."""
-        interaction = self._recorded[number]
-        return None if isinstance(interaction, Interaction) else interaction.line
+        if self._items:
+            return self._items[number].line
+        return getattr(self._parsed[number], "line", None)
 
     def readable(self) -> dict[int, Interaction]:
         """Return the interactions that can be read, by their numbers."""
@@ -115,85 +164,18 @@ class Contents:
         return [number for number, interaction in self.readable().items() if interaction.token_obtained]
 
 
-class Item(NamedTuple):
-    """The place of an interaction in a file: its first byte, the byte after its last, and its first line, from 1."""
-
-    start: int
-    end: int
-    line: int
-
-
-class Unparsed(Contents):
-    """Interactions of a cassette of ours, laid out as the recorder writes them, which are parsed one by one.
-
-    Args:
-        data: bytes of the file up to the end of the last complete item.
-        items: the complete items.
-        is_torn: True if an incomplete item follows.
-        source: the file, for messages.
-    """
-
-    def __init__(self, data: bytes, items: Sequence[Item], *, is_torn: bool, source: str) -> None:
-        super().__init__()
-        self.data = data
-        self.is_torn = is_torn
-        self._items = items
-        self._source = source
-        self._parsed: dict[int, Interaction] = {}
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def item(self, number: int) -> bytes:
-        """Return the bytes of an item, which another can follow."""
-        start, end, _ = self._items[number]
-        item = self.data[start:end]
-        return item if item.endswith(b"\n") else item + b"\n"
-
-    def appendable(self) -> bytes:
-        """Return the bytes that the next item can follow; none without items, since vcrpy needs at least one."""
-        if not self._items:
-            return b""
-        return self.data if self.data.endswith(b"\n") else self.data + b"\n"
-
-    def interaction(self, number: int) -> Interaction:
-        parsed = self._parsed.get(number)
-        if parsed is None:
-            start, end, line = self._items[number]
-            item = self.data[start:end]
-            parsed = decode_usual(item)
-            if parsed is None:
-                from toolkit.cassettes.format import decoding
-
-                parsed = decoding.decode(item, source=self._source, line=line)
-            self._parsed[number] = parsed
-        return parsed
-
-    def head(self, number: int) -> RecordedRequest:
-        start, end, _ = self._items[number]
-        match = _HEAD.match(self.data, start, end)
-        if match is not None and b"#" not in match[0]:  # plain scalars
-            method, uri = match[1].decode("ascii"), match[2].decode("ascii")
-            if is_uri(uri):
-                return RecordedRequest(method, uri)
-        return self.interaction(number).request
-
-    def line(self, number: int) -> int | None:
-        return self._items[number].line
-
-
 def is_ours(data: bytes) -> bool:
     """Return True if these bytes are a cassette of ours, or the beginning of such a cassette."""
     return bool(data) and (data.startswith(MARKER[:-1]) or MARKER.startswith(data))
 
 
-def lay_out(data: bytes, *, source: str) -> Unparsed | None:
+def lay_out(data: bytes, *, source: str) -> Contents | None:
     """Return the interactions of a cassette of ours, or None if it is not laid out as the recorder writes it."""
     if b"\r\n" in data:  # from an editor, or from git; the recorder does not write it
         data = data.replace(b"\r\n", b"\n")
     starts = list(_starts(data))
     if not starts and (HEADER.startswith(data) or (HEADER + _START).startswith(data)):
-        return Unparsed(b"", (), is_torn=True, source=source)
+        return Contents(data=b"", is_torn=True, source=source)
     if not starts or not data.startswith(HEADER) or starts[0] != len(HEADER):
         return None
     items = []
@@ -206,10 +188,10 @@ def lay_out(data: bytes, *, source: str) -> Unparsed | None:
     end = 0 if marker < 0 else marker + len(_END)
     if end and end < len(data) and _START.startswith(data[end:]):
         items[-1] = items[-1]._replace(end=end)
-        return Unparsed(data[:end], items, is_torn=True, source=source)
+        return Contents((), items, data=data[:end], is_torn=True, source=source)
     if end == len(data) or _is_complete(data[last:]):
-        return Unparsed(data, items, is_torn=False, source=source)
-    return None if end else Unparsed(data[:last], items[:-1], is_torn=True, source=source)
+        return Contents((), items, data=data, source=source)
+    return None if end else Contents((), items[:-1], data=data[:last], is_torn=True, source=source)
 
 
 def _starts(data: bytes) -> Iterator[int]:
@@ -241,17 +223,9 @@ def read_bytes(path: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise _unreadable(path, error) from None
-
-
-def _unreadable(path: Path, error: OSError) -> CassetteError:
-    what = f"Cannot read {printable(str(path.absolute()))}: {error.strerror}."
-    advice = "Fix the cause, or choose another cassette."
-    if isinstance(error, PermissionError):
-        advice = "Change its permissions, or choose another cassette."
-    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises the same error
-        advice = 'Give a file in that folder, such as tour.yaml, or a name such as "tour".'
-    return CassetteError(what, advice, about="cassette")
+        what = f"Cannot read {printable(str(path.absolute()))}: {error.strerror}."
+        advice = 'Give a file that can be read, or a name such as "tour".'
+        raise CassetteError(what, advice, about="cassette") from None
 
 
 def read(data: bytes, *, source: str) -> Contents:
@@ -300,34 +274,35 @@ class _NeedsParser(ValueError):
 
 def decode_usual(item: bytes) -> Interaction | None:
     """Return what `decoding.decode` returns for an item of ours, or None if that needs a parser."""
-    if not item.isascii():
-        return None
-    match = _ITEM.fullmatch(item.decode("ascii"))
+    match = _ITEM.fullmatch(item.decode("ascii")) if item.isascii() else None
     if match is None:
         return None
     method, uri, sent, sent_body, code, reason, received, body, version, at, *noted = match.groups()
     seconds, tries, early, rules, by, obtained = noted
     try:
-        recorded_at = None if at is None else parse_instant(at)
-        elapsed = None if seconds is None else timedelta(seconds=float(seconds))
-        if recorded_at is not None and elapsed is not None:
-            _ = recorded_at + elapsed
-        return Interaction(
-            RecordedRequest(_text(method), checked_uri(_text(uri)), _headers(sent), _text(sent_body).encode("ascii")),
-            RecordedResponse(
-                int(code),
-                _text(reason),
-                _headers(received),
-                _text(body).encode("ascii"),
-                "" if version is None else _text(version),
-            ),
-            recorded_at,
-            elapsed,
-            None if by is None else _authorization(by),
-            None if obtained is None else _authorization(obtained),
-            tries=1 if tries is None else int(tries),
-            ended_early=early is not None,
-            pseudonyms=() if rules is None else tuple(_text(line[4:]) for line in rules.splitlines()),
+        response = {
+            "status": {"code": int(code), "message": _text(reason)},
+            "headers": _headers(received),
+            "body": {"string": _text(body)},
+        }
+        return from_fields(
+            {
+                "request": {
+                    "method": _text(method),
+                    "uri": _text(uri),
+                    "headers": _headers(sent),
+                    "body": _text(sent_body),
+                },
+                "response": response,
+                "http_version": version and _text(version),
+                "recorded_at": at,
+                "elapsed": seconds and float(seconds),
+                "tries": int(tries or 1),
+                "ended_early": early is not None,
+                "pseudonyms": [_text(line[4:]) for line in (rules or "").splitlines()],
+                "authorized_by": by and _caller(by),
+                "token_obtained": obtained and _caller(obtained),
+            }
         )
     except (ValueError, KeyError, TypeError, OverflowError):  # the parser will say what is wrong
         return None
@@ -350,19 +325,15 @@ def _key_texts(keys: Iterable[str]) -> list[str]:
 
 # Cached, because a client sends the same headers with most of its requests.
 @lru_cache(maxsize=256)
-def _headers(block: str | None) -> HeaderList:
-    if block is None:
-        return ()
-    headers = _HEADER.findall(block)
-    value_lists = [_VALUE.findall(values) for _, values in headers]
+def _headers(block: str | None) -> dict[str, list[str]]:
+    headers = _HEADER.findall(block or "")
     names = _key_texts(name for name, _ in headers)
-    return tuple((name, _text(value)) for name, values in zip(names, value_lists, strict=True) for value in values)
+    values = [[_text(value) for value in _VALUE.findall(values)] for _, values in headers]
+    return dict(zip(names, values, strict=True))
 
 
-# Cached, because most calls of a cassette have the same caller.
-@lru_cache(maxsize=256)
-def _authorization(block: str) -> Authorization:
+def _caller(block: str) -> dict[str, Any]:
     fields = _FIELD.findall(block)
     keys = _key_texts(key for key, _, _ in fields)
     values: list[Any] = [int(number) if number else _text(scalar) for _, scalar, number in fields]
-    return Authorization.from_fields(dict(zip(keys, values, strict=True)))
+    return dict(zip(keys, values, strict=True))

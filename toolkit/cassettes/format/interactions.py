@@ -1,4 +1,4 @@
-"""An interaction, and how it is written to a cassette file; `decoding` reads it back.
+"""An interaction, how it is written to a cassette file, and how its fields are read back.
 
 The format is vcrpy's version 1, with keys of ours beside `request` and `response`. Stock vcrpy and pytest-recording
 ignore those keys. A file of ours is a header followed by one YAML block item per interaction: `request` comes first,
@@ -10,16 +10,19 @@ Headers are grouped by name, as vcrpy stores them; a key of ours beside them kee
 
 from __future__ import annotations
 
+import base64
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from toolkit.core.errors import CassetteError
-from toolkit.core.ledger import EPOCH, Authorization, instant_text
+from toolkit.core.ledger import EPOCH, Authorization, checked_count, instant_text, parse_instant
+from toolkit.core.text import NO_CONNECTION
 from toolkit.scrubbing.compression import DECOMPRESSORS, Broken
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
 HEADER: Final = MARKER + b"version: 1\ninteractions:\n"
@@ -108,12 +111,12 @@ def encode(interaction: Interaction) -> bytes:
         "request": {
             "method": request.method,
             "uri": uri,
-            "headers": _grouped(request.headers),
+            "headers": _by_name(request.headers),
             "body": _text_or_bytes(request.body),
         },
         "response": {
             "status": {"code": status, "message": response.reason},
-            "headers": _grouped(response.headers),
+            "headers": _by_name(response.headers),
             "body": {"string": _text_or_bytes(response.body)},
         },
     }
@@ -185,7 +188,7 @@ def _text_or_bytes(body: bytes) -> str | bytes:
         return body
 
 
-def _grouped(headers: HeaderList) -> dict[str, list[str | bytes]]:
+def _by_name(headers: HeaderList) -> dict[str, list[str | bytes]]:
     """Return headers as vcrpy stores them: a mapping of names to lists of values."""
     by_name: dict[str, list[str | bytes]] = {}
     for name, value in headers:
@@ -231,3 +234,106 @@ def has_its_encoding(headers: HeaderList, body: bytes) -> bool:
             return False
         body = b"".join(kept)
     return True
+
+
+def from_fields(fields: Mapping[str, Any]) -> Interaction:
+    """Return the interaction with the fields of an item of ours.
+
+    Raises:
+        ValueError, LookupError, TypeError, AttributeError, ArithmeticError: if they are not those of an interaction.
+    """
+    request, response = fields["request"], fields["response"]
+    at, seconds, failure = fields.get("recorded_at"), fields.get("elapsed"), fields.get("failure")
+    recorded_at = None if at is None else parse_instant(str(at))
+    elapsed = None if seconds is None else timedelta(seconds=seconds)
+    _ = (recorded_at or EPOCH) + (elapsed or timedelta(0))  # OverflowError if the call would end after year 9999
+    by, obtained = fields.get("authorized_by"), fields.get("token_obtained")
+    sent = in_order(request["headers"], fields.get("request_header_order"))
+    received = in_order(response["headers"], fields.get("header_order"))
+    status = response["status"]
+    return Interaction(
+        RecordedRequest(
+            str(request["method"]), checked_uri(str(request["uri"])), sent, as_bytes(request.get("body"), "the body")
+        ),
+        RecordedResponse(
+            checked_status(status["code"]),
+            str(status.get("message") or ""),
+            received,
+            content_of(response),
+            str(fields.get("http_version") or ""),
+        ),
+        recorded_at=recorded_at,
+        elapsed=elapsed,
+        authorized_by=None if by is None else Authorization.from_fields(by),
+        token_obtained=None if obtained is None else Authorization.from_fields(obtained),
+        failure=None if failure is None else _failure(failure),
+        tries=checked_count(fields.get("tries", 1), "the number of tries"),
+        ended_early=fields.get("ended_early") is True,
+        pseudonyms=tuple(map(str, fields.get("pseudonyms") or ())),
+    )
+
+
+def _failure(fields: Mapping[str, Any]) -> RecordedFailure:
+    reason = str(fields.get("reason"))  # a later version may know others
+    known = reason if reason in NO_CONNECTION else ""
+    return RecordedFailure(str(fields["type"]), str(fields.get("message") or ""), known)
+
+
+def in_order(headers: Any, order: Sequence[str] | None = None) -> HeaderList:
+    """Return grouped headers, of text, in the order in which they came. Those added by hand come last."""
+    by_name = grouped(headers)
+    left = {name: list(values) for name, values in by_name} if order else {}
+    ordered = [(name, left[name].pop(0)) for name in order or () if left.get(name)]
+    rest = left.items() if order else by_name
+    return (*ordered, *((name, value) for name, values in rest for value in values))
+
+
+def content_of(response: Mapping[str, Any]) -> bytes:
+    """Return the content of a response, from the place where vcrpy or a tool around it put it."""
+    what, body = "the response's content", response.get("body")
+    if "parsed_body" in response:
+        raise ValueError("a body is stored under 'parsed_body', as the serializer of pydantic-ai does")
+    if isinstance(body, Mapping):
+        if "base64_string" in body:
+            return base64.b64decode(as_bytes(body["base64_string"], what))
+        if "string" in body or not body.keys() - {"encoding"}:  # without one, aiohttp had closed the connection
+            return as_bytes(body.get("string"), what)
+        raise ValueError("the response has no content, because 'string' is missing under 'body'")
+    if "content" in response:
+        content = as_bytes(response["content"], what)
+        return base64.b64decode(content) if response.get("base64encoded") is True else content
+    raise ValueError("the response has no content: 'body' must hold it under 'string'")
+
+
+def as_bytes(value: Any, what: str) -> bytes:
+    """Return a body, which may be a file; ValueError, with `what` it is, if it is neither text nor bytes."""
+    if hasattr(value, "read"):
+        value = value.read()
+    if isinstance(value, str):
+        try:
+            return value.encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError(f"{what} has a character that UTF-8 does not have") from None
+    if not isinstance(value, bytes | None):
+        raise ValueError(f"{what} is not text")  # noqa: TRY004
+    return value or b""
+
+
+def grouped(headers: Any) -> list[tuple[str, list[str]]]:
+    """Return the values of headers by name: from a mapping or from pairs, each with one value or several."""
+    pairs = list(headers.items()) if isinstance(headers, Mapping) else headers or []
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
+        raise ValueError("'headers' is neither a mapping nor a list of pairs")
+    several = [(name, values if isinstance(values, list | tuple) else [values]) for name, values in pairs]
+    return [(_header_text(name), [_header_text(value) for value in values]) for name, values in several]
+
+
+def _header_text(value: Any) -> str:
+    if not isinstance(value, str | bytes | int | float | date | None):
+        raise ValueError("a header is not text")  # noqa: TRY004
+    text = "" if value is None else header_text(value)
+    try:
+        header_bytes(text)
+    except UnicodeEncodeError:
+        raise ValueError("a header has a character that UTF-8 does not have") from None
+    return text

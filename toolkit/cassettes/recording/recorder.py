@@ -17,14 +17,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Unparsed
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.writer_lock import Claim, Stamp
 from toolkit.core.errors import CassetteBusy, CassetteError
 from toolkit.core.tracebacks import shell, warn
-from toolkit.local.files import open_new, read_file, remove_partials, replace_file, write_atomically
-from toolkit.local.private_files import LinkInTheWay, open_plain, refuse_link
+from toolkit.local.files import (
+    LinkInTheWay,
+    open_new,
+    open_plain,
+    read_file,
+    refuse_link,
+    remove_partials,
+    replace_file,
+    write_atomically,
+)
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.compression import AFTER_THE_CALL
 from toolkit.scrubbing.known import KnownSecrets
@@ -113,8 +120,8 @@ class Recorder:
             with claim.lock:  # wait until other threads have finished writing
                 writer_lock.release(claim, self)
 
-    def cut_torn_tail(self) -> bool:
-        """Cut off an incomplete last interaction, and remove the file if there is no other.
+    def repair(self) -> bool:
+        """Cut off an incomplete last interaction.
 
         Returns:
             False if the file is not torn after all: another process is recording to it, or has just ended a write.
@@ -123,22 +130,15 @@ class Recorder:
             claim = self.claim()
         except CassetteBusy:
             return False
+        before = _stamp_of(self.path)
         try:
             with claim.lock:
-                layout = contents.lay_out(read_file(self.path), source=str(self.path))
-                if layout is None or not layout.is_torn:
-                    return False
-                if not claim.is_locked:
-                    return True
-                if len(layout):
-                    os.truncate(self.path, len(layout.data))
-                else:
-                    self.path.unlink()
+                self._prepare(claim)
         except OSError:  # the next append will report it
-            pass
+            return True
         finally:
             self.release()
-        return True
+        return _stamp_of(self.path) != before
 
     def abandon(self) -> None:
         """Release the file after a failure: a new recording of it stays beside it."""
@@ -376,7 +376,7 @@ def repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
         SecretLeak: if a secret cannot be removed.
     """
     opened = contents.read(data, source=source)
-    if isinstance(opened, Unparsed):
+    if opened.data is not None:
         complete = opened.appendable()
         if not scrubber.known.is_in(complete):
             return complete

@@ -125,23 +125,17 @@ def _bars(rows: pd.DataFrame, *, is_grouped: bool) -> list[tuple[str, float]]:
 
 def _draw(axes: Axes, bars: list[tuple[str, float]]) -> None:
     lengths = [length for _, length in bars]
-    longest = max(map(abs, lengths), default=0)
     for row, length in enumerate(lengths):
         width = length if abs(length) <= _DWARFING * abs(lengths[0]) else 0
         axes.barh(row + BAND, width, height=2 * BAND, color=RED if length < 0 else BLUE)
         axes.vlines(0, row, row + 2 * BAND, colors=INK, linewidth=1)
-    words = [_amount(length, longest) for length in lengths]
+    places = 0 if max(map(abs, lengths), default=0) >= 1000 else 2
+    words = [f"{length:,.{places}f}" for length in lengths]
     if bars and abs(lengths[-1]) > _DWARFING * abs(lengths[0]):
         words[-1] += ", too long for a bar"
     draw_rows(axes, [label for label, _ in bars], words, "No account has a balance.")
     axes.locator_params(axis="x", nbins=4)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
-
-
-def _amount(length: float, longest: float) -> str:
-    if longest >= 1000:
-        return f"{length:,.0f}"
-    return f"{length:,.2f}" if longest >= 1 else f"{length:.3g}"
 
 
 def _title(column: str) -> str:

@@ -17,9 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import matplotlib as mpl
+from matplotlib import style
 from matplotlib.axes import Axes
-from matplotlib.backends.registry import backend_registry
 from matplotlib.figure import Figure
 
 from toolkit.core.arguments import wrong_type
@@ -39,7 +38,6 @@ AMBER: Final = "#b97a0f"
 MAX_ROWS: Final = 8  # bars or lines; the last row sums up the rest
 BAND: Final = 0.16  # where the marks of a row are, below its text, and half their height
 
-_BACKENDS: Any = backend_registry  # has no type annotations
 _WIDTH: Final = 4.7  # inches
 _ROW: Final = 0.52
 _DPI: Final = 192  # two dots for each CSS pixel
@@ -59,8 +57,6 @@ _STYLE: Final[dict[Any, Any]] = {
     "text.parse_math": False,  # a $ in the name of an account does not start a formula
     "xtick.color": INK,
 }
-# Settings that are not style: the window backend, and others that matplotlib warns about.
-_NOT_STYLE: Final = frozenset({"backend", "backend_fallback", "interactive", "toolbar", "webagg.port", "date.epoch"})
 # Metadata to leave out of a file, because it holds dates and versions.
 _VARYING: Final = {"png": ("Software",), "svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer")}
 # White becomes the background of JupyterLab's dark theme; the hues stay.
@@ -108,7 +104,7 @@ class Chart(Figure):
         own: dict[str, Any] = dict.fromkeys(_VARYING.get(kind, ()))
         if kind in ("png", "svg"):
             own["Description"] = self.alternative_text
-        with _chart_style():
+        with style.context(_STYLE, after_reset=True):
             options = {"dpi": _DPI, "bbox_inches": "tight", **options}
             options["metadata"] = {**own, **(options.get("metadata") or {})}
             super().savefig(fname, **options)
@@ -119,14 +115,17 @@ class Chart(Figure):
         return file.getvalue()
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, Any]]:
-        png = self._repr_png_()
-        width, height = (int.from_bytes(png[at : at + 4], "big") // 2 for at in (16, 20))  # CSS pixels, from its IHDR
+        content = self._repr_png_()
+        png = base64.b64encode(content).decode("ascii")
+        width, height = (
+            int.from_bytes(content[at : at + 4], "big") // 2 for at in (16, 20)
+        )  # CSS pixels, from its IHDR
         # JupyterLab shows HTML rather than the image, and has no alternative text for images.
-        data = {
-            "text/plain": repr(self),
-            "text/html": _html(png, width, self.alternative_text),
-            "image/png": base64.b64encode(png).decode("ascii"),
-        }
+        image = (
+            f'<style>{_DARK}</style><img class="access-chart" src="data:image/png;base64,{png}" '
+            f'alt="{as_html(self.alternative_text)}" width="{width}" style="max-width: 100%; height: auto">'
+        )
+        data = {"text/plain": repr(self), "text/html": image, "image/png": png}
         return data, {"image/png": {"width": width, "height": height, "alt": self.alternative_text}}
 
     def _ipython_display_(self) -> None:
@@ -138,16 +137,10 @@ class Chart(Figure):
         show(data, metadata=metadata, raw=True)
 
 
-def _html(png: bytes, width: int, alternative: str) -> str:
-    source = f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
-    size = f'width="{width}" style="max-width: 100%; height: auto"'
-    return f'<style>{_DARK}</style><img class="access-chart" src="{source}" alt="{as_html(alternative)}" {size}>'
-
-
 @contextmanager
 def new_chart(title: str, *, rows: Sequence[int], source: str) -> Iterator[tuple[Chart, list[Axes]]]:
     """Yield a chart with a plot for each number of rows, and the source line below; lay it out afterwards."""
-    with _chart_style():
+    with style.context(_STYLE, after_reset=True):
         heights = [_ROW * max(count, 1) + 0.55 for count in rows]
         chart = Chart(figsize=(_WIDTH, sum(heights) + 0.7), layout="constrained")
         plots = chart.subplots(len(rows), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
@@ -158,13 +151,6 @@ def new_chart(title: str, *, rows: Sequence[int], source: str) -> Iterator[tuple
         # Another layout would start from this one, and move things a little.
         chart.draw_without_rendering()
         chart.set_layout_engine("none")
-
-
-@contextmanager
-def _chart_style() -> Iterator[None]:
-    defaults: dict[Any, Any] = {name: value for name, value in mpl.rcParamsDefault.items() if name not in _NOT_STYLE}
-    with mpl.rc_context({**defaults, **_STYLE}):
-        yield
 
 
 def draw_rows(axes: Axes, labels: Sequence[str], words: Sequence[str], nothing: str = "") -> None:
@@ -187,11 +173,8 @@ def draw_rows(axes: Axes, labels: Sequence[str], words: Sequence[str], nothing: 
 
 def draw_calls(axes: Axes, positions: pd.Series[Any], row: int, status: pd.Series[Any]) -> None:
     """Draw calls on a row: a dot for each call, a cross if it failed."""
-    is_failed = _failed(status)
-    for marker, colour, size, part in (
-        ("o", BLUE, 6, positions[~is_failed]),
-        ("X", RED, 8, positions[is_failed]),
-    ):
+    failed = _failed(status)
+    for marker, colour, size, part in (("o", BLUE, 6, positions[~failed]), ("X", RED, 8, positions[failed])):
         if len(part):
             axes.plot(part, [row + BAND] * len(part), marker, color=colour, markersize=size, mew=0, alpha=0.85)
 
@@ -233,8 +216,6 @@ def check_columns(table: pd.DataFrame, *columns: str, about: str) -> None:
         raise TabulationError(what, "Use session.accounts(), session.calls() or session.tokens().", about=about)
     names = ", ".join(excerpt(str(column), 40) for column in table.columns) or "none"
     for column in columns:
-        if not isinstance(column, str):
-            raise wrong_type(about, "the name of a column", column, f"Columns: {names}.")
-        if column not in table.columns:
-            what = f"The table has no column {excerpt(column, 40)}."
+        if not isinstance(column, str) or column not in table.columns:
+            what = f"The table has no column {excerpt(str(column), 40)}."
             raise TabulationError(what, f"Choose one of its columns: {names}.", about=about)
