@@ -78,7 +78,6 @@ def test_bad_input(arguments: list[str], variables: dict[str, str], expected: st
         ["verify", "--timeout", "soon"],
         ["cassettes", "diff", "a", "b", "--fail-on", "everything"],
         ["credentials", "add", "a", "-e", "paper", "--form-field", "x"],
-        ["scan", "--format", "sarif", "--json"],
     ],
 )
 def test_wrong_usage(run, arguments):

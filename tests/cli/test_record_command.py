@@ -97,7 +97,6 @@ def test_refused_path(run, service, file, mode, is_new):
     assert error.what == "The service answered GET https://broker-sandbox.example.com/v1/missing with status 404."
     assert "This answer is recorded" not in error.next_step
     assert error.next_step.endswith("Nothing was recorded.")
-    assert "the interface broker; --interface names another" in error.next_step
     assert {path.name: path.read_bytes() for path in file.parent.glob("*")} == ({} if is_new else {"mine.yaml": before})
 
 

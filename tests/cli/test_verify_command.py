@@ -74,7 +74,6 @@ def test_json_report(run, tmp_path, is_saved):
 def test_github_format(run):
     """The format of annotations; only one format at a time."""
     assert run("--format", "github").stdout.startswith("::stop-commands::")
-    assert run("--format", "github", "--json").exit_code == 2
     assert run("--format", "gitlab").exit_code == 2
 
 

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from toolkit.local import locks
+from toolkit.local.files import LinkInTheWay, UnfitFile
 from toolkit.local.locks import try_lock
-from toolkit.local.private_files import LinkInTheWay, UnfitFile
 
 HOLD = """
 import pathlib, sys

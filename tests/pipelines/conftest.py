@@ -1,6 +1,7 @@
 """Projects under git, and one folder for what pip installs."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from random import Random
@@ -8,6 +9,8 @@ from random import Random
 import pytest
 
 from tests.planted_files import letters
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Project:
@@ -62,3 +65,14 @@ def git_project(tmp_path):
 def runner_temp(tmp_path_factory):
     """Return the temporary folder of a runner, in which actions keep what they installed."""
     return tmp_path_factory.mktemp("runner-temp")
+
+
+@pytest.fixture(scope="session")
+def copy_repository():
+    """Return a function that copies the repository into a folder, without what is not committed."""
+    ignored = shutil.ignore_patterns(".git", ".venv*", "node_modules", "__pycache__", ".*_cache")
+
+    def skipped(path, names):
+        return ignored(path, names) | ({"sweeps"} if Path(path) == ROOT / "notebooks" else set())
+
+    return lambda folder: shutil.copytree(ROOT, folder, ignore=skipped)

@@ -13,11 +13,10 @@ ACTIONS = ROOT / ".github" / "actions"
 
 
 @pytest.fixture(scope="session")
-def actions(tmp_path_factory):
+def actions(tmp_path_factory, copy_repository):
     """Return the actions in a copy of the repository, as a runner downloads it: without what is not committed."""
     folder = tmp_path_factory.mktemp("downloaded")
-    ignored = shutil.ignore_patterns(".git", ".venv*", "node_modules", "__pycache__", ".*_cache", "sweeps")
-    shutil.copytree(ROOT, folder / "v1", ignore=ignored)
+    copy_repository(folder / "v1")
     return folder / "v1" / ".github" / "actions"
 
 

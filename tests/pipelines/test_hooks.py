@@ -1,15 +1,11 @@
 """The hooks for pre-commit, run by pre-commit, which installs the toolkit from a clone of this repository."""
 
 import os
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from notebook_files import write_notebook
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -19,11 +15,10 @@ def pre_commit_home(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def hooks(tmp_path_factory):
+def hooks(tmp_path_factory, copy_repository):
     """Return a repository with the hooks of this checkout, committed or not."""
     folder = tmp_path_factory.mktemp("hooks") / "repository"
-    ignored = shutil.ignore_patterns(".git", ".venv*", "node_modules", "__pycache__", ".*_cache", "sweeps")
-    shutil.copytree(ROOT, folder, ignore=ignored)
+    copy_repository(folder)
     identity = ("-c", "user.name=Test", "-c", "user.email=test@host.example", "-c", "commit.gpgsign=false")
     for arguments in (["init", "--quiet"], ["add", "--all"], [*identity, "commit", "--quiet", "--message=Hooks"]):
         subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)

@@ -125,7 +125,6 @@ def test_side_by_side(run, server, pytester, workers):
     folder = pytester.path / "tests" / "cassettes" / "test_mixed"
     counts, output = run(*workers, "--record-mode=once", "--toolkit-record", test_mixed=module)
     assert counts == {"passed": 16}, output
-    assert "recorded 11 cassettes" in output
     assert "authorization" not in "".join(file.read_text().lower() for file in folder.iterdir())
     assert {"test_stock.yaml", "test_ours.yaml", "test_many[0].yaml"} <= set(names(folder))
     (folder / "test_gone.yaml").write_bytes((folder / "test_ours.yaml").read_bytes())

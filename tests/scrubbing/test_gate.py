@@ -169,25 +169,3 @@ def test_words_in_prose():
     assert refused(b'{"key": "development-key"}', known)
     assert refused(b"a=change+me+please", known)
     assert refused(base64.b64encode(b"say change me please"), known)
-
-
-def test_private_keys():
-    """A private key is found as a whole and by a line; its public half is not."""
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric import ec, rsa
-
-    for key in (rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP256R1())):
-        written = {
-            format_: key.private_bytes(serialization.Encoding.PEM, format_, serialization.NoEncryption())
-            for format_ in (serialization.PrivateFormat.PKCS8, serialization.PrivateFormat.TraditionalOpenSSL)
-        }
-        pem = written[serialization.PrivateFormat.PKCS8].decode()
-        public = key.public_key().public_bytes(
-            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-        known = known_with(pem)
-        assert not refused(public, known)
-        assert not refused(json.dumps({"key": public.decode()}).encode(), known)
-        lines = pem.splitlines()
-        for form in (pem, json.dumps(pem), json.dumps(lines), "".join(lines[1:-1]), lines[len(lines) // 2 - 1]):
-            assert refused(form.encode(), known)

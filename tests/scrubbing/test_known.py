@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from toolkit.core.secret import REGISTER, Secret
 from toolkit.scrubbing.known import KnownSecrets
@@ -99,18 +96,3 @@ def test_personal_data_stays_in_its_recording():
     REGISTER.add("PASSWORD", Secret("of-another-session"))
     first.add_stand_ins([(Secret("of-another-session"), "a-name")])
     assert first.scrub_text("of-another-session") == "<PASSWORD>"
-
-
-@pytest.mark.parametrize(("kind", "layout"), [("RSA", "PKCS8"), ("EC", "PKCS8"), ("EC", "TraditionalOpenSSL")])
-def test_the_public_half_of_a_key_is_not_secret(kind, layout):
-    """Lines of a private key that also occur in the public key are not secret."""
-    key = rsa.generate_private_key(65537, 1024) if kind == "RSA" else ec.generate_private_key(ec.SECP521R1())  # noqa: S505 - quick
-    private = key.private_bytes(Encoding.PEM, getattr(PrivateFormat, layout), NoEncryption()).decode()
-    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
-    known = KnownSecrets([("PRIVATE_KEY", Secret(private))])
-    for shown in (public, json.dumps(public.splitlines()), "".join(public.splitlines())):
-        assert known.scrub_text(shown) == shown
-    scrubbed = known.scrub_text(json.dumps(private.splitlines()))
-    secret = [line for line in private.splitlines()[1:-1] if len(line) >= 32 and line not in "".join(public.split())]
-    assert [line for line in secret if line in scrubbed] == []
-    assert len(secret) >= 2

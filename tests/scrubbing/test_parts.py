@@ -1,10 +1,10 @@
-"""Cookies and parts of multipart bodies are read, also from carelessly written messages."""
+"""Cookies are read, also from carelessly written messages."""
 
 from __future__ import annotations
 
 import pytest
 
-from toolkit.scrubbing.finding.walking import parts_of, replace_cookies
+from toolkit.scrubbing.finding.walking import replace_cookies
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,3 @@ from toolkit.scrubbing.finding.walking import parts_of, replace_cookies
 def test_replace_cookies(name, value, replaced):
     """Every value of a cookie is replaced, and everything around it stays."""
     assert replace_cookies(name, value, lambda *_: "X") == replaced
-
-
-def parts(content_type, body):
-    return [(part.name, body[part.start : part.end]) for part in parts_of(content_type, body)]

@@ -458,17 +458,6 @@ def test_a_service_that_is_down_stops_the_sweep(session, answering, tmp_path):
     assert tk.sweep(session.broker, range(100), path_of, into=tmp_path / "503").answered == 100
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-def test_keys_that_all_fail_the_same_way_are_told_early(is_async, async_session, session, answering, tmp_path):
-    """A wrong path is a warning after a hundred keys, at the user's line; it is no error, as it may be wanted."""
-    answering.answer = lambda request: answering.reply({"message": "There is no such path."}, 404)
-    into = tmp_path / "positions"
-    first = (lambda: asyncio.run(run(async_session, into, range(150)))) if is_async else None
-    with pytest.warns(UserWarning, match=r"The first 100 .* Not Found: There is no such path\. If that") as caught:
-        (first or (lambda: tk.sweep(session.broker, range(150), path_of, into=into)))()
-    assert [warning.filename for warning in caught] == [__file__]
-
-
 def test_a_sweep_says_what_it_did_not_request(session, answering, tmp_path):
     """Someone who corrects a wrong path and runs the sweep again learns why nothing changed."""
     answering.answer = lambda request: answering.reply({}, 404)

@@ -31,12 +31,9 @@ from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.text import shell_word
-from toolkit.local.dotenv import exported_by
-from toolkit.local.files import remove_partials, shown, write_atomically
-from toolkit.local.private_files import private_folder, read_private
-from toolkit.local.user_folders import config_folder
-from toolkit.local.user_keys import user_key
-from toolkit.local.variables import variable_name
+from toolkit.local.files import private_folder, read_private, remove_partials, shown, write_atomically
+from toolkit.local.user_folders import config_folder, user_key
+from toolkit.local.variables import exported_by, variable_name
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials

@@ -95,8 +95,6 @@ def show(
         return
     columns = ("number", "method", "uri", "status", "failure", "elapsed", "size", "profile", "token", "problem")
     terminal.print_rows(rows, columns, as_json=as_json, empty="This cassette has no interactions.")
-    if opened.contents.is_torn:
-        terminal.note("The file ends in an incomplete interaction, which is not shown.")
 
 
 @app.command(epilog=terminal.examples("toolkit cassettes check", "toolkit cassettes check --unplayed notebooks/"))
@@ -241,8 +239,7 @@ def import_(
     if report.path is None:
         raise typer.Exit(_FOUND)
     if not as_json:
-        call = f'tk.Session(cassette="{name}")' if report.environment else f'tk.Cassette("{name}", "none").transport()'
-        terminal.print_next_steps((call, "replay it"), (f"toolkit cassettes show {name}", "see what is in it"))
+        terminal.print_next_steps((f"toolkit cassettes show {name}", "see what is in it"))
 
 
 @app.command(epilog=terminal.examples("toolkit cassettes drift accounts-monday --fail-on removed,type,status"))

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from toolkit.auth.credentials import as_profile_name, as_secret
 from toolkit.auth.destinations import Change, allow_destinations, changes, new_in_environment, uses_of
-from toolkit.auth.profiles.fields import DEFAULT, PASSPHRASE, REQUIRED, Profile, ProfileFields, variables_to_set
+from toolkit.auth.profiles.fields import PASSPHRASE, REQUIRED, Profile, ProfileFields, variables_to_set
 from toolkit.auth.profiles.saved import profile_at
 from toolkit.auth.profiles.saving import (
     destinations_to_save,
@@ -98,8 +98,7 @@ def add(
     if key_file is not None:
         values["private_key"] = _read_key_file(key_file)
     fields = ProfileFields(environment, name, "your input", values, field_in_words, Path())
-    chosen = fields.intended_kind() if kind is None else _KINDS[as_choice(kind, _KINDS, about="kind")]
-    fields.check_fits(chosen)
+    chosen = fields.intended_kind(None if kind is None else _KINDS[as_choice(kind, _KINDS, about="kind")])
     as_profile_name(name)
     missing = [field for field in REQUIRED[chosen] if field not in values]
     if missing and not stdin and not can_ask():
@@ -117,12 +116,9 @@ def add(
         values[PASSPHRASE] = value(PASSPHRASE)
     saved = save_credentials(fields.credentials(), name, settings=settings)
     terminal.say(f"Saved {name} for {environment} ({saved.kind}) in {saved.source}.")
-    if (first := _first_place(environment, name)) != saved.source:
-        terminal.note(f"the saved profile is not used yet: an earlier place has one of that name. Remove it: {first}")
-    others = "" if name == DEFAULT else f', "{name}"'
     terminal.print_next_steps(
         (f"toolkit credentials test {name} --environment {environment}", "call each interface once"),
-        (f'tk.Session("{environment}"{others})', "use them in Python"),
+        (f'tk.Session("{environment}", "{name}")', "use them in Python"),
     )
 
 
@@ -276,14 +272,6 @@ def _read_key_file(file: Path) -> Secret:
 def _colour_of(result: Probe) -> str:
     is_success = result.works and (result.status or 0) < 300
     return "green" if is_success else "red" if result.works is False else "yellow"
-
-
-def _first_place(environment: Environment, name: str) -> str:
-    """Return the place that a profile of this name comes from now, in words; "" if there is none."""
-    for entry in survey(Settings.load(), None):
-        if (entry.environment, entry.name) == (environment, name) and entry.comes_first:
-            return entry.outcome.source if isinstance(entry.outcome, Profile) else entry.outcome.what
-    return ""
 
 
 def _say_missing_addresses(environment: Environment, name: str, settings: Settings) -> None:

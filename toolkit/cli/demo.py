@@ -59,11 +59,7 @@ def take_tour(session: Session, *, pause: Callable[[], None] = lambda: None) -> 
 
 
 def bundled_files() -> Path:
-    """Return the folder of `notebooks` and `cassettes`: the checkout, or a folder inside the installed package.
-
-    Raises:
-        ConfigurationError: if neither has them.
-    """
+    """Return the folder of `notebooks` and `cassettes`: the checkout, or a folder inside the installed package."""
     for folder in (_PACKAGE.parent, _PACKAGE / "_shipped"):
         if (folder / "notebooks").is_dir() and (folder / "cassettes").is_dir():
             return folder

@@ -58,11 +58,7 @@ def lab(
 
 
 def copy_notebooks(target: Path) -> None:
-    """Copy notebooks, pages and cassettes to a folder and make it a project; existing files are kept.
-
-    Raises:
-        ConfigurationError: if the files cannot be written, or are missing from this installation.
-    """
+    """Copy notebooks, pages and cassettes to a folder and make it a project; existing files are kept."""
     source = bundled_files()
     copies = {file.relative_to(source): file.read_bytes() for pattern in _COPIED for file in source.glob(pattern)}
     try:

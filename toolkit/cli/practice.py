@@ -26,7 +26,6 @@ EXAMPLES: Final = terminal.examples(
     "toolkit practice --format powershell --client-keys", "toolkit practice --accounts 100 --port 8800"
 )
 _FORMS: Final = ("bash", "powershell", "env")
-# Names of the practice service's credentials.
 _SECRETS: Final = ("live", "paper", "broker-secret", "sandbox-secret")
 _KEYS: Final = ("live", "paper", "broker-key", "sandbox-key")
 

@@ -1,8 +1,7 @@
 """Test credentials: call each interface of their environment once, and explain the answers.
 
-The document shows one path of the trading interface and one of the broker interface (section 4.2), and no path of the
-market data interface. There the address itself is called; an answer then only proves that the interface was reached and
-did not refuse the caller.
+The document shows no path of the market data interface (section 4.2). There the address itself is called; an answer
+then only proves that the interface was reached and did not refuse the caller.
 """
 
 from __future__ import annotations

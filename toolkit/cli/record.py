@@ -17,8 +17,8 @@ from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cli import terminal
 from toolkit.core.arguments import as_choice
 from toolkit.core.document import Environment, Interface
-from toolkit.core.errors import CassetteError, ServiceError, TabulationError, ToolkitError
-from toolkit.core.ledger import NO_TABLE, recording_note
+from toolkit.core.errors import CassetteError, TabulationError, ToolkitError
+from toolkit.core.ledger import recording_note
 from toolkit.core.text import excerpt
 from toolkit.local.files import write_atomically
 from toolkit.session.pages import Pages
@@ -125,15 +125,8 @@ def _without_recording(error: ToolkitError, session: Session | None, before: byt
 
 def _read(session: Session, path: str, interface: str | None, *, all_pages: bool) -> list[httpx.Response]:
     """Return the answers to a call: one, or one for each page."""
-    name = interface or session.environment.rules.accounts[0]
-    client: httpx.Client = getattr(session, name)
-    try:
-        return list(Pages(client, path, only_first=not all_pages))
-    except ServiceError as error:
-        next_step = error.next_step
-        if error.status == httpx.codes.NOT_FOUND and interface is None:
-            next_step += f" It was looked for at the interface {name}; --interface names another."
-        raise error.reworded(error.what.replace(NO_TABLE, ""), next_step) from None
+    client: httpx.Client = getattr(session, interface or session.environment.rules.accounts[0])
+    return list(Pages(client, path, only_first=not all_pages))
 
 
 def _print_answers(path: str, answers: list[httpx.Response], *, all_pages: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from toolkit.cli import terminal
+from toolkit.core.arguments import as_choice
 from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.scrubbing.scanning.findings import FORMATS
 from toolkit.sharing.saved_secrets import scan as scan_files
@@ -57,16 +58,14 @@ def scan(
     Exit status: 0 if there are no findings; 1 if there are some; 2 if something could not be read, or the command is
     wrong.
     """
-    terminal.check_format(form, _FORMATS, as_json=as_json)
+    as_choice(form, _FORMATS, about="format")
     secrets = [os.environ.get(name, "").strip() for name in secret_from or ()]
     if not all(secrets):  # the name is not quoted: somebody may have written the secret in its place
         raise typer.BadParameter("Name a variable that is set, not the secret itself.", param_hint="--secret-from")
     if stdin:
         secrets += [line.strip() for line in terminal.read_pipe().reveal().splitlines() if line.strip()]
     if any(len(secret) < SHORTEST_SECRET for secret in secrets):
-        raise typer.BadParameter(
-            f"A secret shorter than {SHORTEST_SECRET} characters occurs in any text; leave it out."
-        )
+        raise typer.BadParameter(f"Leave out secrets of fewer than {SHORTEST_SECRET} characters: any text has them.")
     with terminal.status("Scanning"):
         findings = scan_files(paths or [Path()], secrets=secrets)
     checkout = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())

@@ -21,7 +21,6 @@ from rich.table import Table
 from rich.text import Text
 
 from toolkit.auth.typed_secrets import can_ask
-from toolkit.core.arguments import as_choice
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import Secret
@@ -121,12 +120,6 @@ def check_online(what: str) -> None:
     if is_offline():
         what = f"TOOLKIT_OFFLINE is set, so {what}."
         raise ConfigurationError(what, "Unset it and run this again.", about="TOOLKIT_OFFLINE")
-
-
-def check_format(form: str, choices: tuple[str, ...], *, as_json: bool) -> None:
-    """Refuse an unknown `--format`, and one beside `--json`, since both are about standard output."""
-    if as_choice(form, choices, about="format") != "text" and as_json:
-        raise typer.BadParameter("It says what standard output is, and so does --json.", param_hint="--format")
 
 
 def save_report(file: Path, text: str) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from toolkit.cli import terminal
+from toolkit.core.arguments import as_choice
 
 EXAMPLES: Final = terminal.examples(
     "toolkit verify notebooks/",
@@ -61,7 +62,7 @@ def verify(
     from toolkit.verification import FORMATS  # slow to load
     from toolkit.verification import verify as verify_notebooks
 
-    terminal.check_format(form, _FORMATS, as_json=as_json)
+    as_choice(form, _FORMATS, about="format")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # CI stops a job with it; clean up as on Ctrl+C
     with terminal.status("Verifying") as watch:
         verdicts = verify_notebooks(

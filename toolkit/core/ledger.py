@@ -22,7 +22,6 @@ EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording witho
 TRIES: Final = "toolkit.tries"  # extension of a request that was sent or replayed: how often it was sent
 _SOURCE: Final = "toolkit.source"  # extension of a response: its `ResponseSource`
 _MOST: Final = 10**9  # a larger number is not a count, and may be too long to print
-NO_TABLE: Final = ", so there is no table"
 _LONGEST_CALL: Final = 200  # characters
 _MESSAGE_FIELDS: Final = ("message", "detail", "error_description", "title", "error")
 _LONGEST_MESSAGE: Final = 200  # characters
@@ -272,7 +271,7 @@ def refuse_error_status(response: Any) -> None:
         return
     call, file = excerpt(call_of(response), _LONGEST_CALL), source_of(response).replayed_from
     who = "The service" if not file else f"Replayed from {file}: the service"
-    what = f"{who} answered {f'{call} ' if call else ''}with status {status}{NO_TABLE}."
+    what = f"{who} answered {f'{call} ' if call else ''}with status {status}."
     advice = advice_for(status)
     if not file:
         next_step = f"{advice}{recording_note(response)}"

@@ -1,9 +1,9 @@
-"""Write files whole or not at all, and read text that may hold secrets.
+"""Write files whole or not at all, read text that may hold secrets, and keep files of one user closed to others.
 
 Write with `write_atomically`, which replaces an existing file, with `create_new`, which refuses to, or with
 `append_to`. None of them follows a link in place of the file: a project that was cloned, or another user of the folder,
-may have put it there. Read with `read_text`: its errors do not quote the text. For files of one user see
-`private_files`.
+may have put it there. Read with `read_text` or `parse_toml`: their errors do not quote the text. Files that only this
+user may read are opened with `open_own` and `read_private`, and lie in a `private_folder`.
 """
 
 from __future__ import annotations
@@ -11,25 +11,37 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from toolkit.core.arguments import wrong_type
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.core.text import printable
-from toolkit.local.private_files import UnfitFile, is_open_to_others, open_plain, refuse_link
 
 PARTIAL: Final = ".part"
 _LONGEST_NAME: Final = 255  # bytes of a name in a folder, on all usual systems
 _LARGEST_TEXT: Final = 1 << 20  # bytes; a key has a few thousand
-_ON_WINDOWS: Final = os.name == "nt"
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-_PAUSES: Final = (0.005, 0.01, 0.02, 0.04)  # seconds
+_PAUSES: Final = (0.005, 0.01, 0.02, 0.04) if os.name == "nt" else ()  # seconds
+_OTHERS: Final = 0o077
+_NO_FOLLOW: Final[int] = getattr(os, "O_NOFOLLOW", 0)
+# Non-blocking, because opening a pipe would otherwise wait for its other end.
+_OPENING: Final[int] = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+_UNFIT_WHEN_OPENED: Final = frozenset({errno.EISDIR, errno.ENXIO, errno.ENOTDIR})
+
+
+class UnfitFile(OSError):
+    """A path that is not a plain file or folder of this user: `filename` is the path, `strerror` the reason."""
+
+
+class LinkInTheWay(UnfitFile):
+    """A link in place of a file or folder."""
 
 
 def write_atomically(
@@ -57,6 +69,28 @@ def write_atomically(
         _write(stream, data, durable=durable)
         stream.close()
         replace_file(temporary, path)
+
+
+def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
+    """Write a file that does not exist yet, and wait until it is on the disk; arguments as in `write_atomically`.
+
+    Raises:
+        FileExistsError: if the name exists already, even as a dangling link.
+        OSError: if the file cannot be written. No error leaves a new file behind.
+    """
+    with _removed_on_error(path, open_new(path, like=None if private else path)) as stream:
+        _write(stream, data, durable=True)
+
+
+def append_to(file: Path, data: bytes) -> None:
+    """Append to a file in a single write; a new file gets the usual permissions.
+
+    Raises:
+        LinkInTheWay: if it is a link.
+        OSError: if the file cannot be written.
+    """
+    with os.fdopen(open_plain(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab", buffering=0) as stream:
+        stream.write(data)
 
 
 def open_new(file: Path, *, like: Path | None) -> int:
@@ -88,17 +122,24 @@ def open_new(file: Path, *, like: Path | None) -> int:
     return descriptor
 
 
-def remove_partials(path: Path) -> None:
-    """Remove the temporary files that killed processes left while they wrote this file.
+def replace_file(temporary: Path, target: Path) -> None:
+    """Give a file the name of another, in place of it.
 
-    Call it only while no other process writes the file.
+    Raises:
+        OSError: if it cannot be moved; both files stay.
     """
-    for file in partials(path):
-        file.unlink(missing_ok=True)
+    for pause in _PAUSES:  # Windows refuses to replace a file that is open, and readers keep it open for a moment
+        try:
+            temporary.replace(target)
+        except PermissionError:
+            time.sleep(pause)
+        else:
+            return
+    temporary.replace(target)
 
 
 def partials(path: Path) -> list[Path]:
-    """Return the temporary files of `write_atomically` that lie beside a file."""
+    """Return the temporary files of `write_atomically` that killed processes left beside a file."""
     partial = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}{re.escape(PARTIAL)}")
     try:
         with os.scandir(path.parent) as entries:
@@ -107,29 +148,10 @@ def partials(path: Path) -> list[Path]:
         return []
 
 
-def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
-    """Write a file that does not exist yet, and wait until it is on the disk; arguments as in `write_atomically`.
-
-    Raises:
-        FileExistsError: if the name exists already, even as a dangling link.
-        UnfitFile: if the file is to be private and this disk lets others read every file.
-        OSError: if the file cannot be written. No error leaves a new file behind.
-    """
-    with _removed_on_error(path, open_new(path, like=None if private else path)) as stream:
-        if private and is_open_to_others(path):  # some disks, such as FAT, ignore the permissions of a new file
-            raise UnfitFile(errno.EPERM, "others may read every file on this disk", str(path))
-        _write(stream, data, durable=True)
-
-
-def append_to(file: Path, data: bytes) -> None:
-    """Append to a file in a single write; a new file gets the usual permissions.
-
-    Raises:
-        LinkInTheWay: if it is a link.
-        OSError: if the file cannot be written.
-    """
-    with os.fdopen(open_plain(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab", buffering=0) as stream:
-        stream.write(data)
+def remove_partials(path: Path) -> None:
+    """Remove the `partials` of a file. Call it only while no other process writes the file."""
+    for file in partials(path):
+        file.unlink(missing_ok=True)
 
 
 def read_file(file: Path, limit: int = -1) -> bytes:
@@ -162,6 +184,138 @@ def read_text(file: Path, what: str, next_step: str) -> str:
     raise ConfigurationError(f"Cannot read {what}: {reason}.", next_step)
 
 
+def parse_toml(text: str, what: str, next_step: str, *, says_where: bool = False) -> dict[str, Any]:
+    """Return the content of a TOML document; `what` names it in an error.
+
+    Args:
+        text: the document. The parser's own error is dropped, because it keeps the text.
+        what: names the document in the error.
+        next_step: what the error tells the user to do.
+        says_where: True to give the parser's reason and the line, which may quote a character.
+
+    Raises:
+        ConfigurationError: if it is not TOML.
+    """
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # Python also limits the digits of a number
+        is_syntax = isinstance(error, tomllib.TOMLDecodeError)
+        reason = str(error) if is_syntax else "a value is nested too deeply, or a number is too long"
+        reason = f": {reason}" if says_where else ""
+    del text
+    raise ConfigurationError(f"{what} is not valid TOML{reason}.", next_step)
+
+
+def read_private(file: Path, limit: int) -> bytes | None:
+    """Return the content of a private file, or None if it is missing or cannot be trusted.
+
+    A link, a folder, a pipe, another user's file, an unreadable file, and a file of more than `limit` bytes count
+    as missing.
+
+    Raises:
+        OSError: if the disk fails.
+    """
+    try:
+        descriptor = open_own(file, os.O_RDONLY)
+    except (FileNotFoundError, PermissionError, UnfitFile):
+        return None
+    with os.fdopen(descriptor, "rb") as stream:
+        data = stream.read(limit + 1)
+    return data if len(data) <= limit else None
+
+
+def open_own(file: Path, flags: int) -> int:
+    """Open a plain file that belongs to this user, never through a link; a new file gets the permissions 0600.
+
+    Raises:
+        LinkInTheWay: if the path is a link.
+        UnfitFile: if it is not a plain file of this user.
+        OSError: if it cannot be opened.
+    """
+    descriptor = open_plain(file, flags, 0o600)
+    if not _is_own(os.fstat(descriptor)):
+        os.close(descriptor)
+        raise UnfitFile(errno.EPERM, "it belongs to another user", str(file))
+    return descriptor
+
+
+def open_plain(file: Path, flags: int, mode: int = 0o666, *, follows: bool = False) -> int:
+    """Open a plain file without ever waiting, and never through a link unless links are followed.
+
+    The opened file is checked, so that nobody can exchange it between check and use. Flags and mode are those of
+    `os.open`.
+
+    Raises:
+        LinkInTheWay: if the path is a link.
+        UnfitFile: if it is not a plain file.
+        OSError: if it cannot be opened.
+    """
+    follows = follows or bool(flags & os.O_EXCL)  # which fails for any link
+    if not follows:
+        refuse_link(file)
+    try:
+        descriptor = os.open(file, flags | _OPENING | (0 if follows else _NO_FOLLOW), mode)
+    except OSError as error:
+        if error.errno == errno.ELOOP and not follows:  # it has become a link since
+            refuse_link(file)
+        if error.errno in _UNFIT_WHEN_OPENED:
+            raise UnfitFile(error.errno, "it is not a plain file", str(file)) from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UnfitFile(errno.EINVAL, "it is not a plain file", str(file))
+    return descriptor
+
+
+def private_folder(folder: Path) -> None:
+    """Make a folder that only its user may enter, or close an existing folder to others.
+
+    Raises:
+        LinkInTheWay: if it is a link.
+        OSError: if it cannot be made, or is not a folder.
+    """
+    refuse_link(folder)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if is_open_to_others(folder):
+        folder.chmod(0o700)
+
+
+def is_own_folder(folder: Path) -> bool:
+    """Return True if the folder exists and belongs to this user.
+
+    Raises:
+        LinkInTheWay: if it is a link.
+        UnfitFile: if it is not a folder, or belongs to another user.
+        OSError: if the disk does not say.
+    """
+    refuse_link(folder)
+    try:
+        status = os.lstat(folder)
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISDIR(status.st_mode):
+        raise UnfitFile(errno.ENOTDIR, "it is not a folder", str(folder))
+    if not _is_own(status):
+        raise UnfitFile(errno.EPERM, "it belongs to another user", str(folder))
+    return True
+
+
+def is_open_to_others(file: Path) -> bool:
+    """Return True if the permissions let other users do something with a file; always False on Windows."""
+    try:
+        return os.name == "posix" and bool(stat.S_IMODE(file.stat().st_mode) & _OTHERS)
+    except OSError:  # gone since it was read
+        return False
+
+
+def refuse_link(path: Path) -> None:
+    """Raise LinkInTheWay if a path is a link, dangling or not; OSError if the disk does not say."""
+    if path.is_symlink():
+        raise LinkInTheWay(errno.ELOOP, "it is a link, which is not followed", str(path))
+
+
 def expanded(path: str | Path, *, about: str = "") -> Path:
     """Return a path with the home folder in place of `~`.
 
@@ -171,20 +325,16 @@ def expanded(path: str | Path, *, about: str = "") -> Path:
     """
     if not isinstance(path, str | Path):
         raise wrong_type(about or "the path", "a text or a Path", path, 'For example "folder/name".')
-    if reason := _why_no_path(str(path)):
-        del path
-        raise ConfigurationError(f"No file can have that path: it {reason}.", "Name another path.", about=about)
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        del path
-    raise ConfigurationError(
-        "A path begins with ~, but that home folder does not exist.", "Write the path in full.", about=about
-    )
+    reason = _why_no_path(str(path))
+    with suppress(RuntimeError):
+        if not reason:
+            return Path(path).expanduser()
+    del path
+    reason = reason or "begins with ~, but that home folder does not exist"
+    raise ConfigurationError(f"No file can have that path: it {reason}.", "Name another path.", about=about)
 
 
 def _why_no_path(text: str) -> str:
-    """Return why no file can have a path with this text, or "" if one can."""
     try:
         name = max(map(len, os.fsencode(text).split(os.sep.encode())))
     except UnicodeEncodeError:
@@ -221,7 +371,6 @@ def _write(stream: BinaryIO, data: bytes, *, durable: bool) -> None:
 
 @contextmanager
 def _removed_on_error(file: Path, descriptor: int) -> Iterator[BinaryIO]:
-    """Open the descriptor of a new file as a stream; an error removes the file."""
     try:
         with os.fdopen(descriptor, "wb") as stream:
             yield stream
@@ -231,22 +380,9 @@ def _removed_on_error(file: Path, descriptor: int) -> Iterator[BinaryIO]:
         raise
 
 
-def replace_file(temporary: Path, target: Path) -> None:
-    """Give a file the name of another, in place of it; on Windows, wait a moment for those who read the other.
-
-    Raises:
-        OSError: if it cannot be moved; both files stay.
-    """
-    if _ON_WINDOWS:
-        # Windows refuses to replace a file that is open, and readers keep it open for a moment.
-        for pause in _PAUSES:
-            try:
-                temporary.replace(target)
-            except PermissionError:
-                time.sleep(pause)
-            else:
-                return
-    temporary.replace(target)
+def _is_own(status: os.stat_result) -> bool:
+    # Windows reports user 0 for every file; there the permissions of the folder keep others out.
+    return sys.platform == "win32" or status.st_uid == os.geteuid()
 
 
 def _read(file: Path) -> tuple[Secret | None, str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 from weakref import WeakSet
 
-from toolkit.local.private_files import open_own
+from toolkit.local.files import open_own
 
 _LOCKED_ELSEWHERE: Final = frozenset({errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK})
 _ATTEMPTS: Final = 3

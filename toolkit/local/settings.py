@@ -20,33 +20,31 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from toolkit.core.addresses import Address
-from toolkit.core.arguments import as_mapping, wrong_type
+from toolkit.core.arguments import LONGEST_QUOTE, as_mapping, wrong_type
 from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.text import badge, card, code, excerpt
 from toolkit.core.tracebacks import frameless
-from toolkit.local.dotenv import exported_by
-from toolkit.local.files import expanded
+from toolkit.local.files import expanded, lies_in, parse_toml, read_text
 from toolkit.local.folders import SETTINGS_FILE, current_project, how_to_name_project
-from toolkit.local.settings_checks import (
-    check_inside,
-    check_key,
-    check_known,
-    check_sharing,
-    checked_verify,
-    listed,
-    lists_of,
-    quoted,
-)
-from toolkit.local.toml_text import read_toml
 from toolkit.local.variables import (
     CASSETTES_VARIABLE,
     PREFIX_VARIABLE,
     VERIFY_VARIABLE,
     addresses_from,
+    check_known,
+    exported_by,
+    listed,
     variable_name,
 )
 
+_CREDENTIAL_WORD = re.compile("secret|key|client|token|password|credential", re.IGNORECASE)
+_RULES: Final = ("names", "json_paths", "patterns", "pseudonyms")
+_AS_IS: Final = "as is"
+_SYSTEM: Final = "system"
+_NOT_A_PATH: Final = frozenset({"", "0", "1", "false", "true", "no", "yes", "off", "on", "none"})
+_AGE: Final = re.compile(r"([1-9][0-9]{0,4})d\Z")
+_LONG_NUMBER: Final = 10**9  # whose digits are not shown; Python refuses to write very long ones
 _HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # a subset of RFC 9110 section 5.6.2
 VERIFY: Final = "verify"
 _KEYS: Final = ("addresses", "header_prefix", "cassettes", "verify", "scrubbing", "scan", "publish", "stale_after")
@@ -116,7 +114,7 @@ class Settings:
         object.__setattr__(self, "addresses", MappingProxyType(addresses))
         if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
             raise ConfigurationError(
-                f"The header prefix {quoted(self.header_prefix)} cannot start a header name.",
+                f"The header prefix {_quoted(self.header_prefix)} cannot start a header name.",
                 "Use letters, digits and single hyphens, such as SVC.",
                 about="header_prefix",
             )
@@ -126,9 +124,9 @@ class Settings:
                 'Write cassettes = "cassettes".',
                 about="cassettes",
             )
-        check_sharing(self.scan, self.publish, self.stale_after)
-        checked_verify(self.verify, "")
-        object.__setattr__(self, "scrubbing", MappingProxyType(lists_of(self.scrubbing)))
+        _check_sharing(self.scan, self.publish, self.stale_after)
+        _checked_verify(self.verify, "")
+        object.__setattr__(self, "scrubbing", MappingProxyType(_lists_of(self.scrubbing)))
         object.__setattr__(self, "scan", MappingProxyType(dict(self.scan)))
         object.__setattr__(self, "sources", MappingProxyType(dict(self.sources)))
 
@@ -164,13 +162,13 @@ class Settings:
         environ = os.environ if environ is None else as_mapping(environ, about="environ", example="os.environ")
         if path is not None:
             file = expanded(path, about="path").absolute()
-            values, project = read_toml(file), file.parent
+            values, project = _read_toml(file), file.parent
         else:
             project = current_project(environ)
             file = project / SETTINGS_FILE
-            values = read_toml(file) if file.is_file() else {}
+            values = _read_toml(file) if file.is_file() else {}
         for key in values:
-            check_key(key, _KEYS, file)
+            _check_key(key, file)
         addresses = values.get("addresses", {})
         if not isinstance(addresses, dict):
             raise ConfigurationError(
@@ -194,12 +192,12 @@ class Settings:
                 scan=values.get("scan", {}),
                 publish=values.get("publish"),
                 stale_after=values.get("stale_after"),
-                verify=environ.get(VERIFY_VARIABLE) or checked_verify(values.get("verify"), str(file)),
+                verify=environ.get(VERIFY_VARIABLE) or _checked_verify(values.get("verify"), str(file)),
             )
             # A variable comes from the user, unless the project's `.env` sets it.
             named_by = exported_by(project, beside=True).get(CASSETTES_VARIABLE) if cassettes else file
             if named_by is not None:
-                check_inside(settings.cassettes, project, named_by)
+                _check_inside(settings.cassettes, project, named_by)
             texts = {
                 **settings.addresses,
                 "header_prefix": settings.header_prefix,
@@ -259,12 +257,6 @@ class Settings:
         Raises:
             ConfigurationError: if no folder can have that path.
         """
-        if "\0" in str(self.cassettes):
-            raise ConfigurationError(
-                "The path of the cassettes folder has a null character.",
-                'Write cassettes = "cassettes".',
-                about="cassettes",
-            )
         return (self.project / expanded(self.cassettes, about="cassettes")).absolute()
 
 
@@ -288,3 +280,114 @@ def as_settings(settings: Settings | None) -> Settings:
 
 def _parse(name: str, text: str) -> Address:
     return Address.parse(text, setting=f"The address {name}", about=name)
+
+
+def _lists_of(scrubbing: Any) -> dict[str, tuple[str, ...]]:
+    """Return the lists of the table [scrubbing]. Only their types are checked here; `tk.Rules` checks the texts."""
+    if not isinstance(scrubbing, Mapping):
+        raise ConfigurationError("scrubbing must be a table.", f"It may have {listed(_RULES)}.", about="scrubbing")
+    lists = {}
+    for name, texts in scrubbing.items():
+        check_known(name, _RULES, "rule", where=" of scrubbing")
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+            raise ConfigurationError(
+                f"{name} of scrubbing is not a list of texts.", f'Write it like {name} = ["..."].', about="scrubbing"
+            )
+        lists[name] = tuple(texts)
+    return lists
+
+
+def _check_sharing(scan: Any, publish: Any, stale_after: Any) -> None:
+    """Check the settings about scanning, publishing and old recordings."""
+    if not isinstance(scan, Mapping):
+        raise ConfigurationError("scan must be a table.", "It may have the list allow.", about="scan")
+    if publish is not None and publish != _AS_IS:
+        raise ConfigurationError(
+            f"publish is {_quoted(publish)}.",
+            f'Write publish = "{_AS_IS}" to publish recordings of real accounts without pseudonyms, or leave it out.',
+            about="publish",
+        )
+    if stale_after is not None and not (isinstance(stale_after, str) and _AGE.match(stale_after)):
+        raise ConfigurationError(
+            f"stale_after is {_quoted(stale_after)}.",
+            'Write an age in days, such as stale_after = "180d".',
+            about="stale_after",
+        )
+
+
+def _checked_verify(verify: Any, place: str) -> str | Path | None:
+    """Return the setting `verify`: "system", the path of a file with certificate authorities, or None.
+
+    Only code and variables may name a file, and nothing turns verification off. A settings file may come from anybody,
+    and its author could vouch for a server of their own.
+
+    Args:
+        verify: the value.
+        place: the settings file that says so, or "" for code and variables.
+    """
+    if verify is None or verify == _SYSTEM:
+        return None if verify is None else _SYSTEM
+    if place:
+        raise ConfigurationError(
+            f"verify in {place} is {_quoted(verify)}.",
+            f'A settings file may only say verify = "{_SYSTEM}". To trust the authorities in a file, set the variable '
+            "TOOLKIT_VERIFY to its path, or pass verify= in code.",
+            about="verify",
+        )
+    if isinstance(verify, Path) or (isinstance(verify, str) and verify.lower() not in _NOT_A_PATH):
+        return verify
+    raise ConfigurationError(
+        f"verify is {_quoted(verify)}, but settings cannot change whether certificates are verified.",
+        f'Write "{_SYSTEM}" or the path of a file with certificate authorities, or leave it out.',
+        about="verify",
+    )
+
+
+def _check_inside(cassettes: str | Path, project: Path, file: Path) -> None:
+    """Refuse a cassettes folder that lies outside the project, if a settings file or a `.env` names it.
+
+    Cassettes are written there, and files there are replayed: the author of a cloned project must not choose the
+    folder.
+    """
+    place = Path(cassettes)
+    goes_elsewhere = place.is_absolute() or place.drive or ".." in place.parts or str(place).startswith("~")
+    if goes_elsewhere or not lies_in(project / place, project):
+        raise ConfigurationError(
+            f"cassettes in {file} leads out of the folder of the project.",
+            'Name a folder in the project, such as cassettes = "cassettes". For another folder, set the variable '
+            "TOOLKIT_CASSETTES in your own environment, or pass tk.Settings(cassettes=...) in code.",
+            about="cassettes",
+        )
+
+
+def _check_key(key: str, file: Path) -> None:
+    """Refuse a setting that is not known, is an address outside its table, or looks like a credential.
+
+    The last is not quoted, because even its name may be a secret.
+    """
+    if _CREDENTIAL_WORD.search(key):
+        raise ConfigurationError(
+            f"{file} has a setting that looks like a credential.",
+            "Project files are shared, so they must not hold credentials. Remove it, replace the credential if the "
+            "file was shared, and save it with tk.save_credentials() or set a variable such as "
+            "TOOLKIT_PAPER_SECRET_KEY.",
+        )
+    if key in ADDRESS_NAMES:
+        raise ConfigurationError(
+            f"{key} in {file} stands outside the table of addresses.",
+            f'Write it under a line [addresses], like {key} = "https://...".',
+            about=key,
+        )
+    check_known(key, _KEYS, "setting", where=f" in {file}")
+
+
+def _quoted(value: Any) -> str:
+    """Return a short text or number as a literal, and for any other value its type."""
+    is_short = isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < _LONG_NUMBER)
+    if isinstance(value, str):  # a long one may be a misplaced secret
+        is_short = len(value) < LONGEST_QUOTE
+    return repr(value) if is_short else "of that length" if isinstance(value, str) else type(value).__name__
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    return parse_toml(read_text(file, str(file), "Create or fix it."), str(file), "Fix that line.", says_where=True)

@@ -1,4 +1,4 @@
-"""The folders that the system gives each user for caches and configuration.
+"""The folders that the system gives each user for caches and configuration, and the random keys in the latter.
 
 The configuration folder has saved profiles, keys, and the addresses that credentials may go to; the cache folder has
 tokens. A project must not put folders of its own in their place, so a variable that its `.env` sets does not count.
@@ -6,14 +6,18 @@ tokens. A project must not put folders of its own in their place, so a variable 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from toolkit.local.dotenv import own_variable
+from toolkit.local.files import create_new, private_folder, read_private
+from toolkit.local.variables import own_variable
 
 APPLICATION: Final = "service-access-toolkit"
+_KEY_LENGTH: Final = 32  # bytes
 _LOCAL_DATA: Final = "WIN_PD_OVERRIDE_LOCAL_APPDATA"  # of platformdirs
 # Where platformdirs has configuration and caches without these variables; elsewhere it follows XDG.
 _USUAL: Final = {
@@ -44,6 +48,27 @@ def config_folder() -> Path:
     return Path.home() / _USUAL.get(sys.platform, _XDG)[0]
 
 
+def user_key(name: str, *, makes: bool) -> bytes | None:
+    """Return the key of 32 bytes in the file `<name>.key`, or None; make it there if `makes` is True.
+
+    Raises:
+        OSError: if the key cannot be read or made, or if the file is not such a key.
+    """
+    file = config_folder() / f"{name}.key"
+    if makes and not file.exists():
+        private_folder(file.parent)
+        with suppress(FileExistsError):  # another process has just made it
+            create_new(file, os.urandom(_KEY_LENGTH).hex().encode())
+    if not file.exists():
+        return None
+    try:
+        key = bytes.fromhex((read_private(file, 1024) or b"").decode("ascii"))
+    except ValueError:
+        key = b""
+    if len(key) != _KEY_LENGTH:
+        raise OSError(errno.EINVAL, "it is not a key of the toolkit, or not this user's own file", str(file))
+    return key
+
+
 def _are_own(variable: str) -> bool:
-    """Check that no project sets the variables that name a folder."""
     return all(own_variable(name) for name in (variable, _LOCAL_DATA) if os.environ.get(name))

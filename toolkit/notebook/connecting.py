@@ -25,7 +25,6 @@ from toolkit.core.errors import (
     ToolkitError,
     UnsafeAddress,
 )
-from toolkit.core.ledger import NO_TABLE
 from toolkit.core.text import excerpt
 from toolkit.local.settings import Settings
 from toolkit.notebook.secret_input import HOW_TO_GIVE_A_KEY, Field
@@ -120,7 +119,7 @@ def problem_of(error: Exception, fields: Sequence[Field] = (), *, for_visitors: 
     if for_visitors and not field and isinstance(error, CassetteError | ConfigurationError | UnsafeAddress):
         return Problem("This page is not set up for that.", "Choose something else, or tell its owner.")
     next_step = next((words for code, words in _NOT_CODE.items() if code in error.next_step), error.next_step)
-    return Problem(error.what.replace(NO_TABLE, ""), next_step, field)
+    return Problem(error.what, next_step, field)
 
 
 def _field_of(error: ToolkitError, fields: Sequence[Field]) -> str:

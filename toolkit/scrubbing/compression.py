@@ -11,7 +11,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolkit.core.errors import SecretLeak
 from toolkit.scrubbing.normal_form import is_text
@@ -20,6 +20,7 @@ _LARGEST_BODY: Final = 64 << 20  # bytes
 _LARGEST_RATIO: Final = 250  # of decompressed to compressed size; text has 5 to 50
 _ALWAYS_ALLOWED: Final = 4 << 20  # bytes, whatever the ratio
 _STEP: Final = 1 << 20
+_SMALL_STEP: Final = 64  # bytes of input to brotli, which bounds how much comes out at once
 # The call was made and may have been an order, so no message advises to repeat it.
 AFTER_THE_CALL: Final = "The call was made; its answer, if any, is this error's `response`. For the next call:"
 _ADVICE: Final = f"{AFTER_THE_CALL} send the header Accept-Encoding: identity, so that it comes as plain bytes."
@@ -116,24 +117,12 @@ def _brotli(body: bytes) -> Iterator[bytes]:
 
     decoder = brotli.Decompressor()
     try:
-        yield from _brotli_steps(decoder, body)
+        for start in range(0, len(body), _SMALL_STEP):
+            yield decoder.process(body[start : start + _SMALL_STEP])
     except brotli.error:
         raise Broken from None
     if not decoder.is_finished():
         raise Broken
-
-
-def _brotli_steps(decoder: Any, body: bytes) -> Iterator[bytes]:
-    if not hasattr(decoder, "can_accept_more_data"):  # before 2025: small steps grow the least
-        for start in range(0, len(body), 64):
-            yield decoder.process(body[start : start + 64])
-        return
-    yield decoder.process(body, output_buffer_limit=_STEP)
-    while not decoder.is_finished():
-        chunk = decoder.process(b"", output_buffer_limit=_STEP)
-        if not chunk:
-            return
-        yield chunk
 
 
 def zstd_decompressed(body: bytes | memoryview) -> Iterator[bytes]:
@@ -188,8 +177,6 @@ class DecodingBudget:
     Attributes:
         is_exceeded: True if something was not decoded.
     """
-
-    __slots__ = ("_for_files", "_left", "is_exceeded")
 
     def __init__(self, size: int) -> None:
         self._left = _ALLOWANCE + _MULTIPLE * size

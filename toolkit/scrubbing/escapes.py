@@ -24,12 +24,9 @@ _PAIR: Final = rb"u[dD][89abAB]H{2}%su[dD][c-fC-F]H{2}"
 _PERCENT: Final = _compiled(rb"%(?:H{2}|" + _PAIR % b"%" + rb"|uH{4})")
 _CODE: Final = _PAIR % rb"\\" + rb"|uH{4}|u\{H{1,8}\}|xH{2}|UH{8}|[0-7]{1,3}"
 _BACKSLASH: Final = _compiled(rb"\\(?:" + _CODE + rb"|[^uxU])")
-# Without those that hide no letter or digit and stand for none: they do not change the normal form.
-_BACKSLASH_LETTER: Final = _compiled(rb"\\(?:" + _CODE + rb"|[abefnrtv])")
 _ENTITY: Final = _compiled(rb"&(?:#[0-9]{1,10};?|#[xX]H{1,8};?|[A-Za-z][A-Za-z0-9]{1,31};)")
 # The sign with which escapes begin, and the escapes.
 ALL: Final = ((b"%", _PERCENT), (b"\\", _BACKSLASH), (b"&", _ENTITY))
-OF_LETTERS: Final = ((b"%", _PERCENT), (b"\\", _BACKSLASH_LETTER), (b"&", _ENTITY))
 # Quoted-printable (RFC 2045 section 6.7), whose lines YAML may have folded. And what only mail has: a single escape may
 # stand in a URL too.
 QUOTED: Final = re.compile(rb"=(?:[0-9A-Fa-f]{2}|[ \t]{0,8}(?:\r?\n[ \t]{0,60}+){1,2}+)")
@@ -52,13 +49,12 @@ def length_undone(escape: bytes) -> int:
 
 def without_escapes(data: bytes) -> Iterator[bytes]:
     """Yield what a short text may become when the escapes around it are undone, if it looks escaped itself."""
-    for escapes in (OF_LETTERS, ALL):
-        text, before = data, b""
-        while text != before:
-            before = text
-            for _, pattern in escapes:
-                text = undone(pattern, text)
-                yield text
+    before = b""
+    while data != before:
+        before = data
+        for _, pattern in ALL:
+            data = undone(pattern, data)
+            yield data
 
 
 def _read(escape: bytes) -> bytes:

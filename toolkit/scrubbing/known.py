@@ -215,11 +215,9 @@ class KnownSecrets:
 
     def _replaceable(self, data: bytes) -> list[Hit]:
         """Return the hits nearest to the text that can be replaced, with their spans in it."""
-        if not self.may_hold(data):
-            return []
         hits: list[Hit] = []
         depth = None
-        for view, hit in self._hits(data, is_exact=True):
+        for view, hit in self._hits(data):
             if depth is not None and view.depth > depth:
                 break
             span = view.origin(hit.start, hit.end)
@@ -229,15 +227,14 @@ class KnownSecrets:
         return hits
 
     def _hits(
-        self, data: bytes, budget: DecodingBudget | None = None, *, with_named: bool = True, is_exact: bool = False
+        self, data: bytes, budget: DecodingBudget | None = None, *, with_named: bool = True
     ) -> Iterator[tuple[View, Hit]]:
         searchers = [each for each in (_REGISTERED.up_to_date(), self._stand_ins) if each]
-        is_exact = is_exact or any(searcher.needs_exact_views for searcher in searchers)
         named = self._named if with_named and self._named else None
         if not searchers and named is None:
             return
         deepest = DEEPEST if searchers else 0
-        for view in views_of(data, budget or DecodingBudget(len(data)), is_exact=is_exact, deepest=deepest):
+        for view in views_of(data, budget or DecodingBudget(len(data)), deepest=deepest):
             for searcher in searchers:
                 for hit in searcher.hits_in(view):
                     yield view, hit

@@ -67,10 +67,8 @@ def needles_of(secret: Secret, *, in_codes: bool = True) -> list[Needle]:
         lines = pem[1].split()
         if len("".join(lines)) >= SHORTEST_SECRET:
             needles += _needles(secret, "".join(lines), in_codes=in_codes)
-        # Some layouts repeat the public key; and the last line may be short and give nothing away.
-        public = _public_part(pem[0])
         for line in lines:
-            if len(line) >= _SHORTEST_LINE and line not in public:
+            if len(line) >= _SHORTEST_LINE:  # the last one may be short and give nothing away
                 needles += _needles(secret, line, in_codes=False)
     return needles
 
@@ -146,17 +144,3 @@ def _part(plain: Needle, core: bytes, before: int, after: int, form: str) -> Nee
     needle = _whole(plain, core, form)
     cased = cased_form(core) if len(needle.normal) < _LONG_ENOUGH and form != "in base32" else None
     return needle._replace(cased=cased, more=(len(head) + before, len(tail) + after))
-
-
-def _public_part(pem: str) -> str:
-    """Return the base64 of the public key of a private one."""
-    from cryptography.hazmat.primitives import serialization
-
-    try:
-        key = serialization.load_pem_private_key(
-            pem.encode(), password=None, unsafe_skip_rsa_key_validation=True
-        ).public_key()
-        der = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-    except Exception:  # noqa: BLE001 - encrypted, or not a key: all of its lines are secret
-        return ""
-    return base64.b64encode(der).decode("ascii")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import compress
-from typing import Final, cast
+from typing import Final
 
 from toolkit.core.text import compiled
 
@@ -82,11 +82,7 @@ _IN_NORMAL_FORM: Final = bytes(1 - flag for flag in flags_of(_DROPPED))
 
 def normal_positions(data: bytes) -> Sequence[int]:
     """Return where in `data` each byte of its normal form stands."""
-    if len(data) < LARGE:
-        return list(compress(range(len(data)), data.translate(_IN_NORMAL_FORM)))
-    import numpy as np
-
-    return cast("Sequence[int]", np.flatnonzero(np.frombuffer(translated(data, _IN_NORMAL_FORM), bool)))
+    return list(compress(range(len(data)), translated(data, _IN_NORMAL_FORM)))
 
 
 def margins(data: bytes) -> tuple[bytes, bytes]:

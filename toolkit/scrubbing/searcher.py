@@ -57,11 +57,6 @@ class Searcher:
     def __bool__(self) -> bool:
         return bool(self.secrets)
 
-    @property
-    def needs_exact_views(self) -> bool:
-        """True if there is a secret for which views must be exact."""
-        return bool(self._without_windows)
-
     def add(self, secret: Secret) -> None:
         """Add a secret to look for, unless it is so short that other texts have it in them."""
         if secret in self.secrets or len(secret.reveal()) < SHORTEST_SECRET:

@@ -256,12 +256,6 @@ _CONNECTION_STRING: Final = re.compile(
     r"(?![<$*{%]|xxx|your)[^;\s\"'<>]{8,400}+(?:;|\Z)",
     re.IGNORECASE,
 )
-# The addresses of incoming webhooks, which are credentials: Slack, Discord, Microsoft Teams, Zapier.
-_WEBHOOK: Final = re.compile(
-    r"https://(?:hooks\.slack\.com/(?:services|workflows|triggers)/T[A-Za-z0-9]+/[A-Za-z0-9/]{10,80}+"
-    r"|(?:canary\.|ptb\.)?discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]+/[A-Za-z0-9_-]{20,100}+"
-    r"|[a-z0-9-]+\.webhook\.office\.com/webhookb2/|hooks\.zapier\.com/hooks/catch/[0-9]+/[a-z0-9]{5,20}+)"
-)
 _SAMPLE_KEY: Final = re.compile(r"example|x{6}|0123456|123456789|abcdefgh|(.)\1{7}", re.IGNORECASE)
 
 
@@ -280,7 +274,7 @@ def has_provider_format(value: str) -> bool:
     if any(pattern.match(value) for _, _, pattern in _starts().get(value[:2], ())):
         return True
     if "://" in value[:40]:
-        return bool(_URL_WITH_PASSWORD.match(value) or _WEBHOOK.match(value))
+        return _URL_WITH_PASSWORD.match(value) is not None
     if "=" in value and ";" in value and _CONNECTION_STRING.search(value[:_LONGEST_KEY]):
         return True
     return len(value) <= 300 and compiled(_WHOLE).fullmatch(value) is not None

@@ -123,13 +123,12 @@ class View:
         return (segment.start, segment.end) if within < 0 else (segment.end + within, segment.end + within + 1)
 
 
-def views_of(data: bytes, budget: DecodingBudget, *, is_exact: bool, deepest: int = DEEPEST) -> Iterator[View]:
+def views_of(data: bytes, budget: DecodingBudget, *, deepest: int = DEEPEST) -> Iterator[View]:
     """Yield the views of a text, those with fewer codes and formats around them first.
 
     Args:
         data: the text.
         budget: bounds the work; the text itself is always the first view.
-        is_exact: undo also escapes that do not change the normal form, which takes longer.
         deepest: codes and formats within each other.
 
     Raises:
@@ -142,7 +141,7 @@ def views_of(data: bytes, budget: DecodingBudget, *, is_exact: bool, deepest: in
         yield view
         text = _text_of(view)
         levels = [text]
-        for level in _unescaped(text, budget, is_exact=is_exact):
+        for level in _unescaped(text, budget):
             yield level
             levels.append(level)
         if view.depth < deepest:
@@ -183,23 +182,22 @@ def _joined(view: View, parts: list[bytes], spans: list[tuple[int, int]], layer:
     return View(_BETWEEN.join(parts), view, segments, layer)
 
 
-def _unescaped(view: View, budget: DecodingBudget, *, is_exact: bool, times: int = 2) -> Iterator[View]:
+def _unescaped(view: View, budget: DecodingBudget, times: int = 2) -> Iterator[View]:
     """Yield a view with its escapes undone, again and again, and with the quoted-printable of each of these undone."""
-    levels = [view, *_without_escapes(view, budget, is_exact=is_exact)]
+    levels = [view, *_without_escapes(view, budget)]
     yield from levels[1:]
     for level in levels if len(view.data) <= _SMALL else dict.fromkeys((levels[0], levels[-1])):
         if times and b"=" in level.data and escapes.IS_QUOTED.search(level.data):
             mail = _without(level, escapes.QUOTED, budget)
             if mail is not None:
                 yield mail
-                yield from _unescaped(mail, budget, is_exact=is_exact, times=times - 1)
+                yield from _unescaped(mail, budget, times - 1)
 
 
-def _without_escapes(view: View, budget: DecodingBudget, *, is_exact: bool) -> Iterator[View]:
-    kinds = escapes.ALL if is_exact or len(view.data) <= _SMALL or b"\\/" in view.data else escapes.OF_LETTERS
+def _without_escapes(view: View, budget: DecodingBudget) -> Iterator[View]:
     for _ in range(escapes.LEVELS):
         before = view
-        for sign, pattern in kinds:
+        for sign, pattern in escapes.ALL:
             level = _without(view, pattern, budget) if sign in view.data else None
             if level is not None:
                 view = level

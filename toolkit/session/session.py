@@ -22,8 +22,8 @@ from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import ConfigurationError, UnknownName
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import frameless
-from toolkit.local.dotenv import check_trust
 from toolkit.local.settings import Settings, as_settings
+from toolkit.local.variables import check_trust
 from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.pages import AccountPages

@@ -32,7 +32,6 @@ from toolkit.scrubbing.messages import HeaderList
 from toolkit.scrubbing.rules.model import project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.verification.compare import without_png_metadata
-from toolkit.verification.notebooks import is_skipped
 
 _SHORTEST: Final = 4  # characters of a value that is replaced in texts
 _SHORTEST_PART: Final = 5  # letters of a word of a name that is replaced by itself
@@ -217,15 +216,6 @@ def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> t
     return notebook, places
 
 
-def notes_about(content: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the author of a copy should know about cells of the notebook."""
-    for number, cell in enumerate(content["cells"], start=1):
-        if cell.get("attachments"):
-            yield f"Cell {number} has an attached file. What a picture shows is not checked."
-        if cell["cell_type"] == "code" and is_skipped(cell) and cell["outputs"]:
-            yield f"Cell {number} is not run, so its stored outputs are left out."
-
-
 def check_notebook(name: str, content: Mapping[str, Any], known: KnownSecrets, replacements: Replacements) -> None:
     """Refuse a notebook that still holds a secret, a value that was replaced, or a longer word of one.
 
@@ -236,27 +226,28 @@ def check_notebook(name: str, content: Mapping[str, Any], known: KnownSecrets, r
         parts = {part: list(texts_in(cell.get(part))) for part in ("source", "outputs", "attachments", "metadata")}
         for part, texts in parts.items():
             for text in texts:
-                line = replacements.line_of(text) or _line_of_secret(text, known)
-                if line is not None:
-                    raise _leak(f"{name}, cell {number}, line {line} of its {part.removesuffix('s')},")
-        if known.find(json.dumps(parts, ensure_ascii=False).encode("utf-8", "replace")) is not None:
-            raise _leak(f"{name}, cell {number},")
+                check_text(
+                    f"{name}, cell {number}, line {{}} of its {part.removesuffix('s')},", text, known, replacements
+                )
+        check_text(f"{name}, cell {number},", json.dumps(parts, ensure_ascii=False), known, Replacements({}))
 
 
-def check_file(name: str, data: bytes, known: KnownSecrets, replacements: Replacements) -> None:
-    """Refuse a file that holds a secret in any promised form, or a value that was replaced, also in its name.
+def check_text(where: str, text: str, known: KnownSecrets, replacements: Replacements) -> None:
+    """Refuse a text that holds a secret in any promised form, or a value that was replaced.
+
+    Args:
+        where: what the error names, with "{}" for the line.
 
     Raises:
         SecretLeak: if it does; names the line, and not the value.
     """
-    if replacements.line_of(name) is not None:
-        raise _leak(f"The name of a {Path(name).suffix or 'folder'}")
-    text = data.decode("utf-8", "replace")
     line = replacements.line_of(text)
-    if line is None and known.find(data) is not None:
-        line = _line_of_secret(text, known) or 1
+    if line is None and known.find(text.encode("utf-8", "replace")) is not None:
+        lines = (line.encode("utf-8", "replace") for line in text.split("\n"))
+        line = next((number for number, line in enumerate(lines, start=1) if known.find(line) is not None), 1)
     if line is not None:
-        raise _leak(f"{name}, line {line},")
+        what = f"{where.replace('{}', str(line))} would hold a secret or a value that the rules replace."
+        raise SecretLeak(what, _ADVICE, about="notebook")
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -270,17 +261,6 @@ def texts_in(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from texts_in(item)
-
-
-def _leak(where: str) -> SecretLeak:
-    return SecretLeak(f"{where} would hold a secret or a value that the rules replace.", _ADVICE, about="notebook")
-
-
-def _line_of_secret(text: str, known: KnownSecrets) -> int | None:
-    if known.find(text.encode("utf-8", "replace")) is None:
-        return None
-    lines = (line.encode("utf-8", "replace") for line in text.split("\n"))
-    return next((number for number, line in enumerate(lines, start=1) if known.find(line) is not None), 1)
 
 
 def _with_texts(value: Any, replacements: Replacements) -> Any:

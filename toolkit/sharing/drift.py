@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import httpx
 
@@ -19,7 +18,7 @@ from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.catalog.comparing import RecordingChange, compare_interactions
 from toolkit.cassettes.catalog.facts import read_cassette
 from toolkit.cassettes.catalog.rewriting import placeholders_in
-from toolkit.cassettes.catalog.showing import safe_to_show
+from toolkit.cassettes.catalog.showing import frame_of, safe_to_show
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.core.document import Interface, symbolic_address
 from toolkit.core.errors import AccessError, ConfigurationError, SecretLeak, Unreachable
@@ -37,13 +36,7 @@ _ENCODING: Final = frozenset({"content-encoding", "content-length", "transfer-en
 
 
 class NotRepeated(NamedTuple):
-    """A recorded call that was not repeated. All texts are safe to show.
-
-    Attributes:
-        number: its number in the recording, from 1.
-        method, uri: the call, as recorded.
-        reason: why it was not repeated.
-    """
+    """A recorded call that was not repeated: its number from 1, the call, and why. All texts are safe to show."""
 
     number: int
     method: str
@@ -75,30 +68,18 @@ class Drift:
         Columns: `kind` ("added", "removed", "type", "status" or "timing"), `method`, `uri`, `place` (such as
         `$.accounts[].cash`), `before`, `after` (str), and `number` (int64) of the call in the recording, from 1.
         """
-        import pandas as pd
-
-        names = ("kind", "method", "uri", "place", "before", "after")
-        columns: dict[str, Any] = {
-            name: pd.Series([getattr(change, name) for change in self.changes], dtype="str") for name in names
-        }
-        return pd.DataFrame(columns | {"number": pd.Series([change.old for change in self.changes], dtype="int64")})
+        return frame_of("kind method uri place before after number", self.changes)
 
     def __repr__(self) -> str:
         words = f"{count_text(self.repeated, 'call')} repeated, {count_text(len(self.changes), 'change')}"
         return f"<Drift of {self.path.name} in {self.environment}: {words}; {len(self.not_repeated):,} not repeated>"
 
 
-class _NotRepeatedError(Exception):
-    """The call is not repeated, or its answer cannot be compared; the text says why."""
-
-
 def drift(cassette: str | Path, session: Session) -> Drift:
     """Repeat the GET and HEAD requests of a recording live, and return what the service answers differently.
 
     Each distinct request is sent once, in the order of the recording, with the session's credentials, retries and
-    rate, and is compared with its last recording: status, the members of JSON and their types, the media type of other
-    bodies, and the time if it at least doubled or halved. Values are not compared: they differ on any day. Nothing is
-    recorded, and the cassette stays as it is.
+    rate, and is compared with its first recording as `compare_cassettes` does. Nothing is recorded.
 
     Not sent are calls of other methods, of another environment, to other addresses than those of the session, and
     those with a placeholder or pseudonym in them; `not_repeated` lists them.
@@ -121,25 +102,24 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     tape.scrubber.use_addresses(session.settings.addresses, session.settings.header_prefix)
     changes: list[RecordingChange] = []
     not_repeated: list[NotRepeated] = []
+    seen = set[tuple[str, str, bytes]]()
     repeated = answered = 0
-    contents = recording.contents
-    # Those of stock vcrpy have real addresses and secrets.
-    interactions = [safe_to_show(contents.interaction(number), tape.scrubber) for number in range(len(contents))]
-    latest = {_key(interaction): number for number, interaction in enumerate(interactions, start=1)}
-    for number, interaction in enumerate(interactions, start=1):
-        head = excerpt(interaction.request.method, 20), excerpt(interaction.request.uri, 500)
-        try:
-            if latest[_key(interaction)] != number:
-                raise _NotRepeatedError("the same request was recorded again later")  # noqa: TRY301 - like the others
-            answer = _repeated(interaction, session, tape)
-        except _NotRepeatedError as error:
-            not_repeated.append(NotRepeated(number, *head, str(error)))
+    for number in range(len(recording.contents)):
+        # A recording of stock vcrpy has real addresses and secrets.
+        recorded = safe_to_show(recording.contents.interaction(number), tape.scrubber)
+        head = excerpt(recorded.request.method, 20), excerpt(recorded.request.uri, 500)
+        key = recorded.request.method, recorded.request.uri, recorded.request.body
+        reason = "the same request was recorded before" if key in seen else _reason_not_to_send(recorded, session, tape)
+        today = reason or _repeated(recorded, session, tape)
+        if isinstance(today, str):
+            not_repeated.append(NotRepeated(number + 1, *head, today))
             continue
+        seen.add(key)
         repeated += 1
-        answered += answer.failure is None or interaction.failure is not None
+        answered += today.failure is None or recorded.failure is not None
         changes += [
-            RecordingChange(change.kind, *head, change.place, change.old, change.new, number, None)
-            for change in compare_interactions(interaction, answer)
+            RecordingChange(change.kind, *head, change.place, change.old, change.new, number + 1, None)
+            for change in compare_interactions(recorded, today)
         ]
     if repeated and not answered:
         raise Unreachable(
@@ -149,68 +129,54 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     return Drift(recording.path, str(session.environment), repeated, tuple(changes), tuple(not_repeated))
 
 
-def _key(interaction: Interaction) -> tuple[object, ...]:
-    request = interaction.request
-    environment = interaction.authorized_by and interaction.authorized_by.environment
-    return request.method.upper(), request.uri, request.body, environment, interaction.token_obtained is None
-
-
-def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Interaction:
-    """Send a recorded request again, and return its answer as it would be recorded.
-
-    Raises:
-        _NotRepeatedError: if it is not sent, or the answer cannot be compared.
-        TokenError, Unreachable: if no token can be obtained.
-    """
-    client: httpx.Client = getattr(session, _interface_of(recorded, session))
-    request = recorded.request._replace(headers=tuple(_own_headers(recorded.request.headers)))
-    texts = [request.uri, *(value for _, value in request.headers)]
+def _reason_not_to_send(recorded: Interaction, session: Session, tape: Cassette) -> str:
+    """Return why a recorded call must not be sent, or "" if it may be."""
+    request, caller = recorded.request, recorded.authorized_by
+    if recorded.token_obtained is not None:
+        return "it is a token request; the session makes its own"
+    if request.method not in ("GET", "HEAD"):
+        return f"{excerpt(request.method, 20)} may change something, so it is never sent again"
+    if recorded.ended_early or "text/event-stream" in header_value(recorded.response.headers, "content-type").lower():
+        return "it is a stream of events, which may have no end"
+    if caller is not None and caller.environment is not session.environment:
+        return f"it was made in {caller.environment}"
+    if _interface_of(recorded, session) is None:
+        return f"its address is not one of {session.environment}"
+    own = request._replace(headers=tuple(_own_headers(request.headers)))
     try:
-        tape.refuse_recorded_values(request)
-        is_stand_in = bool(placeholders_in(b"\n".join((*(text.encode() for text in texts), request.body))))
-    except (AccessError, UnicodeError):
+        tape.refuse_recorded_values(own)
+        is_stand_in = bool(placeholders_in(repr(own).encode()))
+    except AccessError:
         is_stand_in = True
-    if is_stand_in:
-        raise _NotRepeatedError("it has a placeholder or pseudonym in place of a value that was not recorded")
-    failure, response = None, NO_ANSWER
+    return "it has a placeholder or pseudonym in place of a value that was not recorded" if is_stand_in else ""
+
+
+def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Interaction | str:
+    """Send a recorded request again; return its answer as it would be recorded, or why it cannot be compared."""
+    request, client = recorded.request, getattr(session, str(_interface_of(recorded, session)))
     try:
         answer = client.request(
-            request.method, request.uri, headers=list(request.headers), content=request.body or None
+            request.method, request.uri, headers=list(_own_headers(request.headers)), content=request.body or None
         )
         headers = tuple(pair for pair in header_list(answer.headers) if pair[0].lower() not in _ENCODING)
         response = RecordedResponse(answer.status_code, "", headers, answer.content)
-        response = tape.scrubber.exchange(recorded.request, response).response
+        scrubbed = tape.scrubber.exchange(request, response).response
+        return recorded._replace(response=scrubbed, failure=None, elapsed=answer.elapsed)
     except RECORDABLE as error:
-        failure = as_failure(error)
+        return recorded._replace(response=NO_ANSWER, failure=as_failure(error), elapsed=None)
     except AccessError as error:
-        raise _NotRepeatedError(error.what) from None
+        return error.what
     except (httpx.HTTPError, httpx.InvalidURL, SecretLeak):
-        raise _NotRepeatedError("its answer cannot be decoded or checked") from None
-    seconds = session.calls(last=1)["elapsed"].iloc[0]
-    elapsed = None if seconds != seconds else timedelta(seconds=float(seconds))  # noqa: PLR0124 - missing if not equal
-    return recorded._replace(response=response, failure=failure, elapsed=elapsed)
+        return "its answer cannot be decoded or checked"
 
 
-def _interface_of(recorded: Interaction, session: Session) -> Interface:
-    """Return the interface that a recorded call went to.
-
-    Raises:
-        _NotRepeatedError: if the call is not to be sent.
-    """
-    method, caller = recorded.request.method.upper(), recorded.authorized_by
-    if recorded.token_obtained is not None:
-        raise _NotRepeatedError("it is a token request; the session makes its own")
-    if method not in ("GET", "HEAD"):
-        raise _NotRepeatedError(f"{excerpt(method, 20)} may change something, so it is never sent again")
-    if recorded.ended_early or "text/event-stream" in header_value(recorded.response.headers, "content-type").lower():
-        raise _NotRepeatedError("it is a stream of events, which may have no end")
-    if caller is not None and caller.environment is not session.environment:
-        raise _NotRepeatedError(f"it was made in {caller.environment}")
+def _interface_of(recorded: Interaction, session: Session) -> Interface | None:
+    """Return the interface of the session's environment that a recorded call went to."""
     for interface, name in session.environment.rules.addresses.items():
         rest = recorded.request.uri.removeprefix(symbolic_address(name))
         if interface is not Interface.AUTH and rest != recorded.request.uri and rest[:1] in ("", "/", "?"):
             return interface
-    raise _NotRepeatedError(f"its address is not one of {session.environment}")
+    return None
 
 
 def _own_headers(headers: HeaderList) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,8 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import distribution, packages_distributions, version
+from importlib.metadata import distribution, version
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -27,16 +28,15 @@ from toolkit.scrubbing.known import PROCESS_SECRETS, KnownSecrets
 from toolkit.scrubbing.scanning import scan_files
 from toolkit.sharing.copying import (
     Replacements,
-    check_file,
     check_notebook,
+    check_text,
     copied_cassettes,
     copied_notebook,
-    notes_about,
     texts_in,
     with_parameters,
 )
 from toolkit.sharing.saved_secrets import learn_credentials
-from toolkit.verification import Verdict, verify
+from toolkit.verification import Failure, verify
 from toolkit.verification.notebooks import SUFFIX, read_notebook, write_notebook
 from toolkit.verification.run import TIMEOUT, need_kernels
 
@@ -45,12 +45,20 @@ _ARCHIVE, _PAGES = ".zip", (".html", ".htm")
 _OTHER_FILES: Final = (SUFFIX, ".pdf", ".md", ".py", ".tex", ".tar", ".gz", ".docx", ".pptx")
 _FIRST_DATE: Final = (1980, 1, 1, 0, 0, 0)  # of a ZIP archive
 _TOOLKIT: Final = "service-access-toolkit"
-# They run the notebook, replay its recordings, or shape its outputs.
-_PINNED: Final = (
-    "anywidget httpx ipykernel ipython ipywidgets jupyterlab matplotlib nbclient numpy pandas pyarrow vcrpy"
-).split()
-_IMPORT: Final = re.compile(r"\s*(?:import|from)\s+(\w+)")
+_PINNED: Final = ("matplotlib", "numpy", "pandas")  # they shape outputs
 _GIT: Final = re.compile(r"https://[\w.:/~-]+", re.ASCII)  # without a user, a password and a query
+_README: Final = """# {title}
+
+A notebook with the recordings that it replays, in which personal data and secrets have stand-ins or placeholders. It
+runs without a network, credentials and configuration, and sends nothing. In this folder:
+
+```
+{command}
+```
+
+Its outputs were made with Python {python}; `toolkit verify .` checks that they are the same here. Other packages that
+the notebook imports must be installed, too.
+"""
 _AUTHORS: Final = (
     "Data that the notebook reads from files or has in its code, and what pictures show, was not checked: it is yours."
 )
@@ -153,7 +161,7 @@ def publish(
         copied = copied_cassettes(played, settings, known, texts)
         clean, places = copied_notebook(content, copied.replacements)
         stage = folder / "copy"
-        for name, data in {**copied.files, **_companions(place, settings, copied.files, clean)}.items():
+        for name, data in {**copied.files, **_companions(place, settings)}.items():
             (stage / name).parent.mkdir(parents=True, exist_ok=True)
             (stage / name).write_bytes(data)
         write_notebook(stage / place, clean, about="to")
@@ -174,8 +182,8 @@ def publish(
         _scan(stage)
         sizes = {name: path.stat().st_size for name, path in files.items()}
         _put(stage, files, target)
-    notes = [*notes_about(content), *_secret_notes(place, texts, played), _AUTHORS]
-    if not is_page and toolkit_requirement().startswith("#"):
+    notes = [*_secret_notes(place, texts, played), _AUTHORS]
+    if not is_page and _toolkit_requirement().startswith("#"):
         notes.append("requirements.txt does not install the toolkit: tell your readers where to get it.")
     where = (*copied.places, *(f"{place.as_posix()}, {words}" for words in places))
     return PublishedCopy(
@@ -207,7 +215,7 @@ def _played(source: Path, content: dict[str, Any], log: Path, timeout: float) ->
     finally:
         Path(name).unlink()
     if verdict.failure is not None:
-        raise _failed(f"{source.name} does not run offline", verdict)
+        raise _failed(f"{source.name} does not run offline", verdict.failure)
     played = {path: numbers for path, numbers in read_play_log(log).items() if numbers}
     if not played:
         raise PublishError(
@@ -223,7 +231,9 @@ def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
     log.mkdir()
     [verdict] = verify([stage / place], update=True, timeout=timeout, jobs=1, play_log=log)
     if verdict.failure is not None:
-        raise _failed("The copy, which has no other file of the project, does not run in its own folder", verdict)
+        raise _failed(
+            "The copy, which has no other file of the project, does not run in its own folder", verdict.failure
+        )
     strangers = [path for path in sorted(read_play_log(log)) if not path.is_relative_to(stage)]
     if strangers:
         raise PublishError(
@@ -240,19 +250,19 @@ def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
         )
 
 
-def _failed(what: str, verdict: Verdict) -> PublishError:
-    assert verdict.failure is not None  # noqa: S101 - the caller has checked
-    return PublishError(f"{what}: {verdict.failure}", verdict.failure.next_step, about="notebook")
+def _failed(what: str, failure: Failure) -> PublishError:
+    return PublishError(f"{what}: {failure}", failure.next_step, about="notebook")
 
 
 def _check(files: Mapping[str, Path], target: str, known: KnownSecrets, replacements: Replacements) -> None:
     """Refuse files that hold a secret or a value that was replaced; the notebook was checked by cells."""
-    check_file(target, b"", known, replacements)
+    for name in (target, *files):
+        check_text(f"The name of a {Path(name).suffix or 'folder'}", name, known, replacements)
     for name, path in files.items():
         if path.suffix.lower() in _PAGES:
             known.check(path.read_bytes(), where=name)
-        else:
-            check_file(name, b"" if path.suffix == SUFFIX else path.read_bytes(), known, replacements)
+        elif path.suffix != SUFFIX:
+            check_text(f"{name}, line {{}},", path.read_text("utf-8", "replace"), known, replacements)
 
 
 def _scan(folder: Path) -> None:
@@ -302,7 +312,7 @@ def _check_target(target: Path, source: Path, *, replace: bool) -> None:
 def _is_published(folder: Path) -> bool:
     settings = folder / SETTINGS_FILE
     files = [path for path in folder.rglob("*") if path.is_file() and ".ipynb_checkpoints" not in path.parts]
-    known = (SUFFIX, ".yaml", ".yml", ".json", ".md", ".txt", ".toml")
+    known = (SUFFIX, ".yaml", ".yml", ".json", ".md", ".txt", ".toml")  # others were added by its owner
     return settings.is_file() and settings.read_text().startswith(_COMMENT) and all(f.suffix in known for f in files)
 
 
@@ -335,34 +345,19 @@ def _put(stage: Path, files: Mapping[str, Path], target: Path) -> None:
         ) from None
 
 
-def _companions(
-    place: Path, settings: Settings, cassettes: Iterable[str], notebook: Mapping[str, Any]
-) -> dict[str, bytes]:
+def _companions(place: Path, settings: Settings) -> dict[str, bytes]:
     """Return the files beside a published notebook by their names: settings, requirements and a README."""
     own = Settings.load(settings.file, environ={}) if settings.file else Settings(project=settings.project)
     folder = own.cassettes_folder.resolve().relative_to(settings.project.resolve()).as_posix()
-    sources = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    readme = f"""# {place.stem}
-
-A notebook with the recordings that it replays. It runs without a network, credentials and configuration, and sends
-nothing. In this folder:
-
-```
-{_command(place.as_posix())}
-```
-
-This installs what `requirements.txt` lists (better in a new virtual environment), and opens the notebook in JupyterLab.
-Its outputs were made with Python {sys.version_info.major}.{sys.version_info.minor}; `toolkit verify .` checks that they
-are the same here.
-
-Recorded answers, in which personal data and secrets have stand-ins or placeholders:
-
-{chr(10).join(f"- `{name}`" for name in cassettes)}
-"""
+    packages = "".join(f"{name}=={version(name)}\n" for name in _PINNED if find_spec(name))
     texts = {
         SETTINGS_FILE: f"{_COMMENT}\ncassettes = {json.dumps(folder, ensure_ascii=False)}\n",
-        "requirements.txt": _requirements(sources),
-        "README.md": readme,
+        "requirements.txt": f"{_toolkit_requirement()}\n{packages}",
+        "README.md": _README.format(
+            title=place.stem,
+            command=_command(place.as_posix()),
+            python=f"{sys.version_info.major}.{sys.version_info.minor}",
+        ),
     }
     return {name: text.encode() for name, text in texts.items()}
 
@@ -371,26 +366,12 @@ def _command(notebook: str) -> str:
     return f'python -m pip install -r requirements.txt && python -m jupyterlab "{notebook}"'
 
 
-def _requirements(sources: Iterable[str]) -> str:
-    """Return the requirements: the toolkit, what runs it, and what the code imports, each with its version."""
-    installed = packages_distributions()
-    lines = "\n".join(sources).splitlines()  # by line, because cells may have magics
-    imported = [match[1] for line in lines if (match := _IMPORT.match(line))]
-    names = {*_PINNED, *(name for module in imported for name in installed.get(module, ())[:1])} - {_TOOLKIT}
-    here = {name for several in installed.values() for name in several}
-    return "\n".join([toolkit_requirement(), *(f"{name}=={version(name)}" for name in sorted(names & here)), ""])
+def _toolkit_requirement() -> str:
+    """Return the requirement that installs the toolkit, or a comment where to get it.
 
-
-def toolkit_requirement() -> str:
-    """Return the requirement that installs the toolkit from where it was installed here.
-
-    It is a comment if readers cannot use that: a folder of this machine, or an address with credentials. The name alone
-    would then install whatever a package index has under it, which may be somebody else's package.
+    The name alone would install whatever a package index has under it, which may be somebody else's package.
     """
     record = json.loads(distribution(_TOOLKIT).read_text("direct_url.json") or "{}")  # of pip (PEP 610)
-    if not record:
-        return f"{_TOOLKIT}[lab]=={version(_TOOLKIT)}"
-    vcs = record.get("vcs_info", {})
-    if vcs.get("vcs") == "git" and _GIT.fullmatch(record["url"]) and "subdirectory" not in record:
-        return f"{_TOOLKIT}[lab] @ git+{record['url']}@{vcs['commit_id']}"
+    if record.get("vcs_info", {}).get("vcs") == "git" and _GIT.fullmatch(record["url"]):
+        return f"{_TOOLKIT}[lab] @ git+{record['url']}@{record['vcs_info']['commit_id']}"
     return f"# Install {_TOOLKIT}[lab] {version(_TOOLKIT)} first, from where the author of this copy has it."

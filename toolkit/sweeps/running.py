@@ -11,7 +11,6 @@ import asyncio
 import queue
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from types import SimpleNamespace
@@ -19,7 +18,6 @@ from typing import Any, Final
 
 from toolkit.core.clock import SystemClock
 from toolkit.core.errors import ServiceError, Unreachable
-from toolkit.core.tracebacks import warn
 from toolkit.sweeps.asking import Answered, Outcome, Plan, RowMaker
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.parts import KeyedRows, KeyFailure, KeySource, failed_rows, joined
@@ -36,7 +34,6 @@ _PART_ROWS: Final = 50_000
 _PART_BYTES: Final = 16 << 20
 _PART_KEYS: Final = 25_000
 _LEAST_IN_VAIN: Final = 32
-_WARN_AT: Final = 100
 _LATER: Final = "What was answered is kept. Run the sweep again when the service answers: it goes on where it stopped."
 _CHECK: Final = "What was answered is kept. Check the credentials, then call .retry() on the result of a new run."
 
@@ -56,7 +53,6 @@ class Writer:
 
     def __init__(self, plan: Plan, folder: Folder, source: KeySource, *, name: str, is_replay: bool) -> None:
         self.answered = self.failed = 0  # keys in this run
-        self.hint = ""  # what to warn the user of while the sweep goes on
         self.make_rows = RowMaker(plan.definition, plan.schema, plan.known)
         self._folder = folder
         self._source = source
@@ -64,7 +60,6 @@ class Writer:
         self._is_replay = is_replay
         self._answers: list[Answered] = []
         self._failures: list[KeyFailure] = []
-        self._statuses: Counter[int | None] = Counter()
         self._bytes = 0
         self._due_at: float | None = None
         self._part: KeyedRows | None = None
@@ -108,12 +103,6 @@ class Writer:
     def _fail(self, failure: KeyFailure) -> None:
         self.failed += 1
         self._failures.append(self._folder.note_failure(failure))
-        self._statuses[failure.status] += 1
-        if self.failed == _WARN_AT and not self.answered and len(self._statuses) == 1:
-            self.hint = (
-                f"The first {_WARN_AT} keys all failed: {failure.reason.rstrip('.')}. If that is not what you expect, "
-                "interrupt the sweep and check call(key); .retry() asks for failures again."
-            )
 
 
 class Run:
@@ -240,10 +229,7 @@ class Run:
         self._stopped.set()
 
     def _look(self) -> None:
-        """Warn and show the progress, on the thread of the caller: the warning points at the user's line."""
-        hint, self.writer.hint = self.writer.hint, ""
-        if hint:
-            warn(hint)
+        """Show the progress, on the thread of the caller."""
         failed = self.writer.failed
         self.show(self.source.skipped + self.writer.answered + failed, f"{failed:,} failed" if failed else "")
 

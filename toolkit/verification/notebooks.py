@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.text import excerpt
-from toolkit.local.files import lies_in, write_atomically
+from toolkit.local.files import write_atomically
 
 SKIP_TAG: Final = "skip-execution"  # a cell with this tag does not run
 _KERNELSPEC: Final = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -28,12 +28,8 @@ _CASSETTE_SUFFIXES: Final = (".yaml", ".yml")
 _WORD: Final = re.compile(r"""[^\s"'(),=/\\]+""")
 
 
-def find_notebooks(paths: Iterable[Path | str], *, without: Path | None = None) -> list[Path]:
+def find_notebooks(paths: Iterable[Path | str]) -> list[Path]:
     """Return the notebooks among files and below folders, each once, without checkpoints and hidden folders.
-
-    Args:
-        paths: notebooks, and folders with notebooks.
-        without: a folder whose notebooks are left out, unless it or they are named themselves.
 
     Raises:
         ConfigurationError: if a path does not exist, is not a notebook, or is a folder without notebooks.
@@ -42,9 +38,7 @@ def find_notebooks(paths: Iterable[Path | str], *, without: Path | None = None) 
     for path in map(Path, paths):
         found = [path] if path.suffix == SUFFIX and path.is_file() else []
         if path.is_dir():
-            left_out = None if without is None or lies_in(path, without) else without
-            below = [file for file in sorted(path.rglob(f"*{SUFFIX}")) if file.is_file() and not _is_hidden(file, path)]
-            found = [file for file in below if not (left_out and lies_in(file, left_out))]
+            found = [file for file in sorted(path.rglob(f"*{SUFFIX}")) if file.is_file() and not _is_hidden(file, path)]
         if not found:
             what = "has no notebooks in it" if path.is_dir() else "is not a notebook" if path.exists() else "is missing"
             raise ConfigurationError(f"{path} {what}.", _NAME_NOTEBOOKS, about="paths")
@@ -59,7 +53,7 @@ def read_notebook(path: Path) -> dict[str, Any]:
     """Return the content of a notebook; texts that the file stores line by line are joined.
 
     Raises:
-        ConfigurationError: if it cannot be read, or is not a Python notebook of format 4.
+        ConfigurationError: if it cannot be read, or is not a notebook of format 4.
     """
     import nbformat
     from nbformat.v4.rwbase import rejoin_lines
@@ -70,10 +64,6 @@ def read_notebook(path: Path) -> dict[str, Any]:
             nbformat.validate(notebook, version=4)
         content = dict(rejoin_lines(notebook))  # type: ignore[no-untyped-call]
         as_bytes(content)  # JSON can contain half a character, which no file of UTF-8 can hold
-        metadata = content["metadata"]
-        language = str(
-            metadata.get("language_info", {}).get("name", metadata.get("kernelspec", {}).get("language", ""))
-        )
     except Exception as error:  # noqa: BLE001 - nbformat and jsonschema fail in many ways on odd files
         reason = str(getattr(error, "message", error)).partition("\n")[0]
         raise ConfigurationError(
@@ -81,12 +71,6 @@ def read_notebook(path: Path) -> dict[str, Any]:
             "Restore it from the repository, or open it in JupyterLab and save it.",
             about="paths",
         ) from None
-    if not language.lower().startswith(("python", "ipython")) and language:
-        raise ConfigurationError(
-            f"The language of {path.name} is {excerpt(language, 40)}.",
-            "Leave it out: only Python is run.",
-            about="paths",
-        )
     return content
 
 
@@ -165,21 +149,16 @@ def _names(path: Path, cassettes: set[str]) -> bool:
     """Return True if the code of a notebook may name one of the cassettes."""
     from IPython.core.inputtransformer2 import TransformerManager
 
+    transform = TransformerManager().transform_cell  # type: ignore[no-untyped-call]
     try:
-        for cell in read_notebook(path)["cells"]:
-            if cell["cell_type"] == "code":
-                with warnings.catch_warnings(action="ignore"):  # the parser's, about the user's code
-                    code = TransformerManager().transform_cell(cell["source"])  # type: ignore[no-untyped-call]
-                    nodes = list(ast.walk(ast.parse(code)))
-                texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-                words = (word for text in texts for word in _WORD.findall(text))
-                if any(word in cassettes or Path(word).stem in cassettes for word in words):
-                    return True
-    except ConfigurationError:
-        return False  # it is verified, and fails, when it changes
-    except (SyntaxError, ValueError, RecursionError):
+        sources = [cell["source"] for cell in read_notebook(path)["cells"] if cell["cell_type"] == "code"]
+        with warnings.catch_warnings(action="ignore"):  # the parser's, about the user's code
+            nodes = [node for source in sources for node in ast.walk(ast.parse(transform(source)))]
+    except (ConfigurationError, SyntaxError, ValueError, RecursionError):
         return True
-    return False
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    words = {word for text in texts for word in _WORD.findall(text)}
+    return bool(cassettes & {*words, *(Path(word).stem for word in words)})
 
 
 def _changed_files(folder: Path, since: str) -> set[Path]:
@@ -200,15 +179,12 @@ def _git(folder: Path, *arguments: str) -> str:
     # The variables that git sets for its hooks would name another repository than that of the notebooks.
     variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
-        process = subprocess.run(command, env=variables | {"LC_ALL": "C"}, capture_output=True, check=False)  # noqa: S603
+        process = subprocess.run(command, env=variables | {"LC_ALL": "C"}, capture_output=True, check=True)  # noqa: S603
+        return os.fsdecode(process.stdout)
     except FileNotFoundError:
         reason = "git is not installed"
-    else:
-        if process.returncode == 0:
-            return os.fsdecode(process.stdout)
-        reason = (
-            excerpt(process.stderr.decode(errors="replace").strip().removeprefix("fatal: ")) or "it gives no reason"
-        )
+    except subprocess.CalledProcessError as error:
+        reason = excerpt(error.stderr.decode(errors="replace").strip().removeprefix("fatal: "))
     raise ConfigurationError(
         f"git cannot say what changed in {folder}: {reason}.",
         "Name notebooks of a git repository, and a commit of it; in a shallow checkout fetch its history first "

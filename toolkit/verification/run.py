@@ -115,7 +115,7 @@ def verify(
         ConfigurationError: if a path does not lead to a notebook, git does not know what changed, an argument is out of
             range, or the extra `lab` is not installed; if a notebook would be replaced in `save_to`.
     """
-    notebooks = find_notebooks(paths, without=save_to)
+    notebooks = find_notebooks(paths)
     for name, value in (("timeout", timeout), ("jobs", 1 if jobs is None else jobs)):
         if not math.isfinite(value) or value <= 0:
             raise ConfigurationError(f"{name} must be above 0 and finite.", "Leave it out, or pass more.", about=name)
@@ -150,9 +150,8 @@ def need_kernels() -> None:
 def _targets(notebooks: Sequence[Path], folder: Path) -> dict[Path, Path]:
     """Return where each notebook is saved: as below the working directory, or the folder that all of them lie in."""
     files = {path: path.resolve() for path in notebooks}
-    base = Path.cwd().resolve()
-    if not all(file.is_relative_to(base) for file in files.values()):
-        base = Path(os.path.commonpath([file.parent for file in files.values()]))
+    here, common = Path.cwd().resolve(), Path(os.path.commonpath([file.parent for file in files.values()]))
+    base = here if common.is_relative_to(here) else common
     targets = {path: folder / file.relative_to(base) for path, file in files.items()}
     if {target.resolve() for target in targets.values()} & set(files.values()):
         raise ConfigurationError(

@@ -22,9 +22,9 @@ from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.core.secret import Secret
 from toolkit.core.tracebacks import frameless
-from toolkit.local.dotenv import FILE_NAME, variables_in
 from toolkit.local.files import expanded, lies_in, read_text, shown
 from toolkit.local.folders import belongs_to_stranger
+from toolkit.local.variables import FILE_NAME, variables_in
 
 DEFAULT: Final = "default"
 PASSPHRASE: Final = "private_key_passphrase"  # noqa: S105 - the name of a field
@@ -95,18 +95,15 @@ class ProfileFields:
             raise self._error(self.values, what, "Add what is missing, or remove the rest.")
         return kind
 
-    def intended_kind(self) -> CredentialKind:
-        """Return the kind that the fields belong to, of which some may still be missing."""
+    def intended_kind(self, wanted: CredentialKind | None = None) -> CredentialKind:
+        """Return the wanted kind, or the one that the fields belong to; some may still be missing, all must fit."""
+        kinds = kinds_of(self.environment)
+        if wanted not in (None, *kinds):
+            uses = f"A {self.environment.rules.holder} uses a {' or a '.join(kinds)}."
+            raise CredentialsMismatch(f"{self.environment} does not accept a {wanted}.", uses, about="kind")
         present = {name.removesuffix(_FILE) for name in self.values}
-        fitting = self._fitting(kinds_of(self.environment))
+        fitting = self._fitting(kinds if wanted is None else [wanted])
         return min(fitting, key=lambda kind: len(set(REQUIRED[kind]) - present))
-
-    def check_fits(self, kind: CredentialKind) -> None:
-        """Check that the fields, of which some may still be missing, can be used with a kind of credentials."""
-        if kind not in kinds_of(self.environment):
-            uses = f"A {self.environment.rules.holder} uses a {' or a '.join(kinds_of(self.environment))}."
-            raise CredentialsMismatch(f"{self.environment} does not accept a {kind}.", uses, about="kind")
-        self._fitting([kind])
 
     def _fitting(self, kinds: list[CredentialKind]) -> list[CredentialKind]:
         """Return those of the kinds that have all of these fields."""

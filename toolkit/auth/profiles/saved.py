@@ -28,9 +28,15 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.core.text import shell_word, toml_string
 from toolkit.core.tracebacks import attempt, frameless, warn
-from toolkit.local.files import read_text, shown, write_atomically
-from toolkit.local.private_files import is_open_to_others, private_folder, refuse_link
-from toolkit.local.toml_text import parse_toml
+from toolkit.local.files import (
+    is_open_to_others,
+    parse_toml,
+    private_folder,
+    read_text,
+    refuse_link,
+    shown,
+    write_atomically,
+)
 from toolkit.local.user_folders import APPLICATION, config_folder
 
 if TYPE_CHECKING:

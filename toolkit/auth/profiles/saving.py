@@ -25,11 +25,10 @@ from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.core.text import excerpt, list_html, list_text
 from toolkit.core.tracebacks import frameless, warn
-from toolkit.local.dotenv import FILE_NAME
 from toolkit.local.files import shown
 from toolkit.local.folders import SETTINGS_FILE
 from toolkit.local.settings import Settings, as_settings
-from toolkit.local.variables import variable_name
+from toolkit.local.variables import FILE_NAME, variable_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

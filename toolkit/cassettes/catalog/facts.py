@@ -26,8 +26,7 @@ from toolkit.core.arguments import LONGEST_QUOTE
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import EPOCH
 from toolkit.core.text import count_text
-from toolkit.local.files import expanded, read_file
-from toolkit.local.private_files import UnfitFile
+from toolkit.local.files import UnfitFile, expanded, read_file
 from toolkit.local.settings import Settings, as_settings
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")

@@ -22,8 +22,16 @@ from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.writer_lock import Claim, Stamp
 from toolkit.core.errors import CassetteBusy, CassetteError
 from toolkit.core.tracebacks import shell, warn
-from toolkit.local.files import open_new, read_file, remove_partials, replace_file, write_atomically
-from toolkit.local.private_files import LinkInTheWay, open_plain, refuse_link
+from toolkit.local.files import (
+    LinkInTheWay,
+    open_new,
+    open_plain,
+    read_file,
+    refuse_link,
+    remove_partials,
+    replace_file,
+    write_atomically,
+)
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.compression import AFTER_THE_CALL
 from toolkit.scrubbing.known import KnownSecrets

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.core.errors import CassetteBusy
+from toolkit.local.files import private_folder
 from toolkit.local.locks import FileLock, try_lock
-from toolkit.local.private_files import private_folder
 from toolkit.local.user_folders import cache_folder
 
 # Inode, size and modification time of a file; None if there is no file.

@@ -26,8 +26,8 @@ from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Ind
 from toolkit.core.errors import AccessError, CassetteCorrupt, CassetteMiss, ConfigurationError
 from toolkit.core.ledger import Authorization
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET
-from toolkit.local.dotenv import own_variable
 from toolkit.local.files import append_to, expanded
+from toolkit.local.variables import own_variable
 from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.scrubber import Scrubber

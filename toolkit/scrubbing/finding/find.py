@@ -11,6 +11,7 @@ from urllib.parse import quote_plus, unquote, urlsplit
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.text import compiled
+from toolkit.scrubbing.escapes import without_escapes
 from toolkit.scrubbing.finding.fields import (
     CredentialField,
     Fields,
@@ -46,15 +47,16 @@ _SCHEME: Final = r"(?i)(?:basic|bearer|token|dpop)[ ]+"
 _SCHEME_OF_HEADER: Final = r"[A-Za-z][\w-]{0,40}+ {1,20}+"
 _MAY_NAME_ONE: Final = rb"(?i)pass|secret|token|key|pwd|auth|session|credential|[^\x00-\x7f]"
 _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and code
-_PROTOCOLS: Final = "sec-websocket-protocol"  # a browser cannot send another header with a credential
+# Headers of nearly every message, in which no name of a credential stands.
+_WITHOUT_CREDENTIALS: Final = frozenset(
+    "accept accept-encoding connection content-encoding content-length content-type date transfer-encoding".split()
+)
 _SHORTEST_FIELD: Final = 3  # characters
 _LINE_START: Final = r"\s{0,40}+(?:-|export|set)?\s{0,40}+[\w.\-\"']{1,80}+\s{0,20}+[:=]\s{0,20}+\Z"
 _LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
 _LONGEST_START: Final = 200  # characters of a line before a value
-_LEVELS: Final = 3  # of texts within texts, such as URLs in URLs
-_PERCENT_SIGNS: Final = ("%3D", "%3d", "%22", "%3A", "%3a", "%40")
-_QUOTES_OF_HTML: Final = ("&quot;", "&#34;", "&#x22;", "&#39;")
-_ESCAPED_LETTER: Final = r"\\u00(4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9Aa]|2[Dd]|3[0-9]|[C-Fc-f][0-9A-Fa-f])"
+# A letter of JSON, a sign of URLs, and a quote of HTML, each escaped.
+_SIGNS_OF_ESCAPES: Final = tuple("\\u00 %25 %3D %3d %22 %3A %3a %40 &quot; &#34; &#x22; &#39;".split())
 
 
 class Found(NamedTuple):
@@ -187,14 +189,13 @@ class Finder(Walker):
     def header(self, name: str, value: str) -> str:
         """Return the value of a header with credentials replaced."""
         lower = name.lower()
+        if lower in _WITHOUT_CREDENTIALS:
+            return value
         if lower in COOKIE_HEADERS:
             return replace_cookies(lower, value, self._cookie)
         kind = credential_kind(name, Place.HEADER)
         if kind is not None and not self._has_rule(name):
             return self._credential_header(name, kind, value)
-        if lower == _PROTOCOLS:
-            self.note_shapes(value)
-            return compiled(r"[^\s,]+").sub(lambda part: self._random("TOKEN", part[0]), value)
         if lower == "location" and self._message is not MessageKind.REQUEST:
             self.note_shapes(value)
             self._has_code = True
@@ -321,14 +322,6 @@ class Finder(Walker):
             self._used.setdefault(text, kind)
         return f"<{kind}>"
 
-    def _random(self, kind: str, text: str) -> str:
-        """Return a placeholder for a text, or for the last of its parts, if that is as random as a secret."""
-        head, dot, last = text.rpartition(".")
-        if grade(last) is not Strength.STRONG:
-            return text
-        self._shaped.setdefault(last, kind)
-        return head + dot + self._placeholder(kind, last)
-
     def _replaced(self, decision: Decision, value: str) -> str:
         scheme = compiled(_SCHEME).match(value)
         before, text = (scheme[0], value[scheme.end() :]) if scheme else ("", value)
@@ -362,18 +355,7 @@ def _spliced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
 
 
 def _levels_below(text: str) -> Iterator[str]:
-    """Yield a text with escapes of letters, entities of quotes and percent escapes undone, one after the other."""
-    if "\\u00" in text and compiled(_ESCAPED_LETTER).search(text):
-        text = compiled(_ESCAPED_LETTER).sub(lambda escape: chr(int(escape[1], 16)), text)
-        yield text
-    if any(map(text.__contains__, _QUOTES_OF_HTML)):
-        text = html.unescape(text)
-        yield text
-    for _ in range(_LEVELS):
-        if "%" not in text or not (any(map(text.__contains__, _PERCENT_SIGNS)) or "%25" in text):
-            return
-        plainer = unquote(text)
-        if plainer == text:
-            return
-        yield plainer
-        text = plainer
+    """Yield a text with its escapes undone, one kind after the other, if names and values may be behind these."""
+    if any(map(text.__contains__, _SIGNS_OF_ESCAPES)):
+        for level in dict.fromkeys(without_escapes(text.encode("utf-8", "surrogatepass"))):
+            yield level.decode("utf-8", "replace")

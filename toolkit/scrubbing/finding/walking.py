@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
-from toolkit.core.text import SLICE, compiled
+from toolkit.core.text import compiled
 from toolkit.scrubbing.vocabulary import Place
 
 _FORM: Final = r"[\w.\[\]%+-]{1,200}+=[^\s<>{\"]*+\Z"
@@ -153,15 +153,7 @@ def replace_cookies(header: str, value: str, stand_in: Callable[[str, str], str]
         stand_in: takes the name of a cookie and its value, and returns what to write instead of the value.
     """
     is_setting = header.startswith("set-")
-    parts = [""]
-    start = 0
-    while start < len(value):  # in slices, since a regular expression blocks all other threads
-        cut = value.find(";", start + SLICE)
-        cut = len(value) if cut < 0 else cut
-        first, *others = compiled(_SEPARATOR).split(value[start:cut])
-        parts[-1] += first
-        parts += others
-        start = cut
+    parts = compiled(_SEPARATOR).split(value)
     is_first = True
     for number in range(0, len(parts), 2):
         if number:

@@ -24,12 +24,8 @@ from toolkit.scrubbing.rules.model import STAND_IN, CompiledRules, KeyPath, Rule
 from toolkit.scrubbing.rules.pseudonyms import Pseudonyms, user_key
 from toolkit.scrubbing.vocabulary import Place, is_placeholder
 
-# Takes the treatment, the value, and whether it is a JSON number; returns what to write instead.
-Replace = Callable[[str, str, bool], str]
+Replace = Callable[[str, str], str]  # takes the treatment and the value; returns what to write instead
 
-# Of the path of a value that lies deeper, the outer and the inner parts are compared with rules.
-_OUTER: Final = 20
-_INNER: Final = 6
 # A text that is not closed reaches to the end.
 _TOKEN: Final = re.compile(r'([{}\[\],:])|("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|([^\s{}\[\],:"]++)', re.DOTALL)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -53,7 +49,7 @@ class Rewriter(Walker):
     def named(self, name: str, place: Place, value: str) -> str | None:  # noqa: ARG002 - rules name no places
         """Return what to write instead of a value beside a name, or None if no rule has the name."""
         treatment = self._rules.of_name(name)
-        return None if treatment is None else self._replace(treatment, value, False)
+        return None if treatment is None else self._replace(treatment, value)
 
     def text(self, text: str) -> str:
         """Return a text with values replaced in JSON and XML, also for several of these in one text."""
@@ -72,7 +68,7 @@ class Rewriter(Walker):
         treatment = self._rules.of_name(name)
         if treatment is None or not match[3].strip():
             return match[0]
-        return match[1] + html.escape(self._replace(treatment, html.unescape(match[3]), False))
+        return match[1] + html.escape(self._replace(treatment, html.unescape(match[3])))
 
     def _json(self, text: str, above: KeyPath = ()) -> str:
         pieces, done = [], 0
@@ -98,7 +94,7 @@ class Rewriter(Walker):
         elif not value or (written in _BOOLEANS and treatment == STAND_IN):
             return written  # true and false have no look-alike
         else:
-            changed = self._replace(treatment, value, not is_text)
+            changed = self._replace(treatment, value)
         if changed == value:
             return written
         return changed if not is_text and _NUMBER.fullmatch(changed) else json.dumps(changed)
@@ -124,8 +120,7 @@ def _scalars(text: str, above: KeyPath) -> Iterator[tuple[KeyPath, int, int]]:
         elif path and awaits_name[-1]:
             path[-1] = _name(match[0])
         elif not sign and (path or above or match[2]):
-            deepest = path if len(path) <= _OUTER + _INNER else (*path[:_OUTER], *path[-_INNER:])
-            yield (*above, *deepest), match.start(), match.end()
+            yield (*above, *path), match.start(), match.end()
 
 
 def _name(written: str) -> str:
@@ -170,7 +165,7 @@ class AppliedRules:
         """Return the values in a recorded message where the rules name pseudonyms."""
         values: set[str] = set()
 
-        def note(treatment: str, text: str, is_number: bool) -> str:  # noqa: ARG001 - as Rewriter calls it
+        def note(treatment: str, text: str) -> str:
             if treatment == STAND_IN and not self._is_placeholder(text):
                 values.add(text)
             return text
@@ -214,12 +209,12 @@ class AppliedRules:
         )
 
     def _replace(self, *, is_request: bool, records: bool) -> Replace:
-        def replace(treatment: str, text: str, is_number: bool) -> str:
+        def replace(treatment: str, text: str) -> str:
             if self._is_placeholder(text):
                 return text
             if treatment != STAND_IN:
                 return self._placeholder(treatment, text)
-            stand_in = self._stand_in(text, is_number=is_number, is_request=is_request, records=records)
+            stand_in = self._stand_in(text, is_request=is_request, records=records)
             if stand_in != text and len(text) < SHORTEST_SECRET:
                 self._short[text] = stand_in
             elif stand_in != text:
@@ -234,10 +229,8 @@ class AppliedRules:
             self._known.add_stand_ins([(Secret(text), placeholder)])
         return placeholder
 
-    def _stand_in(self, text: str, *, is_number: bool, is_request: bool, records: bool) -> str:
-        if is_request:
-            return self.pseudonyms.of_request(text, is_number=is_number, records=records)
-        return self.pseudonyms.stand_in(text, is_number=is_number)
+    def _stand_in(self, text: str, *, is_request: bool, records: bool) -> str:
+        return self.pseudonyms.of_request(text, records=records) if is_request else self.pseudonyms.stand_in(text)
 
     def _is_placeholder(self, text: str) -> bool:
         return is_placeholder(text) or self._compiled.is_placeholder(text)

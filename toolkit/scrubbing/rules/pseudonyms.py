@@ -18,14 +18,13 @@ from typing import Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.local import user_keys
+from toolkit.local import user_folders
 from toolkit.local.files import shown
 from toolkit.local.user_folders import config_folder
 
 _KEY: Final = "pseudonyms"
 _SHORTEST: Final = 8  # letters and digits of a stand-in
 _EMAIL: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+")
-_EXPONENT: Final = re.compile(r"[eE][+-]?\d+\Z")
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\"\\<>&%'`\x7f]")  # characters that some format escapes
 
 
@@ -48,28 +47,27 @@ class Pseudonyms:
         """Take the bytes of a recording, which hold stand-ins and no real values."""
         self._recorded = recorded
 
-    def stand_in(self, value: str, *, is_number: bool = False) -> str:
+    def stand_in(self, value: str) -> str:
         """Return the stand-in of a value; make the key if it is missing.
 
         Raises:
             ConfigurationError: if the key cannot be read or made.
         """
-        stand_in = self._of(value, is_number=is_number, makes_key=True)
+        stand_in = self._of(value, makes_key=True)
         assert stand_in is not None  # noqa: S101 - there is a key now
         return stand_in
 
-    def of_request(self, value: str, *, is_number: bool = False, records: bool) -> str:
+    def of_request(self, value: str, *, records: bool) -> str:
         """Return the stand-in of a value in a request, or the value itself if it is a stand-in from a replay.
 
         Args:
             value: the value.
-            is_number: True for a JSON number.
             records: True if the request is to be recorded, False if it is only looked up. A replay without a key has
                 seen nothing but stand-ins.
         """
         if value in self._values:
             return value
-        stand_in = self._of(value, is_number=is_number, makes_key=records)
+        stand_in = self._of(value, makes_key=records)
         if stand_in is None:
             return value
         if self._is_recorded(stand_in) or not self._is_recorded(value):
@@ -109,7 +107,7 @@ class Pseudonyms:
             re.search(rb"(?<![0-9A-Za-z])" + re.escape(data) + rb"(?![0-9A-Za-z])", self._recorded)
         )
 
-    def _of(self, value: str, *, is_number: bool, makes_key: bool) -> str | None:
+    def _of(self, value: str, *, makes_key: bool) -> str | None:
         stand_in = self._stand_ins.get(value)
         if stand_in is not None:
             return stand_in
@@ -118,7 +116,7 @@ class Pseudonyms:
         if self._key is None:
             return None
         with self._lock:
-            candidates = (look_alike(value, self._key, is_number=is_number, attempt=attempt) for attempt in count())
+            candidates = (look_alike(value, self._key, attempt=attempt) for attempt in count())
             stand_in = next(candidate for candidate in candidates if self._is_free(candidate, value))
             self._stand_ins[value] = stand_in
             self._values[stand_in] = value
@@ -129,23 +127,20 @@ class Pseudonyms:
         return stand_in != value and not is_taken
 
 
-def look_alike(value: str, key: bytes, *, is_number: bool = False, attempt: int = 0) -> str:
+def look_alike(value: str, key: bytes, *, attempt: int = 0) -> str:
     """Return a stand-in that looks like a value.
 
     Args:
         value: the value.
         key: the secret key.
-        is_number: True for a JSON number; an exponent is kept.
         attempt: gives another stand-in if the first one is taken.
     """
     stream = _pseudorandom(value, key, attempt)
     if _EMAIL.fullmatch(value):
         return "".join(_pick(string.ascii_lowercase, stream) for _ in range(12)) + "@example.invalid"
-    exponent = _EXPONENT.search(value) if is_number else None
-    text = value[: exponent.start()] if exponent else value
-    is_hexadecimal = all(letter in string.hexdigits for letter in text if letter.isalpha())
+    is_hexadecimal = all(letter in string.hexdigits for letter in value if letter.isalpha())
     alphabet, changed, result = string.digits, 0, []
-    for character in text:
+    for character in value:
         if not character.isalnum():
             result.append(_UNSAFE.sub("_", character))
             continue
@@ -156,7 +151,7 @@ def look_alike(value: str, key: bytes, *, is_number: bool = False, attempt: int 
         changed += 1
     alphabet = string.digits if alphabet[-1].isdigit() else alphabet
     result += [_pick(alphabet, stream) for _ in range(_SHORTEST - changed)]
-    return "".join(result) + (exponent[0] if exponent else "")
+    return "".join(result)
 
 
 def _alphabet(character: str, *, is_hexadecimal: bool) -> str:
@@ -186,7 +181,7 @@ def user_key(makes: bool) -> bytes | None:
         ConfigurationError: if the key cannot be read or made.
     """
     try:
-        return user_keys.user_key(_KEY, makes=makes)
+        return user_folders.user_key(_KEY, makes=makes)
     except OSError as error:
         file = config_folder() / f"{_KEY}.key"
         raise ConfigurationError(

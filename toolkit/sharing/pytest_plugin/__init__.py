@@ -2,5 +2,5 @@
 
 `plugin` has the fixtures, options and hooks; pytest loads it in every run, so it imports the rest when used.
 `item_cassette` opens the cassettes of a test and finishes them after it, and `blocking` refuses connections while it
-replays. `unused` lists cassettes that no test opened, and `notebook_items` collects notebooks.
+replays. `run_options` lists cassettes that no test opened, and collects notebooks.
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -35,23 +34,12 @@ FOLDER: Final = "cassettes"  # beside the tests, as pytest-recording has it
 FAILED: Final = ".failed"  # between the name of a cassette and its suffix, for the recording of a failed test
 _OPTION: Final = "--toolkit-record"
 _NOT_IN_NAMES: Final = re.compile(r"""[\x00-\x1f<>?%*:|"'/\\]""")
-_LONGEST: Final = 200  # bytes of a name; systems allow 255, and suffixes are added
 _MOST_FINDINGS: Final = 10  # shown
 
 
 @dataclass(frozen=True, slots=True)
 class CassetteChoice:
-    """The choices of the markers of a test.
-
-    Attributes:
-        names: names or paths of cassettes; none for the one named after the test. Several are only replayed.
-        environment: the environment of the session; None for that of the cassette or the credentials.
-        credentials: the name of the profile to record with; None for the only one, or `default` among several.
-        mode: the record mode; None for strict replay. "none" holds against `--toolkit-record`, too.
-        strict: True if each recording must be played exactly once.
-        match_on, secrets, rules: as for `tk.Cassette`.
-        allowed_hosts: hosts that a replaying test may connect to.
-    """
+    """The choices of the markers of a test: the arguments of the marker, with the first ones as `names`."""
 
     names: tuple[Any, ...] = ()
     environment: str | None = None
@@ -88,12 +76,9 @@ def choice_of(marks: Iterable[Any]) -> CassetteChoice:
 def default_file(module: Path, test: str, class_name: str | None = None) -> Path:
     """Return the cassette of a test that names none: `cassettes/<module>/<test>.yaml` beside its module.
 
-    It is named as pytest-recording names it, unless it is long: characters that systems do not allow become "-".
+    It is named as pytest-recording names it; characters that systems do not allow become "-".
     """
     name = _NOT_IN_NAMES.sub("-", f"{class_name}.{test}" if class_name else test)
-    encoded = name.encode("utf-8", "replace")
-    if len(encoded) > _LONGEST:
-        name = f"{encoded[: _LONGEST - 13].decode('utf-8', 'ignore')}-{hashlib.sha256(encoded).hexdigest()[:12]}"
     return module.parent / FOLDER / module.stem / f"{name}.yaml"
 
 
@@ -109,34 +94,19 @@ def project_settings(module: Path) -> Settings:
 
 
 class Playing:
-    """The cassette of a test that runs.
+    """The cassette of a test that runs; None if it does not exist and `is_needed` is False.
 
-    While the test replays, connections are refused. Sessions without a cassette of their own use this one.
-
-    Args:
-        item: the test.
-        is_needed: False if a test without a recording may run, as long as it does not connect.
-
-    Attributes:
-        choice: what the markers of the test choose.
-        settings: the settings of its project.
-        path: the file; with several cassettes, one that holds all of them.
-        cassette: the open cassette; None if it does not exist and is not needed.
-        kept: the file that the recording of the failed test was moved to, or None.
-
-    Raises:
-        CassetteMiss: if the recording does not exist, and none is to be made.
-        CassetteError: if the file cannot be opened.
-        ConfigurationError: if a marker or setting is wrong.
+    While the test replays, connections are refused. Sessions without a cassette of their own use this one. If the test
+    fails, its recording is moved to `aside`.
     """
 
     def __init__(self, item: Any, *, is_needed: bool = True) -> None:
         self.choice, self.settings = choice_of(item.iter_markers(MARKER)), project_settings(item.path)
         self.cassette: Cassette | None = None
-        self.kept: Path | None = None
         self._before: bytes | None = None  # the old file, if the recording is added to it
         self._guard = ExitStack()
         self.path = self._file(item)
+        self.aside = self.path.with_name(f"{self.path.stem}{FAILED}{self.path.suffix}")
         option = None if len(self.choice.names) > 1 else item.config.getoption("toolkit_record")
         has_recording = self.path.is_file() and bool(self.path.read_bytes().strip())
         mode = mode_in_force(option, self.choice.mode, has_recording=has_recording)
@@ -177,20 +147,18 @@ class Playing:
             return ""
         cell_cassette.remove(cassette)
         has_recorded = cassette.recorded_count > 0
-        aside = self.path.with_name(f"{self.path.stem}{FAILED}{self.path.suffix}")
         problem = self._problem(cassette, has_recorded=has_recorded) if well else ""
         if well and not problem:
             cassette.strict = False  # `_problem` has looked for unplayed interactions
             cassette.close()
             if has_recorded:
-                aside.unlink(missing_ok=True)
+                self.aside.unlink(missing_ok=True)
             return ""
         cassette.abandon()
         if has_recorded:
-            self._recorded_file().replace(aside)
-            self.kept = aside
+            self._recorded_file().replace(self.aside)
             if self._before is not None:
-                write_atomically(self.path, self._before, like=aside)
+                write_atomically(self.path, self._before, like=self.aside)
         return problem
 
     def _file(self, item: Any) -> Path:
@@ -270,15 +238,10 @@ class Playing:
 
 
 def mode_in_force(option: str | None, marked: str | None, *, has_recording: bool) -> str:
-    """Return the mode to open a cassette with.
+    """Return the mode to open a cassette with; None is replay, and a marked `none` holds against the command line.
 
     A new recording has the mode `all`, which records beside the old file and replaces it at the end. So `once` is
     `all` without a recording, and `none` with one.
-
-    Args:
-        option: the mode that the command line names; None for replay.
-        marked: the mode of the marker; `none` holds against the command line.
-        has_recording: True if the file has recordings.
     """
     mode = marked if option is None or marked == "none" else option
     if mode == "once" or (mode == "new_episodes" and not has_recording):

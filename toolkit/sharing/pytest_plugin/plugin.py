@@ -31,7 +31,6 @@ _RECORDING = {
 _MOST_LINES = 8  # of a miss; where it happened and how to record it again stand around them
 _PLAYING: pytest.StashKey[Playing] = pytest.StashKey()
 _HAS_PASSED = pytest.StashKey[bool]()
-_recorded: list[tuple[str, bool]] = []  # files of this run, and whether each was kept aside
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,13 +54,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and the parts that the options ask for."""
     config.addinivalue_line("markers", _MARKER)
-    _recorded.clear()
     if config.getoption("toolkit_unused"):
-        from toolkit.sharing.pytest_plugin.unused import UnusedCassettes
+        from toolkit.sharing.pytest_plugin.run_options import UnusedCassettes
 
         config.pluginmanager.register(UnusedCassettes(config), "toolkit-unused")
     if config.getoption("toolkit_verify"):
-        from toolkit.sharing.pytest_plugin.notebook_items import NotebookCollector
+        from toolkit.sharing.pytest_plugin.run_options import NotebookCollector
 
         config.pluginmanager.register(NotebookCollector(), "toolkit-verify")
 
@@ -113,11 +111,7 @@ def toolkit_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette | None
         live = live_sessions(request.getfixturevalue("toolkit_live"))
     with live:
         yield playing.cassette
-    has_recorded = playing.cassette is not None and playing.cassette.recorded_count > 0
     problem = playing.end(well=item.stash.get(_HAS_PASSED, False))
-    if has_recorded:
-        note = (str(playing.kept or playing.path), playing.kept is not None)
-        item.user_properties.append(("toolkit", note))  # pytest-xdist sends them to the process that prints
     if problem:
         pytest.fail(problem, pytrace=False)
 
@@ -171,6 +165,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, A
         return report
     if call.when == "call" and item.stash.get(_HAS_PASSED, True):  # a subtest that failed counts for its test
         item.stash[_HAS_PASSED] = report.outcome == "passed"
+    cassette, aside = item.stash[_PLAYING].cassette, item.stash[_PLAYING].aside
+    if report.failed and call.when == "call" and cassette is not None and cassette.recorded_count:
+        place = os.path.relpath(aside, item.config.invocation_params.dir)
+        report.sections.append(("toolkit", f"The recording of the failed test is kept in {place}"))
     if call.excinfo is not None and not item.config.getoption("fulltrace", default=False):
         from toolkit.core.errors import CassetteMiss
 
@@ -183,26 +181,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, A
     return report
 
 
-def pytest_runtest_logreport(report: Any) -> None:
-    """Collect what was recorded, from the workers of pytest-xdist too."""
-    if report.when == "teardown":
-        for name, note in report.user_properties:
-            if name == "toolkit":
-                _recorded.append(tuple(note))
-
-
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """List what was recorded, and the recordings of failed tests."""
+    """Say that nothing was recorded, although it was asked for."""
     from toolkit.local.variables import is_offline
 
-    is_kept_from_recording = bool(config.getoption("toolkit_record")) and is_offline()
-    if not _recorded and not is_kept_from_recording:
-        return
-    terminalreporter.write_sep("-", "toolkit")
-    if is_kept_from_recording:
+    if config.getoption("toolkit_record") and is_offline():
         terminalreporter.write_line("TOOLKIT_OFFLINE is set: recordings were replayed, and nothing was recorded")
-    kept = {os.path.relpath(path, config.invocation_params.dir) for path, is_kept in _recorded if is_kept}
-    if count := len({path for path, is_kept in _recorded if not is_kept}):
-        terminalreporter.write_line(f"recorded {count} cassette{'s' if count > 1 else ''}")
-    for path in sorted(kept):
-        terminalreporter.write_line(f"the recording of a failed test is kept in {path}")

@@ -4,8 +4,7 @@ import os
 
 import pytest
 
-from toolkit.local.user_folders import config_folder
-from toolkit.local.user_keys import user_key
+from toolkit.local.user_folders import config_folder, user_key
 
 
 def test_a_key_is_made_once():
