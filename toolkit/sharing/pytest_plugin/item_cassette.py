@@ -124,21 +124,11 @@ class Playing:
             self._guard.enter_context(network_blocked(hosts, self._refusal))
 
     def session_arguments(self, live: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of the session of the test; `live` has those for recording.
-
-        Raises:
-            ConfigurationError: if something is to be recorded, and nothing names the environment.
-        """
+        """Return the arguments of the session of the test; `live` has those for recording."""
         arguments: dict[str, Any] = {"settings": self.settings, **live, "cassette": self.cassette}
         arguments["environment"] = self.choice.environment or live.get("environment")
-        if self.cassette is not None and self.cassette.records:
-            arguments |= {} if self.choice.credentials is None else {"credentials": self.choice.credentials}
-            if not (arguments["environment"] or hasattr(arguments.get("credentials"), "environment")):
-                raise ConfigurationError(
-                    "To record, the session of a test needs an environment.",
-                    f'Mark the test, as in @pytest.mark.{MARKER}(environment="paper").',
-                    about="environment",
-                )
+        if self.cassette is not None and self.cassette.records and self.choice.credentials is not None:
+            arguments["credentials"] = self.choice.credentials
         return arguments
 
     def end(self, *, well: bool) -> str:
