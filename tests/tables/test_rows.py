@@ -47,6 +47,7 @@ def test_empty_collections(value):
     [
         ({"id": "a", "cash": "5", "positions": ROWS}, ["positions"]),
         ({"account": {"id": "a"}, "positions": ROWS}, ["positions"]),
+        ({"status": "closed", "positions": ROWS}, ["positions"]),
         ({"accounts": ROWS, "transactions": ROWS, "request_id": "r"}, ["accounts", "transactions"]),
         ({"symbol": "X", "trades": ROWS, "next_page_token": None}, ["trades"]),
         ({"order": {"id": 1, "lines": ROWS}, "total": 5}, ["order.lines"]),

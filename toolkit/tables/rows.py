@@ -40,6 +40,7 @@ _BESIDE_REQUEST_WORDS: Final = frozenset(
 )
 # Collections with these words are beside the records; others may be the records, whatever their name is.
 _ASIDE_WORDS: Final = frozenset("link links meta metadata included includes error errors warning warnings".split())
+_OUTCOMES: Final = ("ok", "success", "succeeded", "200", "0", "1", "true")  # a status of the request, not of a record
 _LIST_TYPES: Final = ("list", "collection", "page", "bundle")  # ends of types that are no records
 _TIME_WORDS: Final = frozenset("time times timestamp timestamps date dates datetime t day days".split())
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?", re.ASCII)
@@ -132,6 +133,8 @@ def _is_about_request(name: Any, member: Any) -> bool:
     A type that says that the answer is a list, such as `"object": "list"`, is one of them.
     """
     parts = set(words(name)) if isinstance(name, str) else set()
+    if parts == {"status"}:
+        return str(member).lower() in _OUTCOMES
     if parts & _REQUEST_WORDS and parts <= _REQUEST_WORDS | _BESIDE_REQUEST_WORDS:
         return bool(parts & _ASIDE_WORDS) or not _is_collection(member)
     is_type = not parts.isdisjoint({"object", "type", "kind"}) and isinstance(member, str)
