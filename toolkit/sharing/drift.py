@@ -145,10 +145,9 @@ def _reason_not_to_send(recorded: Interaction, session: Session, tape: Cassette)
     own = request._replace(headers=tuple(_own_headers(request.headers)))
     try:
         tape.refuse_recorded_values(own)
-        is_stand_in = bool(placeholders_in(repr(own).encode()))
-    except AccessError:
-        is_stand_in = True
-    return "it has a placeholder or pseudonym in place of a value that was not recorded" if is_stand_in else ""
+    except AccessError as error:
+        return error.what
+    return "it has a placeholder in place of a secret" if placeholders_in(repr(own).encode()) else ""
 
 
 def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Interaction | str:

@@ -133,10 +133,8 @@ def changed_notebooks(notebooks: Iterable[Path], since: str = HEAD) -> list[Path
         ConfigurationError: if a notebook is in no git repository, or the commit is not known there.
     """
     notebooks = list(notebooks)
-    folders = {path.parent.resolve(): set[Path]() for path in notebooks}
-    for folder in folders:
-        folders[folder] = _changed_files(folder, since)
-    changes = set[Path]().union(*folders.values())
+    folders = {path.parent.resolve() for path in notebooks}
+    changes = set[Path]().union(*(_changed_files(folder, since) for folder in folders))
     cassettes = {file.stem for file in changes if file.suffix in _CASSETTE_SUFFIXES}
     return [
         path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -34,6 +35,7 @@ FOLDER: Final = "cassettes"  # beside the tests, as pytest-recording has it
 FAILED: Final = ".failed"  # between the name of a cassette and its suffix, for the recording of a failed test
 _OPTION: Final = "--toolkit-record"
 _NOT_IN_NAMES: Final = re.compile(r"""[\x00-\x1f<>?%*:|"'/\\]""")
+_LONGEST: Final = 200  # bytes of a name; systems allow 255, and suffixes are added
 _MOST_FINDINGS: Final = 10  # shown
 
 
@@ -76,9 +78,12 @@ def choice_of(marks: Iterable[Any]) -> CassetteChoice:
 def default_file(module: Path, test: str, class_name: str | None = None) -> Path:
     """Return the cassette of a test that names none: `cassettes/<module>/<test>.yaml` beside its module.
 
-    It is named as pytest-recording names it; characters that systems do not allow become "-".
+    It is named as pytest-recording names it, unless it is long: characters that systems do not allow become "-".
     """
     name = _NOT_IN_NAMES.sub("-", f"{class_name}.{test}" if class_name else test)
+    encoded = name.encode("utf-8", "replace")
+    if len(encoded) > _LONGEST:
+        name = f"{encoded[: _LONGEST - 13].decode('utf-8', 'ignore')}-{hashlib.sha256(encoded).hexdigest()[:12]}"
     return module.parent / FOLDER / module.stem / f"{name}.yaml"
 
 
@@ -119,21 +124,11 @@ class Playing:
             self._guard.enter_context(network_blocked(hosts, self._refusal))
 
     def session_arguments(self, live: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of the session of the test; `live` has those for recording.
-
-        Raises:
-            ConfigurationError: if something is to be recorded, and nothing names the environment.
-        """
+        """Return the arguments of the session of the test; `live` has those for recording."""
         arguments: dict[str, Any] = {"settings": self.settings, **live, "cassette": self.cassette}
         arguments["environment"] = self.choice.environment or live.get("environment")
-        if self.cassette is not None and self.cassette.records:
-            arguments |= {} if self.choice.credentials is None else {"credentials": self.choice.credentials}
-            if not (arguments["environment"] or hasattr(arguments.get("credentials"), "environment")):
-                raise ConfigurationError(
-                    "To record, the session of a test needs an environment.",
-                    f'Mark the test, as in @pytest.mark.{MARKER}(environment="paper").',
-                    about="environment",
-                )
+        if self.cassette is not None and self.cassette.records and self.choice.credentials is not None:
+            arguments["credentials"] = self.choice.credentials
         return arguments
 
     def end(self, *, well: bool) -> str:
