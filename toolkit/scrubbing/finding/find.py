@@ -51,6 +51,7 @@ _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and cod
 _WITHOUT_CREDENTIALS: Final = frozenset(
     "accept accept-encoding connection content-encoding content-length content-type date transfer-encoding".split()
 )
+_PROTOCOLS: Final = "sec-websocket-protocol"  # a browser cannot send another header with a credential
 _SHORTEST_FIELD: Final = 3  # characters
 _LINE_START: Final = r"\s{0,40}+(?:-|export|set)?\s{0,40}+[\w.\-\"']{1,80}+\s{0,20}+[:=]\s{0,20}+\Z"
 _LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
@@ -196,6 +197,8 @@ class Finder(Walker):
         kind = credential_kind(name, Place.HEADER)
         if kind is not None and not self._has_rule(name):
             return self._credential_header(name, kind, value)
+        if lower == _PROTOCOLS:
+            return compiled(r"[^\s,.]+").sub(lambda part: self._random(part[0]), value)
         if lower == "location" and self._message is not MessageKind.REQUEST:
             self.note_shapes(value)
             self._has_code = True
@@ -321,6 +324,13 @@ class Finder(Walker):
         elif not needs_strong_value(name, Place.HEADER):
             self._used.setdefault(text, kind)
         return f"<{kind}>"
+
+    def _random(self, text: str) -> str:
+        """Return a placeholder for a text that is as random as a secret, and any other text as it is."""
+        if grade(text) is not Strength.STRONG:
+            return text
+        self._shaped.setdefault(text, "TOKEN")
+        return self._placeholder("TOKEN", text)
 
     def _replaced(self, decision: Decision, value: str) -> str:
         scheme = compiled(_SCHEME).match(value)
