@@ -37,7 +37,8 @@ def test_a_recorded_loop_leaves_a_line_of_text_and_a_replayed_one_nothing(tmp_pa
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
     (output,), replayed = (cell.outputs for cell in notebook.cells)
     assert (output.output_type, set(output.data), output.metadata) == ("display_data", {"text/plain"}, {})
-    assert output.data["text/plain"].startswith("calls <b>: 16 in ")
+    assert output.data["text/plain"].startswith("calls <b>")
+    assert "16/16" in output.data["text/plain"]
     assert replayed == []
 
 
@@ -61,7 +62,7 @@ def check_interrupt(manager: Any, client: Any, code: str) -> None:
     data: list[dict[str, str]] = []
     error = ""
     is_idle = False  # until then the kernel drops what it is asked to execute, because a cell failed
-    while not (is_idle and data[-1]["text/plain"].startswith("calls <b>: stopped after ")):
+    while not (is_idle and error):
         message = client.get_iopub_msg(timeout=30)
         if message["parent_header"].get("msg_id") != cell:
             continue
@@ -74,6 +75,4 @@ def check_interrupt(manager: Any, client: Any, code: str) -> None:
             error = content["ename"]
         is_idle = is_idle or content.get("execution_state") == "idle"
     assert error in {"KeyboardInterrupt", "CancelledError"}
-    assert "text/html" in data[0]
-    assert "<b>" not in data[0]["text/html"]
-    assert set(data[-1]) == {"text/plain"}
+    assert data[-1]["text/plain"].startswith("calls <b>")

@@ -177,3 +177,10 @@ def test_a_column_of_a_table():
     for options in ({}, {"records": "absent"}):
         with pytest.raises(TabulationError, match=r"already a table|no column at 'absent'"):
             tabulate(table, **options)
+
+
+def test_a_kind_that_only_ends_like_a_list_is_a_field():
+    """A member that says what an object is stays in its row; only one that says that the answer is a list goes."""
+    with pytest.warns(UserWarning, match="tracks"):
+        assert list(tabulate({"type": "playlist", "tracks": [{"a": 1}]})) == ["type", "tracks"]
+    assert list(tabulate({"object": "list", "data": [{"a": 1}]})) == ["a"]

@@ -30,18 +30,22 @@ _SHOWN: Final = 5  # paths in a hint or error
 _REQUEST_WORDS: Final = frozenset(
     "next previous prev first last page pages paging pagination pageable limit offset skip cursor total count more "
     "link links meta metadata request success ok error errors message messages warning warnings self after before "
-    "trace scroll took timed status version etag url uri href size index context included includes pagelen incomplete "
+    "trace scroll took timed status size index context included includes pagelen incomplete "
     "done quota scanned continue batchcomplete made".split()
 )
 # Words that are about the request only beside one of those: `next_page_token`, `request_id`, `totalResults`.
 _BESIDE_REQUEST_WORDS: Final = frozenset(
     "id number token key has is per of out start end info header code response data items results records elements "
-    "remaining max api evaluated odata up".split()
+    "remaining max api evaluated odata up url uri href".split()
 )
 # Collections with these words are beside the records; others may be the records, whatever their name is.
 _ASIDE_WORDS: Final = frozenset("link links meta metadata included includes error errors warning warnings".split())
 _OUTCOMES: Final = ("ok", "success", "succeeded", "200", "0", "1", "true")  # a status of the request, not of a record
-_LIST_TYPES: Final = ("list", "collection", "page", "bundle")  # ends of types that are no records
+_NEUTRAL_NAMES: Final = frozenset(
+    "version apiVersion api_version etag url uri href".split()
+)  # about the answer, if they are whole names
+# Ends of `type`, `object` or `kind` that say that the answer is a list: `list`, `PodList`, but not `playlist`.
+_LIST_TYPE: Final = re.compile(r"(?:^|[^A-Za-z]|(?<=[a-z])(?=[A-Z]))(?i:list|collection|page|bundle|searchset)$")
 _TIME_WORDS: Final = frozenset("time times timestamp timestamps date dates datetime t day days".split())
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?", re.ASCII)
 # A symbol, a currency, a date, a number, an identifier: keys that are data, as no member is called.
@@ -137,8 +141,9 @@ def _is_about_request(name: Any, member: Any) -> bool:
         return str(member).lower() in _OUTCOMES
     if parts & _REQUEST_WORDS and parts <= _REQUEST_WORDS | _BESIDE_REQUEST_WORDS:
         return bool(parts & _ASIDE_WORDS) or not _is_collection(member)
-    is_type = not parts.isdisjoint({"object", "type", "kind"}) and isinstance(member, str)
-    return is_type and ("#" in member or member.lower().endswith(_LIST_TYPES))
+    if name in ("object", "type", "kind"):
+        return isinstance(member, str) and ("#" in member or _LIST_TYPE.search(member) is not None)
+    return name in _NEUTRAL_NAMES and not isinstance(member, (dict, list))
 
 
 def _content(value: Any) -> Any:

@@ -215,7 +215,8 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
     try:
         profile_at(environment, as_profile_name(name)).file.unlink()
     except OSError as error:
-        what = f"The saved profile {name} of {environment} could not be removed: {error.strerror}."
+        # The name is not quoted: somebody may have pasted a secret in its place.
+        what = f"The saved profile of {environment} could not be removed: {error.strerror}."
         next_step = f"`toolkit credentials list` shows all. Those in variables and {FILE_NAME} cannot be removed here."
         raise ConfigurationError(what, next_step, about="name") from None
 
