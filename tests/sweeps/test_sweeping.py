@@ -458,6 +458,19 @@ def test_a_service_that_is_down_stops_the_sweep(session, answering, tmp_path):
     assert tk.sweep(session.broker, range(100), path_of, into=tmp_path / "503").answered == 100
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_keys_that_all_fail_are_told_once(is_async, async_session, session, answering, tmp_path):
+    """A wrong path is a warning at the user's line, and not an error: it may be what the user looks for."""
+    answering.answer = lambda request: answering.reply({"message": "There is no such path."}, 404)
+    into = tmp_path / "positions"
+    in_tasks = (lambda: asyncio.run(run(async_session, into, range(250)))) if is_async else None
+    sweep = in_tasks or (lambda: tk.sweep(session.broker, range(250), path_of, into=into))
+    with pytest.warns(UserWarning, match=r"100 keys all failed: Not Found: There is no such path\. If") as caught:
+        result = sweep()
+    assert [warning.filename for warning in caught] == [__file__]
+    assert result.failed == 250
+
+
 def test_a_sweep_says_what_it_did_not_request(session, answering, tmp_path):
     """Someone who corrects a wrong path and runs the sweep again learns why nothing changed."""
     answering.answer = lambda request: answering.reply({}, 404)

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from toolkit.core.clock import SystemClock
 from toolkit.core.errors import ServiceError, Unreachable
+from toolkit.core.tracebacks import warn
 from toolkit.sweeps.asking import Answered, Outcome, Plan, RowMaker
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.parts import KeyedRows, KeyFailure, KeySource, failed_rows, joined
@@ -34,6 +35,7 @@ _PART_ROWS: Final = 50_000
 _PART_BYTES: Final = 16 << 20
 _PART_KEYS: Final = 25_000
 _LEAST_IN_VAIN: Final = 32
+_WARN_AT: Final = 100
 _LATER: Final = "What was answered is kept. Run the sweep again when the service answers: it goes on where it stopped."
 _CHECK: Final = "What was answered is kept. Check the credentials, then call .retry() on the result of a new run."
 
@@ -53,6 +55,7 @@ class Writer:
 
     def __init__(self, plan: Plan, folder: Folder, source: KeySource, *, name: str, is_replay: bool) -> None:
         self.answered = self.failed = 0  # keys in this run
+        self.hint = ""  # what to warn of while the run goes on
         self.make_rows = RowMaker(plan.definition, plan.schema, plan.known)
         self._folder = folder
         self._source = source
@@ -103,6 +106,11 @@ class Writer:
     def _fail(self, failure: KeyFailure) -> None:
         self.failed += 1
         self._failures.append(self._folder.note_failure(failure))
+        if self.failed == _WARN_AT and not self.answered:
+            self.hint = (
+                f"The first {_WARN_AT} keys all failed: {failure.reason.rstrip('.')}. If that is not what you expect, "
+                "interrupt the sweep and check call(key); .retry() asks for failures again."
+            )
 
 
 class Run:
@@ -229,7 +237,10 @@ class Run:
         self._stopped.set()
 
     def _look(self) -> None:
-        """Show the progress, on the thread of the caller."""
+        """Show the progress and warn, on the thread of the caller, so that a warning points at the user's line."""
+        hint, self.writer.hint = self.writer.hint, ""
+        if hint:
+            warn(hint)
         failed = self.writer.failed
         self.show(self.source.skipped + self.writer.answered + failed, f"{failed:,} failed" if failed else "")
 

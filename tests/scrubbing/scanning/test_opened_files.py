@@ -109,6 +109,14 @@ def test_where_a_secret_is_found(tmp_path, holder):
     assert unreadable == []
 
 
+def test_base64_ends_before_other_text(tmp_path):
+    """A line after base64 that has no padding is not a part of it."""
+    data = next(data for _ in range(999) if len(data := gzip.compress(leak())) % 3 == 0)
+    findings, unreadable = found_in(tmp_path, cassette(data))
+    assert [finding[:2] for finding in findings] == [(6, "base64, decompressed")]
+    assert unreadable == []
+
+
 BROKEN = {
     "gzip": lambda: gzip.compress(os.urandom(9_000) + leak())[:-20],
     "xz": lambda: lzma.compress(os.urandom(9_000) + leak())[:-40],

@@ -56,7 +56,7 @@ _KINDS: Final = bytes(1 if byte == 9 or 32 <= byte < 127 else 2 if byte else 0 f
 _PRINTABLE: Final = re.compile(rb"\x01{8,}+(?:\x00\x01{8,}+)*+")  # also with zeros between texts
 _IS_DIGIT: Final = flags_of(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _RUN: Final = re.compile(b"\1" * 32 + b"\1*+")
-_MORE_LINES: Final = re.compile(r"(?:(?:\\r)?+(?:\\n|\r?\n)[ \t]{0,60}+[A-Za-z0-9+/]++)*+")
+_MORE_LINES: Final = re.compile(r"(?:(?:\\r)?+(?:\\n|\r?\n)[ \t]{0,60}+[A-Za-z0-9+/]++(?![ \t]*+[\w:.-]))*+")
 _LONGEST_NAME: Final = 60  # characters of a name that is shown
 _LONGEST_PART: Final = 300  # characters of the words for a place
 _KEPT: Final = 64  # characters of a run, which tell what it is
