@@ -41,10 +41,3 @@ def test_no_stand_in_is_shared(values):
     stand_ins = {value: table.stand_in(value) for value in values}
     assert len(set(stand_ins.values())) == len(values)
     assert not set(stand_ins.values()) & values
-
-
-def test_without_a_key():
-    """Without a key a request keeps its values."""
-    table = pseudonyms(None)
-    assert table.of_request("4711000815", records=False) == "4711000815"
-    assert table.of_recorded("4711000815") is None

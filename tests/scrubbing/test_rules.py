@@ -11,10 +11,11 @@ import pytest
 from recordings import as_recorded
 
 from toolkit.cassettes.cassette import Cassette
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.rules import model
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.scrubber import Scrubber
 
@@ -115,15 +116,24 @@ def test_patterns(interaction, pattern, expected):
         {"json_paths": ("a.b",)},
         {"json_paths": ("$",)},
         {"json_paths": ("$.a[?(@.b)]",)},
-        {"patterns": ("(",)},
+        *({"patterns": (text,)} for text in ("(", "\\", "a{2,1}", "(?P<1>a)", "x" * 20_001)),
         {"pseudonyms": ("$[",)},
         {"key": Secret("short")},
     ],
 )
 def test_malformed(wrong):
     """A malformed rule is an error when the rules are made."""
-    with pytest.raises(ConfigurationError):
+    with pytest.raises(ConfigurationError) as caught:
         Rules(**wrong)
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize("text", ["(a+)+$", "(a|aa)+b"])
+def test_a_search_that_takes_too_long_is_refused(monkeypatch, interaction, text):
+    """A pattern that runs out of its time refuses the recording; it is not skipped."""
+    monkeypatch.setattr(model, "_MOST_SECONDS", 0.05)
+    with pytest.raises(SecretLeak, match="takes too long"):
+        scrubbed(interaction, b"a" * 50_000 + b"!", patterns=[text])
 
 
 # Stand-ins ------------------------------------------------------------------------------------------------------------

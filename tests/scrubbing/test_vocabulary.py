@@ -8,7 +8,6 @@ from toolkit.scrubbing.vocabulary import (
     Place,
     credential_kind,
     is_core_name,
-    needs_strong_value,
 )
 
 HEADER, QUERY, FORM, JSON, COOKIE = Place
@@ -29,31 +28,3 @@ def test_ordinary_names(place, name):
     """Cursors, counts, types, public keys and other words are not credentials."""
     assert credential_kind(name, place) is None
     assert not is_core_name(name, place)
-
-
-@pytest.mark.parametrize(
-    ("name", "place", "is_core", "needs_strong"),
-    [
-        ("X-Api-Key", HEADER, True, False),
-        ("X-Finnhub-Token", HEADER, True, False),
-        ("X-Unheard-Of-Token", HEADER, True, False),
-        ("unheard_of_token", JSON, False, False),
-        ("pin", JSON, False, False),
-        ("key", QUERY, True, True),
-        ("password", JSON, True, False),
-        ("acme_api_key", JSON, True, False),
-        ("token", QUERY, True, False),
-        ("token", JSON, True, True),
-        ("key", JSON, False, True),
-        ("code", JSON, False, True),
-        ("session", JSON, False, True),
-        ("session_id", JSON, False, True),
-        ("session_id", FORM, True, False),
-        ("JSESSIONID", COOKIE, True, False),
-        ("theme", COOKIE, False, False),
-    ],
-)
-def test_degrees(name, place, is_core, needs_strong):
-    """Under exact names digests count too; under doubtful names only strong values count."""
-    assert is_core_name(name, place) is is_core
-    assert needs_strong_value(name, place) is needs_strong

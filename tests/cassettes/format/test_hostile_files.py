@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from datetime import timedelta
 
-import brotli
 import pytest
-import zstandard
-from bombs import MIB
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format import interactions as interactions_module
-from toolkit.cassettes.format.interactions import HEADER, MARKER, TooLarge, encode, has_its_encoding
+from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.core.ledger import EPOCH
 
@@ -129,34 +123,3 @@ def test_tags_run_nothing(tmp_path):
     with pytest.raises(CassetteCorrupt, match=r"mkdir"):
         contents.read(FOREIGN.replace("string: x", f"string: {call}").encode(), source="").interaction(0)
     assert not made.exists()
-
-
-def raw_deflate(data):
-    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    return packer.compress(data) + packer.flush()
-
-
-ENCODERS = {
-    "gzip": gzip.compress,
-    "deflate": zlib.compress,
-    "DEFLATE": raw_deflate,
-    "br": brotli.compress,
-    "zstd": zstandard.compress,
-}
-
-
-def encoded(names, body):
-    for name in names:
-        body = ENCODERS[name](body)
-    return [("Content-Encoding", ", ".join(names))], body
-
-
-@pytest.mark.parametrize(
-    "names", [["gzip"], ["deflate"], ["DEFLATE"], ["br"], ["zstd"], ["gzip", "br"], ["gzip", "gzip"]]
-)
-def test_bombs(monkeypatch, names):
-    """More than the cap is refused, for all decoders together; just below the cap is not."""
-    monkeypatch.setattr(interactions_module, "MOST_BYTES", 4 * MIB)
-    with pytest.raises(TooLarge, match="more than 4 MiB"):
-        has_its_encoding(*encoded(names, bytes(4 * MIB + 1)))
-    assert has_its_encoding(*encoded(names, bytes(3 * MIB)))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from datetime import UTC, datetime
 
-import httpx
 import pytest
-import vcr
 import yaml
 
 from toolkit.cassettes.format import contents
@@ -37,27 +34,6 @@ def refused(data):
     with pytest.raises(CassetteCorrupt, match=r"^x\.yaml") as caught:
         contents.read(data, source="x.yaml").interaction(0)
     return caught.value.what
-
-
-@pytest.mark.parametrize("serializer", ["yaml", "json"])
-def test_file_recorded_by_stock_vcrpy(server, tmp_path, serializer):
-    """Requests, statuses, repeated headers, bodies and dates are those of the live calls."""
-    path = tmp_path / "stock"
-    with vcr.use_cassette(str(path), serializer=serializer), httpx.Client(base_url=server.url) as client:
-        live = [client.get("/a?x=1"), client.get("/cookies"), client.post("/teapot", content=b"ab")]
-        if serializer == "yaml":  # vcrpy's JSON takes no bytes
-            live += [client.get("/gzip"), client.get("/binary")]
-    loaded = read(path.read_bytes())
-    assert [item.request.uri for item in loaded] == [str(response.url) for response in live]
-    assert [item.response.status for item in loaded] == [response.status_code for response in live]
-    assert [item.response.reason for item in loaded] == [response.reason_phrase for response in live]
-    assert [value for name, value in loaded[1].response.headers if name == "set-cookie"] == ["a=1", "b=2"]
-    assert [item.request.body for item in loaded[:3]] == [b"", b"", b"ab"]
-    bodies = [
-        gzip.decompress(item.response.body) if "/gzip" in item.request.uri else item.response.body for item in loaded
-    ]
-    assert bodies == [response.content for response in live]
-    assert all(item.recorded_at > EPOCH for item in loaded)
 
 
 def test_time():

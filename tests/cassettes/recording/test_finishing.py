@@ -38,17 +38,6 @@ def record(cassette, path="/"):
         client.get("https://h.example" + path)
 
 
-def test_with_succeeds(path, at_exit):
-    """At the end of a `with` the new recording is in place; later calls are added to it."""
-    with tk.Cassette(path, "all") as cassette:
-        record(cassette)
-        assert recorded_bodies(path) == (["old"], ["new"])
-    assert recorded_bodies(path) == (["new"], None)
-    record(cassette, "/more")
-    at_exit()
-    assert recorded_bodies(path) == (["new", "new"], None)
-
-
 def test_cells(path, at_exit, monkeypatch):
     """In a notebook, the end of a cell that succeeded finishes a recording; a failed cell does not."""
     registered = {}

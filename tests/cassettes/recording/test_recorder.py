@@ -10,7 +10,7 @@ import stat
 import pytest
 from recordings import paths_in
 
-from toolkit.cassettes.format.interactions import HEADER, encode
+from toolkit.cassettes.format.interactions import HEADER
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.core.errors import CassetteError, SecretLeak
 from toolkit.core.secret import Secret
@@ -33,19 +33,6 @@ TOKEN = "a-fake-token-in-a-body"
 
 def with_token(interaction):
     return interaction("/token", body=f'{{"echo": "{TOKEN}"}}'.encode())
-
-
-def test_appends(path, scrubber, interaction):
-    """Header and folder are made with the first interaction; later interactions are added at the end."""
-    recorder = Recorder(path, scrubber)
-    assert not path.parent.exists()
-    for number in range(5):
-        before = path.read_bytes() if number else b""
-        recorder.append(interaction(f"/{number}"))
-        added = path.read_bytes().removeprefix(before)
-        assert added == (b"" if number else HEADER) + encode(interaction(f"/{number}"))
-        assert recorder.count == number + 1
-    assert paths_in(path) == ["0", "1", "2", "3", "4"]
 
 
 def test_appending_rewrites_nothing(path, scrubber, interaction, monkeypatch):
