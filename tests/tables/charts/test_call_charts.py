@@ -8,6 +8,8 @@ from chart_samples import count_marks, history, rows_of, texts_of
 from toolkit.core.errors import TabulationError
 from toolkit.tables.charts import call_latencies, token_timeline
 
+MARKS = "A dot is a call, a cross a failed call."
+
 pytestmark = pytest.mark.usefixtures("_no_layout")
 
 
@@ -17,15 +19,16 @@ def test_a_bar_for_each_token():
     assert chart.rows == ("token 1: replaced, 2 calls", "token 2: valid, 13:59 left, 2 calls")
     assert set(chart.rows[0].split(": ")) <= set(texts_of(chart))
     assert count_marks(chart, "o") == 4
-    assert chart.axes[0].get_xlabel() == "time in UTC, 2026-05-12\nA bar is the lifetime of a token.\nA dot is a call."
+    assert chart.axes[0].get_xlabel() == "time in UTC, 2026-05-12\nA bar is the lifetime of a token.\n" + MARKS
 
 
-def test_earlier_tokens_share_a_row():
-    """There are at most eight rows, with all calls on them."""
+def test_earlier_tokens_are_counted():
+    """There are at most eight bars, and the calls of earlier tokens are counted below them."""
     chart = token_timeline(**history(12))
-    assert rows_of(chart) == ["5 earlier tokens", *(f"token {number}" for number in range(6, 13))]
-    assert count_marks(chart, "o") == 12
-    assert rows_of(token_timeline(**history(8)))[0] == "token 1"
+    assert rows_of(chart) == [*(f"token {number}" for number in range(5, 13)), "4 earlier tokens"]
+    assert chart.rows[-1] == "4 earlier tokens: 4 calls"
+    assert count_marks(chart, "o") == 8
+    assert len(rows_of(token_timeline(**history(8)))) == 8
 
 
 def test_tokens_of_several_sessions():
@@ -42,11 +45,11 @@ def test_failed_calls_are_crosses(draw, status):
     """A failed call is a cross, which the line below explains; 599 is a call without an answer."""
     chart = draw(**history(2, status=status))
     assert count_marks(chart, "X") == 2
-    assert "A dot is a call, a cross a failed call." in chart.axes[0].get_xlabel()
+    assert MARKS in chart.axes[0].get_xlabel()
 
 
 def test_endpoints_by_their_median():
-    """The slowest endpoint comes first, with a line at the median of at least three calls."""
+    """The slowest endpoint comes first, with a line at the median."""
     chart = call_latencies(calls=history(3)["calls"])
     assert chart.rows == (
         "POST /v1/oauth2/token (3): median 80 milliseconds",
@@ -54,13 +57,13 @@ def test_endpoints_by_their_median():
     )
     lines = [part for part in chart.axes[0].collections if isinstance(part, mpl.collections.LineCollection)]
     assert [line.get_segments()[0][0][0] for line in lines] == [80, 20]
-    assert chart.axes[0].get_xlabel().endswith("A dot is a call.\nThe line marks the median.")
+    assert chart.axes[0].get_xlabel().endswith(MARKS + "\nThe line marks the median.")
 
 
-def test_rare_endpoints_share_a_row():
-    """There are at most eight rows, and no call is lost, although the numbers of the calls repeat."""
+def test_rare_endpoints_are_counted():
+    """There are at most eight rows with marks, and the other calls are counted below, although their numbers repeat."""
     calls = history(1, paths=[f"/v1/accounts/{number}" for number in range(20)])["calls"]
     chart = call_latencies(calls=pd.concat([calls, calls]))
-    assert len(rows_of(chart)) == 8
-    assert rows_of(chart)[-1] == "14 other endpoints (28)"
-    assert count_marks(chart, "o") == 42
+    assert len(rows_of(chart)) == 9
+    assert chart.rows[-1] == "13 other endpoints: 26 calls"
+    assert count_marks(chart, "o") == 16

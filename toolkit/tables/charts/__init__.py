@@ -1,7 +1,7 @@
 """Charts of tokens, calls and balances, drawn with matplotlib from the tables of a session.
 
-`bars` draws balances, and `call_charts` tokens over time and latencies; what they share, such as the style and the
-arguments, is in `figure`. Importing this package needs matplotlib, so nothing does before the first chart.
+`drawing` has the three charts; what they share, such as the style and the arguments, is in `figure`. Importing this
+package needs matplotlib, so nothing does before the first chart.
 """
 
 from toolkit.core.errors import ConfigurationError, how_to_install
@@ -11,7 +11,6 @@ try:
 except ImportError:
     raise ConfigurationError("Charts need matplotlib, which is not installed.", how_to_install("lab")) from None
 
-from toolkit.tables.charts.bars import balances
-from toolkit.tables.charts.call_charts import call_latencies, token_timeline
+from toolkit.tables.charts.drawing import balances, call_latencies, token_timeline
 
 __all__ = ["balances", "call_latencies", "token_timeline"]

@@ -29,13 +29,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # On white, text has a contrast of 7 to 1, and bars and marks at least 3 to 1 (WCAG 2, 1.4.11).
-PAPER: Final = "#ffffff"
 INK: Final = "#595959"
 BLUE: Final = "#3a86c8"
 RED: Final = "#d9534f"
 AMBER: Final = "#b97a0f"
 
-MAX_ROWS: Final = 8  # bars or lines; the last row sums up the rest
+MARKS: Final = "A dot is a call, a cross a failed call."
 BAND: Final = 0.16  # where the marks of a row are, below its text, and half their height
 
 _WIDTH: Final = 4.7  # inches
@@ -45,13 +44,10 @@ _LINE: Final = 42  # characters of the title; small text has half as many again
 # Where this differs from the defaults of matplotlib.
 _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": INK,
-    "axes.facecolor": PAPER,
     "axes.labelcolor": INK,
     "axes.spines.left": False,
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "figure.facecolor": PAPER,
-    "font.family": ["DejaVu Sans"],  # comes with matplotlib
     "svg.hashsalt": "service-access-toolkit",
     "text.color": INK,
     "text.parse_math": False,  # a $ in the name of an account does not start a formula
@@ -80,17 +76,12 @@ class Chart(Figure):
     rows: tuple[str, ...] = ()
 
     @property
-    def words(self) -> str:
-        """Title and source in one line."""
-        return f"{self.title}; {self.source}"
-
-    @property
     def alternative_text(self) -> str:
         """Title, rows and source, for readers who cannot see the chart; pages and files carry it."""
         return ". ".join(filter(None, (self.title, "; ".join(self.rows), self.source))) + "."
 
     def __repr__(self) -> str:
-        return f"<Chart: {self.words}>"
+        return f"<Chart: {self.title}; {self.source}>"
 
     __str__ = __repr__
 
@@ -173,20 +164,10 @@ def draw_rows(axes: Axes, labels: Sequence[str], words: Sequence[str], nothing: 
 
 def draw_calls(axes: Axes, positions: pd.Series[Any], row: int, status: pd.Series[Any]) -> None:
     """Draw calls on a row: a dot for each call, a cross if it failed."""
-    failed = _failed(status)
+    failed = (status >= 400).fillna(value=False).astype(bool)  # 599 stands for no answer
     for marker, colour, size, part in (("o", BLUE, 6, positions[~failed]), ("X", RED, 8, positions[failed])):
         if len(part):
             axes.plot(part, [row + BAND] * len(part), marker, color=colour, markersize=size, mew=0, alpha=0.85)
-
-
-def marks_text(status: pd.Series[Any]) -> str:
-    """Say what the marks of calls mean."""
-    return "A dot is a call, a cross a failed call." if _failed(status).any() else "A dot is a call."
-
-
-def _failed(status: pd.Series[Any]) -> pd.Series[bool]:
-    """Return True for each call that was answered with an error, or not at all (599)."""
-    return (status >= 400).fillna(value=False).astype(bool)
 
 
 def source_of(source: Any, *tables: pd.DataFrame) -> str:
@@ -199,14 +180,15 @@ def source_of(source: Any, *tables: pd.DataFrame) -> str:
     return excerpt(source or next(notes, "source not known: drawn from a table"), 120)
 
 
-def tables_for(function: str, session: Any, **tables: pd.DataFrame | None) -> list[pd.DataFrame]:
-    """Return the tables; each one that is None comes from the session."""
+def table_of(session: Any, name: str, table: pd.DataFrame | None, *columns: str) -> pd.DataFrame:
+    """Return the table, or else the session's of this name; TabulationError unless it has these columns."""
     is_session = hasattr(session, "calls") and hasattr(session, "tokens")
-    if not is_session and (session is not None or any(table is None for table in tables.values())):
-        by_name = " and ".join(f"{name}=session.{name}()" for name in tables)
-        what = f"{function} needs a session, not {type(session).__name__}."
-        raise TabulationError(what, f"Pass one, or {by_name}.", about="session")
-    return [getattr(session, name)() if table is None else table for name, table in tables.items()]
+    if not is_session and (session is not None or table is None):
+        what = f"This chart needs a session, not {type(session).__name__}."
+        raise TabulationError(what, f"Pass one, or {name}=session.{name}().", about="session")
+    table = getattr(session, name)() if table is None else table
+    check_columns(table, *columns, about=name)
+    return table
 
 
 def check_columns(table: pd.DataFrame, *columns: str, about: str) -> None:
