@@ -97,12 +97,6 @@ def test_a_panel_of_an_earlier_kernel_says_so(view):
     assert not view.page.get_by_text(ABSENT).is_visible()
 
 
-def test_letters_typed_into_the_panel_are_no_commands_to_the_notebook(view):
-    """JupyterLab's shortcuts are off for the control with the focus."""
-    view.page.get_by_label("Mode").focus()
-    assert view.page.evaluate("() => document.activeElement.dataset.lmSuppressShortcuts") == "true"
-
-
 def test_the_focus_stays_where_the_user_is(view):
     """A button that was disabled gets the focus back, a control that is hidden hands it to the button."""
     page, button, mode = view.page, view.page.get_by_role("button", name="Connect"), view.page.get_by_label("Mode")

@@ -130,27 +130,6 @@ def test_cassette_can_be_added_to(name, plan, arguments, copy):
     check_replay(path, plan, arguments, strict=False)
 
 
-@pytest.mark.filterwarnings("ignore:.*torn.yaml")
-@pytest.mark.parametrize("name", EXPECTED["cassettes"])
-def test_request_that_was_not_recorded_is_a_miss(name, copy):
-    """No interaction answers a request to another address."""
-    with open_client(tk.Cassette(copy(name), "none")) as client, pytest.raises(tk.CassetteMiss):
-        client.get("https://never.example/")
-
-
-@pytest.mark.parametrize("name", ["live", "broker-live"])
-def test_session_opens_cassette_by_path(name, copy):
-    """A replay needs only the path; the token is shown as the document's placeholder."""
-    (plan,) = EXPECTED["cassettes"][name]
-    (part,), (expected,) = plan["parts"], plan["outcome"]["parts"]
-    with tk.Session(cassette=copy(name), mode="none") as session:
-        actual = asyncio.run(answer(session, part["calls"][0]))
-        assert shortened(actual) == expected["answers"][0], actual
-        assert str(session.environment) == expected["environment"]
-        assert session.credentials is None
-        assert session.token is None or session.token.access_token.reveal() == "<ACCESS_TOKEN>"
-
-
 @pytest.mark.parametrize(("name", "plan", "arguments"), WITH_REAL_VALUES)
 def test_real_value_finds_its_own_interaction_or_none(name, plan, arguments, copy):
     """A request with a real value finds its own interaction or, if pseudonyms have changed, no interaction."""

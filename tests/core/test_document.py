@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from toolkit.core import document
@@ -15,26 +13,6 @@ from toolkit.core.document import (
     Interface,
     Placeholder,
 )
-
-# Section 1, rules 1 to 4, and the placeholder table: environment, holder, then the address of each interface.
-WHO_MAY_CALL = [
-    ("live", "live account", {"trading": "trading_live", "market_data": "market_data"}),
-    ("paper", "paper account", {"trading": "trading_paper", "market_data": "market_data"}),
-    ("broker-live", "live broker partner", {"broker": "broker", "market_data": "market_data", "auth": "auth"}),
-    (
-        "broker-sandbox",
-        "sandbox broker partner",
-        {"broker": "broker_sandbox", "market_data": "market_data_sandbox", "auth": "auth_sandbox"},
-    ),
-]
-
-
-@pytest.mark.parametrize(("environment", "holder", "addresses"), WHO_MAY_CALL)
-def test_who_may_call_what(environment, holder, addresses):
-    """Each kind of account holder may call the interfaces of its rule in section 1, and no others."""
-    rules = Environment(environment).rules
-    assert rules.holder == holder
-    assert rules.addresses == addresses
 
 
 def test_address_names():
@@ -65,37 +43,6 @@ def test_credentials(environment, kinds):
     """Account holders use a key pair (section 5.2), broker partners a client secret or key (section 5.1)."""
     assert Environment(environment).rules.credentials == kinds
     assert kinds <= set(CredentialKind)
-
-
-@pytest.mark.parametrize(
-    ("environment", "interface", "path"),
-    [
-        ("live", "trading", "/v2/account"),
-        ("paper", "trading", "/v2/account"),
-        ("broker-live", "broker", "/v1/accounts"),
-        ("broker-sandbox", "broker", "/v1/accounts"),
-    ],
-)
-def test_accounts_call(environment, interface, path):
-    """The accounts call of section 4.2 goes to an interface that the environment may call."""
-    rules = Environment(environment).rules
-    assert rules.accounts == (interface, path)
-    assert interface in rules.addresses
-
-
-def test_token_endpoint():
-    """Path, grant type, fields, token type and validity are those of sections 2, 4.1 and 5.1."""
-    assert document.TOKEN_PATH == "/v1/oauth2/token"
-    assert document.GRANT_TYPE == "client_credentials"
-    assert document.TOKEN_FIELDS == ("access_token", "expires_in", "token_type")
-    assert document.TOKEN_TYPE == "Bearer"
-    assert timedelta(minutes=15) == document.TOKEN_VALIDITY
-
-
-def test_header_names():
-    """The key headers of section 5.2 begin with SVC or with the service's own prefix."""
-    assert document.header_names() == ("SVC-API-KEY-ID", "SVC-API-SECRET-KEY")
-    assert document.header_names("ACME") == ("ACME-API-KEY-ID", "ACME-API-SECRET-KEY")
 
 
 def test_placeholders():

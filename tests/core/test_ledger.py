@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import pickle
 import threading
 from datetime import UTC, date, datetime, timedelta
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.ledger import Authorization, Call, Ledger, call_of, instant_text, parse_instant, source_of, words_of
+from toolkit.core.ledger import Authorization, Call, Ledger, instant_text, parse_instant
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 # A day inside the limits of datetime, so that every zone can express the instant.
@@ -45,12 +43,6 @@ def test_instants_round_trip(instant):
     back = parse_instant(instant_text(instant))
     assert back == in_utc(instant)
     assert back.tzinfo is UTC
-
-
-def test_instant_text():
-    """An instant is written in UTC, always with microseconds."""
-    assert instant_text(datetime.fromisoformat("2026-05-12T11:30:00+02:00")) == "2026-05-12T09:30:00.000000Z"
-    assert instant_text(datetime(33, 4, 3, tzinfo=UTC)) == "0033-04-03T00:00:00.000000Z"
 
 
 @pytest.mark.parametrize("text", ["2026-05-12T09:30:00Z", "2026-05-12T11:30:00+02:00", "2026-05-12 09:30:00.000Z"])
@@ -154,21 +146,3 @@ def test_ledger_is_shared_among_threads():
     for thread in threads:
         thread.join()
     assert len(ledger.calls()) == 1600
-
-
-def test_words_of_the_moment():
-    """The words are those of the moment when they are asked for, and a pickle has none."""
-    words = ["live calls, no call yet"]
-    response = httpx.Response(200)
-    source_of(response).describe = lambda: words[-1]
-    assert words_of(response) == "live calls, no call yet"
-    words.append("live calls, as of noon")
-    assert words_of(response) == "live calls, as of noon"
-    assert words_of(pickle.loads(pickle.dumps(response))) is None  # noqa: S301 - our own
-
-
-def test_nothing_to_say():
-    """A response without a note, and anything else, has nothing to tell."""
-    for bare in (httpx.Response(200), None, [], b"[]", object()):
-        source = source_of(bare)
-        assert (words_of(bare), call_of(bare), source.replayed_from, source.recorded_in) == (None, "", "", "")

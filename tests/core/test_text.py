@@ -24,7 +24,6 @@ from toolkit.core.text import (
     code,
     date_text,
     excerpt,
-    fence,
     instant_words,
     list_html,
     list_text,
@@ -161,21 +160,6 @@ def test_foreign_text_stays_text(first, second):
     assert not INVISIBLE & set(lines)
 
 
-def test_card():
-    """A card is a title, badges, and a table of facts if there are any."""
-    page = Page(card("Settings", [badge("real account", alarming=True)], [("header prefix", code("SVC"))]))
-    assert page.words.split(" · ") == ["Settings ", " real account header prefix SVC "]
-    assert page.attributes == {"style", "scope"}
-    assert "table" not in Page(card("Settings", [], [])).tags
-
-
-def test_notice():
-    """A notice shows the first line with its title, and the other lines muted below; line breaks stay."""
-    page = notice("ConfigurationError", ["What.\nMore.", "What next.", ""])
-    assert Page(page).words.split() == "ConfigurationError : What. More. What next.".split()
-    assert page.count("<br>") == page.count("opacity") == 1
-
-
 def test_list_text():
     """Columns of plain text are aligned, without spaces at the ends of lines."""
     assert list_text(["file", "line"], [["a.txt", "1"], ["b", "12"]]) == "file   line\na.txt  1\nb      12"
@@ -222,11 +206,6 @@ def test_annotation_of_a_run():
     """Without a file there are no properties; a long message is cut."""
     assert annotation("notice", "fine") == "::notice::fine"
     assert len(annotation("warning", "x" * 10**6)) < 5000
-
-
-def test_fence():
-    """The token that begins a fence ends it."""
-    assert fence("word") == ("::stop-commands::word", "::word::")
 
 
 def test_workspace_path(tmp_path):

@@ -4,7 +4,6 @@ import os
 import warnings
 from types import SimpleNamespace
 
-import platformdirs
 import pytest
 
 from toolkit.core.errors import ConfigurationError
@@ -14,7 +13,6 @@ from toolkit.local.folders import (
     find_project,
 )
 from toolkit.local.settings import Settings
-from toolkit.local.user_folders import cache_folder, config_folder
 
 ME, STRANGER, SOMEBODY = 1000, 1001, 1002
 posix_only = pytest.mark.skipif(os.name != "posix", reason="Windows has owners of another kind")
@@ -185,14 +183,6 @@ def test_owner_of_a_link(home):
     assert belongs_to_stranger(link, home)
     os.chown(home, STRANGER, -1)
     assert not belongs_to_stranger(link, home)
-
-
-def test_folders(caches):
-    """The folders are those of the system, with the name of the toolkit; nothing is created."""
-    assert cache_folder() == caches
-    assert str(cache_folder()) == platformdirs.user_cache_dir("service-access-toolkit", appauthor=False)
-    assert str(config_folder()) == platformdirs.user_config_dir("service-access-toolkit", appauthor=False)
-    assert not caches.exists()
 
 
 @pytest.fixture

@@ -58,14 +58,6 @@ def test_load(project):
     assert (settings.project, settings.file) == (project, file)
 
 
-def test_load_process_environment(project, monkeypatch):
-    """By default the variables and the working directory of the process are used."""
-    monkeypatch.chdir(project)
-    monkeypatch.setenv("TOOLKIT_BROKER_URL", "https://broker.example.com")
-    assert Settings.load().address("broker").prefix == ""
-    assert Settings.load().project == project
-
-
 def test_load_path(project, home):
     """A file given by path is read wherever it is, `~` included, and its folder is the project."""
     file = write(project, TOML).rename(project / "other.toml")

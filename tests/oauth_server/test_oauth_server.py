@@ -10,23 +10,12 @@ from datetime import timedelta
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
-from oidc_provider import ALGORITHMS, SCOPES, Broker
+from oidc_provider import ALGORITHMS, SCOPES
 
 from toolkit.core.document import TOKEN_PATH
 from toolkit.core.errors import TokenRefused
 
 HOUR = timedelta(hours=1)
-
-
-class Resending(Broker):
-    """Sends its first token request in place of every later one, as in a replay attack."""
-
-    first = None
-
-    def handle_request(self, request):
-        if request.url.path == TOKEN_PATH:
-            self.first = request = self.first or request
-        return super().handle_request(request)
 
 
 def refusal(session):
@@ -66,14 +55,6 @@ def test_wrong_audience(open_session, client_key, server, audience):
     written = server.issuer + audience if audience == "/" else audience
     refusal(open_session(client_key(audience=written)))
     assert server.why_refused().startswith("audience (aud) must equal")
-
-
-def test_assertion_is_valid_once(open_session, client_key, server):
-    """The server refuses an assertion that it has seen."""
-    transport = Resending()
-    open_session(client_key(), transport=transport).broker.get("/v1/accounts")
-    refusal(open_session(client_key(), transport=transport))
-    assert server.why_refused() == "client assertion tokens must only be used once"
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ def _online(monkeypatch):
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def clock():
     return ManualClock()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def running(clock):
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("TOOLKIT_OFFLINE", raising=False)
@@ -35,7 +35,7 @@ def service(running):
     return running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def http():
     with httpx.Client(trust_env=False, timeout=20) as client:
         yield client

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pickle
 from urllib.parse import unquote
 
-import httpx
 import pytest
 from session_calls import BOTH, finished
 
 import toolkit as tk
-from toolkit.core.clock import ManualClock
 
 
 @BOTH
@@ -154,36 +152,3 @@ def test_a_wrong_secret_is_recorded(open_session, service, settings, make_creden
     assert run(right)["id"].tolist() == ["1"]
     assert run(right)["id"].tolist() == ["1"]
     assert len(service.calls) == 2
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("failure", "place"),
-    [
-        (httpx.ConnectError, "answer"),
-        (httpx.ReadTimeout, "answer_token"),
-        (httpx.RemoteProtocolError, "answer"),
-        (httpx.ProxyError, "answer_token"),
-    ],
-)
-def test_unreachable(open_session, service, failure, place, is_async):
-    """If the service or its token endpoint cannot be reached, accounts() raises Unreachable."""
-
-    def fail(request):
-        raise failure("QXZ")
-
-    setattr(service, place, fail)
-    with pytest.raises(tk.Unreachable) as caught:
-        finished(open_session(is_async=is_async, clock=ManualClock()).accounts())
-    assert "QXZ" not in str(caught.value)
-
-
-@BOTH
-def test_unreadable(open_session, service, is_async):
-    """A response that cannot be decoded, or is not JSON, raises an error of ours as well."""
-    service.answer = lambda request: service.reply(b"no gzip", headers={"Content-Encoding": "gzip"})
-    with pytest.raises(tk.ServiceError, match="read"):
-        finished(open_session("paper", is_async=is_async).accounts())
-    service.answer = lambda request: service.reply(b"<html>")
-    with pytest.raises(tk.TabulationError):
-        finished(open_session("paper", is_async=is_async).accounts())

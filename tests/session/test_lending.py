@@ -73,13 +73,6 @@ def test_a_key_pair_cannot_be_lent(environment, make_credentials, settings):
         terms_of(session, "loan")
 
 
-@pytest.mark.parametrize("value", [None, "session", tk.Settings()])
-def test_only_sessions_can_be_lent(value):
-    """Anything else is an error that says what to open."""
-    with pytest.raises(tk.ConfigurationError, match="AsyncSession"):
-        terms_of(value, "loan")
-
-
 def test_destinations_are_checked_where_the_credentials_are(make_credentials, settings):
     """Credentials that are bound to other addresses are refused before anything is lent."""
     credentials = make_credentials("broker-sandbox")

@@ -7,27 +7,12 @@ from datetime import timedelta
 
 import httpx
 import pytest
-from sender_calls import ADDRESS, START, URL, Way, secrets_in
+from sender_calls import ADDRESS, URL, Way, secrets_in
 from session_calls import BOTH, bearer
 
 from toolkit.core.errors import CredentialsMismatch, UnsafeAddress
 
 # Tokens
-
-
-def test_renewal(way, service):
-    """A token is renewed shortly before it expires: at most 10 seconds, at most 10 % of its lifetime."""
-    for expires_in, still_good, renewed in ((890, 879.9, 0.2), (50, 44.9, 0.2), (5, 4.4, 0.2)):
-        service.expires_in = expires_in
-        way.clock.advance(10**6)
-        service.requests.clear()
-        way.send()
-        way.clock.advance(still_good)
-        way.send()
-        assert len(service.token_requests) == 1
-        way.clock.advance(renewed)
-        way.send()
-        assert len(service.token_requests) == 2
 
 
 @BOTH
@@ -177,24 +162,6 @@ def test_streamed_upload(make_credentials, service, is_async):
 
 
 # The ledger
-
-
-def test_ledger(way, service):
-    """The ledger notes each token request and each call, with its authorization and its time."""
-
-    def answer(request):
-        way.clock.advance(0.25)
-        return service.reply({}, 404)
-
-    service.answer = answer
-    way.send("DELETE", f"{URL}/7?page=2")
-    token_request, call = way.sender.ledger.calls()
-    assert (token_request.interface, token_request.method, token_request.path) == ("auth", "POST", "/v1/oauth2/token")
-    assert (token_request.status, token_request.authorized_by) == (200, None)
-    assert (call.interface, call.method, call.path, call.status) == ("broker", "DELETE", "/v1/accounts/7", 404)
-    assert call.elapsed == timedelta(seconds=0.25)
-    by = call.authorized_by
-    assert (by.profile, by.token, by.expires_at) == ("default", 1, START + timedelta(seconds=890))
 
 
 def test_elapsed_of_a_stream(way, service):

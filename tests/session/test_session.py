@@ -13,7 +13,7 @@ import canaries
 import httpx
 import pytest
 from pandas.testing import assert_frame_equal
-from session_calls import BOTH, CLIENTS, PATHS, bearer, call, finished, in_threads, own_client
+from session_calls import BOTH, CLIENTS, PATHS, bearer, call, finished, own_client
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
@@ -89,23 +89,6 @@ def test_credentials_of_another_environment(open_session, make_credentials, envi
                 open_session(environment=environment, credentials=credentials)
 
 
-@pytest.mark.parametrize(
-    ("environment", "kind"),
-    [("live", "headers"), ("paper", "basic"), ("broker-live", "secret"), ("broker-sandbox", "key")],
-)
-@BOTH
-def test_each_flow(open_session, service, environment, kind, is_async):
-    """Every interface takes its caller's own flow: a key pair goes with each call, a token is requested once."""
-    header = "SVC-API-SECRET-KEY" if kind == "headers" else "Authorization"
-    session = open_session(environment, kind, is_async=is_async)
-    for client in CLIENTS:
-        if client in MAY_CALL[environment]:
-            call(session, client=client)
-    assert len(service.calls) == 2
-    assert all(header in request.headers for request in service.calls)
-    assert len(service.token_requests) == (1 if kind in ("secret", "key") else 0)
-
-
 # Opening
 
 
@@ -135,19 +118,6 @@ def test_saved_credentials(settings, service, monkeypatch):
         assert session.credentials.name == "tests"
         call(session)
     assert {request.headers["SVC-API-KEY-ID"] for request in service.calls} == {"QXZ-key-id"}
-
-
-@pytest.mark.parametrize("environment", ["live", "broker-sandbox"])
-def test_missing_address(open_session, tmp_path, environment):
-    """The error for a missing address names the setting, the variable and the file."""
-    file = tmp_path / "toolkit.toml"
-    file.write_text("")
-    session = open_session(environment, settings=tk.Settings.load(file))
-    client = own_client(session)
-    name = MAY_CALL[environment][client]
-    with pytest.raises(tk.ConfigurationError) as caught:
-        getattr(session, client)
-    assert all(text in str(caught.value) for text in (name, f"TOOLKIT_{name.upper()}_URL", str(file)))
 
 
 def test_nested_addresses(open_session, service, tmp_path):
@@ -309,9 +279,6 @@ def test_links_in_replayed_bodies(open_session, service, settings):
     assert service.calls[0].url == f"{page}?page=2"
     with pytest.raises(tk.UnsafeAddress):
         call(session, second.replace("broker-sandbox", "broker"))
-
-
-# What a session shows
 
 
 # Closing
@@ -520,25 +487,6 @@ def test_pasted_secrets(served, tmp_path):
             session.broker.post("/v1/practice/orders", json={"note": value, "nested": [f'"{value}"']})
             session.broker.post("/v1/practice/orders", files={"file": ("note", value.encode())})
     canaries.assert_absent(settings.cassettes, [secret, token], layers=2)
-
-
-def test_one_token_on_real_sockets():
-    """32 threads and then 100 tasks each make one token request over a real connection."""
-    with practice(token_delay=0.1) as service:
-        options = {"settings": service.settings, "token_store": MemoryTokenStore()}
-        with tk.Session(credentials=service.credentials["broker-secret"], **options) as session:
-            frames = in_threads(32, lambda number: session.accounts())
-        assert (service.stats.token_requests, service.stats.calls) == (1, 32)
-        frames = [frame.drop(columns=MOVING) for frame in frames]
-        assert all(frame.equals(frames[0]) for frame in frames)
-
-        async def main():
-            async with tk.AsyncSession(credentials=service.credentials["sandbox-key"], **options) as session:
-                await asyncio.gather(*(session.accounts() for _ in range(100)))
-                return session.calls()
-
-        assert len(asyncio.run(main())) == 101
-        assert (service.stats.token_requests, service.stats.calls) == (2, 132)
 
 
 def test_replayed_outage(tmp_path):

@@ -141,9 +141,6 @@ def test_cancelled_while_pausing(way, service):
     assert len(service.calls) == 1
 
 
-# The answer that is dropped
-
-
 # Credentials
 
 

@@ -262,14 +262,3 @@ def test_wrong_arguments_of_a_sweep(wrong, scene):
         tk.sweep(scene.client, ["a"], str, into="sweep", **wrong)
     assert caught.value.about in wrong
     assert not Path("sweep").exists()
-
-
-def test_errors_of_python_stay():
-    """A keyword that does not exist, a wrong number of arguments, and a Secret of another type are Python's errors."""
-    for call in (
-        lambda: tk.Session(enviroment="paper"),
-        lambda: tk.Cassette("a", "none", 3),
-        lambda: tk.Retry(1, 2, 3),
-    ):
-        with pytest.raises(TypeError):
-            call()

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from toolkit.core.clock import SystemClock
-from toolkit.transport.flow import Apart, Pause, Read, Shielded, run, run_async
+from toolkit.transport.flow import Apart, Pause, Shielded, run, run_async
 
 URL = "https://service.example.com/"
 
@@ -30,20 +30,6 @@ def drive(flow, *, is_async):
 
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-
-
-@BOTH
-def test_outcomes(is_async):
-    """A flow is sent the response to a request and the bytes of a Read; the driver returns its value."""
-
-    def flow():
-        response = yield httpx.Request("GET", f"{URL}ok")
-        assert not response.is_stream_consumed
-        body = yield Read(response)
-        sent = yield Read(httpx.Request("POST", URL, content=b"question"))
-        return response.status_code, body, sent
-
-    assert drive(flow(), is_async=is_async) == (200, b"answer", b"question")
 
 
 @BOTH
@@ -88,22 +74,6 @@ def test_interrupts_reach_the_flow(interrupt, is_async):
         with pytest.raises(interrupt):
             run(flow(), Interrupted())
     assert seen == [interrupt]
-
-
-@BOTH
-def test_shielded(is_async):
-    """The caller gets what a shielded flow returns or raises."""
-
-    def inner(path):
-        return (yield httpx.Request("GET", f"{URL}{path}")).status_code
-
-    def flow():
-        assert (yield Shielded(inner("ok"))) == 200
-        with pytest.raises(httpx.ConnectError):
-            yield Shielded(inner("fails"))
-        return "done"
-
-    assert drive(flow(), is_async=is_async) == "done"
 
 
 def test_shielded_from_cancellation():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 from itertools import pairwise
 
@@ -55,38 +54,6 @@ def test_calls_that_come_later(gaps, per_second):
         sent.append(Caller(pace, now).sent())
         assert sent[-1] >= now
     assert all(later - earlier >= 1 / per_second - 1e-5 for earlier, later in pairwise(sent))
-
-
-def test_an_idle_hour_is_not_made_up_for():
-    """After a silence calls are spaced as before; no calls are saved up."""
-    pace, _rate = limited(2.0)
-    assert Caller(pace, 0.0).sent() == 0.0
-    late = [Caller(pace, 3600.0) for _ in range(3)]
-    assert [caller.sent() for caller in late] == [3600.0, 3600.5, 3601.0]
-
-
-def test_the_lowest_rate_counts():
-    """Calls that come later follow the lowest rate; those that wait keep their turn."""
-    pace, _fast = limited(10.0)
-    callers = [Caller(pace, 0.0) for _ in range(2)]
-    _slow = pace.add(1.0)
-    callers.append(Caller(pace, 0.0))
-    assert [caller.sent() for caller in callers] == pytest.approx([0.0, 0.1, 1.1])
-
-
-@pytest.mark.usefixtures("only_new_garbage")
-@pytest.mark.parametrize("way", ["drop", "collect"])
-def test_a_rate_that_no_longer_counts(way):
-    """A rate that is dropped, or whose session is gone, does not count; without any there is no limit."""
-    pace, _fast = limited(10.0)
-    slow = pace.add(0.1)
-    pace.drop(slow) if way == "drop" else None
-    del slow
-    gc.collect()
-    assert [Caller(pace, 0.0).sent() for _ in range(3)] == pytest.approx([0.0, 0.1, 0.2])
-    pace.drop(_fast)
-    assert not pace.is_limited
-    assert [Caller(pace, 1.0).sent() for _ in range(3)] == [1.0, 1.0, 1.0]
 
 
 def test_shared():

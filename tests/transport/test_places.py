@@ -49,14 +49,6 @@ def until(condition):
         threading.Event().wait(0.001)
 
 
-def test_as_many_as_there_are():
-    """There are as many places as were made; one that is given back can be taken again."""
-    places = Places(2)
-    assert [takes(places) for _ in range(3)] == [True, True, False]
-    places.leave()
-    assert [takes(places) for _ in range(2)] == [True, False]
-
-
 def test_first_come_first_served():
     """A free place goes to the thread that has waited longest, and to nobody who comes later."""
     places, order = Places(1), []

@@ -14,15 +14,10 @@ from toolkit.auth.tokens.store import (
 
 NAME = "0123456789abcdef" * 4
 OTHER = "fedcba9876543210" * 4
-posix = pytest.mark.skipif(os.name != "posix", reason="modes, pipes and owners are of POSIX")
 
 
 def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
-
-
-def names_in(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.fixture
@@ -45,45 +40,6 @@ def test_entries(store, folder):
     assert store.read(NAME) == bytes(LARGEST_ENTRY)
     assert FileTokenStore(folder).read(OTHER) == b"other"
     assert store.read("0" * 16) is None
-
-
-@posix
-def test_rights(store, folder):
-    """Only the user may enter the folder or read its files; permissions of others are taken away."""
-    folder.mkdir(mode=0o755)
-    lock = store.try_lock(NAME)
-    store.write(NAME, b"one")
-    assert mode(folder) == 0o700
-    assert {path.name: mode(path) for path in folder.iterdir()} == {f"{NAME}.lock": 0o600, f"{NAME}.token": 0o600}
-    lock.release()
-
-
-def make_link(file):
-    victim = file.parent.parent / "victim"
-    victim.write_bytes(b"mine")
-    file.symlink_to(victim)
-
-
-def make_large(file):
-    file.write_bytes(bytes(LARGEST_ENTRY + 1))
-
-
-@posix
-@pytest.mark.parametrize(
-    "make",
-    [make_link, os.mkfifo, make_large, lambda file: file.symlink_to(file)],
-    ids=["link", "pipe", "large", "loop"],
-)
-def test_not_an_entry(store, folder, make):
-    """A link, a pipe or a large file in place of an entry counts as missing, and the next entry replaces it."""
-    folder.mkdir()
-    file = folder / f"{NAME}.token"
-    make(file)
-    assert store.read(NAME) is None
-    store.write(NAME, b"one")
-    assert store.read(NAME) == b"one"
-    victim = folder.parent / "victim"
-    assert not victim.exists() or victim.read_bytes() == b"mine"
 
 
 def calls(store):

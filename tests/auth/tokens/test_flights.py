@@ -21,51 +21,6 @@ def waiting(flight):
     return (yield from flight.wait((yield WhichLoop())))
 
 
-def test_wait_in_another_thread():
-    """A thread that waits for another thread's flight goes on only when it has landed."""
-    flight = Flight()
-    outcomes = []
-    thread = threading.Thread(target=lambda: outcomes.append(run(waiting(flight), None)))
-    thread.start()
-    thread.join(0.05)
-    assert outcomes == []
-    flight.landed.set_result(True)
-    thread.join()
-    assert outcomes == [True]
-
-
-def test_wait_in_a_task():
-    """A task can wait for another task of its loop, and for a thread."""
-
-    async def main():
-        mine, other = Flight(), Flight(thread=0)
-        tasks = [asyncio.create_task(run_async(waiting(flight), None)) for flight in (mine, other)]
-        await asyncio.sleep(0.01)
-        assert not any(task.done() for task in tasks)
-        mine.landed.set_result(True)
-        threading.Thread(target=lambda: other.landed.set_result(True)).start()
-        return await asyncio.gather(*tasks)
-
-    assert asyncio.run(main()) == [True, True]
-
-
-def test_cancelled_waiter():
-    """A cancelled waiter does not cancel the flight for the others."""
-
-    async def main():
-        flight = Flight()
-        cancelled, waiter = (asyncio.create_task(run_async(waiting(flight), None)) for _ in range(2))
-        await asyncio.sleep(0.01)
-        cancelled.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await cancelled
-        assert not flight.landed.cancelled()
-        flight.landed.set_result(True)
-        return await waiter
-
-    assert asyncio.run(main()) is True
-
-
 class LoopThread:
     """An event loop that runs in its own thread."""
 

@@ -67,22 +67,6 @@ def ended(flow, outcome=None):
     return caught.value.value
 
 
-def test_one_fetch():
-    """The first caller fetches, later callers wait for that flight, and all get the same token."""
-    bench = Bench()
-    first, others = bench.obtain(), [bench.obtain() for _ in range(5)]
-    assert next(first) == "fetching"
-    flights = {id(wait.future): wait.future for wait in map(next, others)}
-    assert len(flights) == 1
-    (flight,) = flights.values()
-    assert not flight.done()
-    token = ended(first)
-    assert flight.done()
-    assert [ended(other, outcome=True) for other in others] == [token] * 5
-    assert bench.obtained() is token
-    assert bench.fetches == 1
-
-
 @given(st.integers(2, 7), st.randoms(use_true_random=False))
 def test_any_order(callers, choose):
     """However callers interleave, fail and are cancelled, there is one fetch at a time, and one more per failure."""

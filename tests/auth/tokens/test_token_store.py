@@ -99,19 +99,6 @@ class Processes:
         raise AssertionError("it waits for somebody")
 
 
-def test_one_token():
-    """The first process requests a token; the others find it, with the lifetime that the service gave."""
-    processes = Processes()
-    token = processes.obtained()
-    processes.clock.advance(100)
-    for _ in range(3):
-        stored = processes.obtained()
-        assert stored == token
-        assert stored.expires_monotonic == pytest.approx(890.0)
-    assert processes.fetches == 1
-    assert processes.store.locked == set()
-
-
 def test_refused_token():
     """A token that the service refused is not used again; a newer token of another process is used."""
     processes = Processes()
