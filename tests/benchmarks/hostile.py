@@ -210,11 +210,6 @@ def upload(number: int) -> Figures:
     return exchange(body.encode(), {"Content-Type": "application/json"}, upload=True)
 
 
-def small(number: int) -> Figures:
-    """Record an interaction of 2 kB."""
-    return answer_in(SHAPES["rows of accounts"], 2_000, number)
-
-
 def signed_request(number: int) -> httpx.Request:
     """Return a request with a signed token of 16 kB in its query."""
     token = base64.b64encode(random.Random(number).randbytes(12_000)).decode()  # noqa: S311
@@ -254,7 +249,6 @@ def send_with(path: Path, mode: str, service: httpx.MockTransport | None, reques
 
 CALLS: dict[str, Callable[[int], Figures]] = {
     "an upload of 1 MB": upload,
-    "an interaction of 2 kB": small,
     "recording with a signed token of 16 kB": recorded_token,
     "replay with a signed token of 16 kB": replayed_token,
 }

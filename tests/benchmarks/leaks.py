@@ -12,10 +12,8 @@ from __future__ import annotations
 import gzip
 import sys
 import tempfile
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,6 +25,7 @@ from tests.benchmarks.measuring import IS_QUICK, Table
 from tests.benchmarks.peers import version
 from tests.canaries import found_in, new, planted
 from tests.planted_files import CLEAN, PLANTED, Files
+from tests.recordings import serve
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
@@ -90,18 +89,6 @@ class Handler(BaseHTTPRequestHandler):
         """Print nothing."""
 
 
-@contextmanager
-def server_for(call: dict[str, Any]) -> Iterator[str]:
-    """Run a server on loopback that responds as a call says, and yield its address."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.call = call  # type: ignore[attr-defined]
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
-
-
 def make_call(client: httpx.Client, address: str, call: dict[str, Any]) -> None:
     """Make a call."""
     arguments = {name: call[name] for name in ("headers", "data", "json", "content", "files") if name in call}
@@ -141,9 +128,10 @@ def leaks(record: Callable[..., None]) -> list[str]:
     for place, template in CALLS.items():
         secret = new()
         call = planted(template, secret)
-        with tempfile.TemporaryDirectory() as folder, server_for(call) as address:
+        with tempfile.TemporaryDirectory() as folder, serve(Handler) as server:
+            server.call = call
             path = Path(folder) / "recorded.yaml"
-            record(path, address, call, secret if place in KNOWN_BY_VALUE else None)
+            record(path, server.url, call, secret if place in KNOWN_BY_VALUE else None)
             if found_in(path, secret):
                 places.append(place)
     return places

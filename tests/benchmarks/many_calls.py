@@ -1,9 +1,8 @@
 """Make a thousand calls at once with a timeout of 3 s, at a practice service that takes a second for each answer.
 
 Tasks share an AsyncSession, threads a Session, and httpx's own client has the same calls with and without a semaphore
-in front of its pool. Printed are the calls that failed because they queued (target: none in the toolkit), the time, the
-processor time of the calls, and for tasks the longest time in which the event loop did nothing else (target: not longer
-than with httpx). The service runs in the same process.
+in front of its pool. Printed are the calls that failed because they queued (target: none in the toolkit), the time and
+the processor time of the calls. The service runs in the same process.
 """
 
 from __future__ import annotations
@@ -23,24 +22,12 @@ from tests.benchmarks.measuring import IS_QUICK, Table
 CALLS, DELAY, TIMEOUT = (20, 0.0, 3.0) if IS_QUICK else (1_000, 1.0, 3.0)
 AT_ONCE = 100
 PATH = "/v1/accounts"
-LOOK = 0.001  # seconds between two looks at the event loop
 Outcomes = Counter[str]
-STALLS: list[float] = []  # seconds by which an event loop was late, of the way that runs
-
-
-async def watch() -> None:
-    """Note how late the event loop is, again and again."""
-    while True:
-        start = time.perf_counter()
-        await asyncio.sleep(LOOK)
-        STALLS.append(time.perf_counter() - start - LOOK)
 
 
 async def gathered(call: Callable[[], Awaitable[httpx.Response]]) -> Outcomes:
     """Make all calls at once in tasks; return how many gave which status or error."""
-    watching = asyncio.create_task(watch())
     results = await asyncio.gather(*(call() for _ in range(CALLS)), return_exceptions=True)
-    watching.cancel()
     return Counter(
         type(result).__name__ if isinstance(result, BaseException) else str(result.status_code) for result in results
     )
@@ -100,19 +87,15 @@ def main() -> None:
         "httpx with a semaphore, tasks": lambda *access: plain(*access, limited=True),
         "httpx, tasks": lambda *access: plain(*access, limited=False),
     }
-    table = Table(
-        f"{CALLS:,} calls at once", "answered", "queued too long", "other", "seconds", "processor", "longest stall"
-    )
+    table = Table(f"{CALLS:,} calls at once", "answered", "queued too long", "other", "seconds", "processor")
     with tk.practice(accounts=1, delay=DELAY) as service:
         for name, way in ways.items():
-            STALLS.clear()
             start, start_processor = time.perf_counter(), time.process_time()
             outcomes = way(service, service.credentials["sandbox-secret"])
             seconds, processor = time.perf_counter() - start, time.process_time() - start_processor
             other = outcomes.total() - outcomes["200"] - outcomes["PoolTimeout"]
-            stall = f"{max(STALLS) * 1e3:.0f} ms" if STALLS else ""
             counts = (outcomes["200"], outcomes["PoolTimeout"], other)
-            table.print_row(name, *(f"{count:,}" for count in counts), f"{seconds:.1f} s", f"{processor:.1f} s", stall)
+            table.print_row(name, *(f"{count:,}" for count in counts), f"{seconds:.1f} s", f"{processor:.1f} s")
 
 
 if __name__ == "__main__":

@@ -14,13 +14,13 @@ import http.server
 import json
 import statistics
 import tempfile
-import threading
 import time
 from pathlib import Path
 
 from tests.benchmarks.interactions import body_of, headers_of, path_of
 from tests.benchmarks.measuring import ARGUMENTS, IS_QUICK, Table, run_in_new_interpreter
 from tests.benchmarks.peers import version
+from tests.recordings import serve
 
 ROUNDS = 1 if IS_QUICK else 3
 PLAIN_COUNT, TOOLKIT_COUNT = (100, 200) if IS_QUICK else (1_000, 10_000)
@@ -48,10 +48,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 def main() -> None:
     """Measure httpx without recording, the toolkit, and vcrpy."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_address[1]}"
+    with serve(Handler) as server:
+        address = server.url
         table = Table("processor time of one interaction", "interactions", "time", "ratio", "growth")
         shortest = shortest_times({"httpx": PLAIN_COUNT, "toolkit": TOOLKIT_COUNT}, address)
         plain, blocks = statistics.median(shortest["httpx"]), shortest["toolkit"]
@@ -65,7 +63,6 @@ def main() -> None:
             growth = [f"{times[-1] / times[0]:.2f}"] if len(times) > 1 else []
             cells = f"{count:,}", f"{times[-1]:.1f} µs", f"{times[-1] / plain:.2f}"
             table.print_row(f"vcrpy {version('vcrpy')}, whole run", *cells, *growth)
-        server.shutdown()
 
 
 def shortest_times(ways: dict[str, int], address: str) -> dict[str, list[float]]:

@@ -12,6 +12,7 @@ import httpx as stock_httpx
 import pytest
 import vcr
 import yaml
+from stock_recordings import write
 
 import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
@@ -60,10 +61,6 @@ def get(cassette, service, *paths):
 def bodies_in(path):
     cassette = contents.read(path.read_bytes(), source="")
     return [cassette.interaction(number).response.body.decode() for number in range(len(cassette))]
-
-
-def write(path, *interactions):
-    path.write_bytes(HEADER + b"".join(map(encode, interactions)))
 
 
 # Record modes

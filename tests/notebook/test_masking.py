@@ -109,19 +109,6 @@ def test_printed_text_is_masked_wherever_it_is_printed(shell, secret, capsys):
     assert sys.stdout.encoding == sys.stdout.stream.encoding
 
 
-def test_masking_starts_and_stops_in_the_middle_of_a_cell(shell, secret, capsys):
-    """Masking starts in the cell that loads the extension, and survives IPython's own changes to `write`."""
-    shell.masking.stop()
-    shell.user_ns |= {"masking": shell.masking, "secret": secret}
-    shell.run_cell("masking.start(); print(secret)")
-    shell.run_cell("print(secret)")
-    print(secret)
-    assert capsys.readouterr().out == f"{MARK}\n" * 3
-    shell.run_cell("masking.stop(); print(secret)")
-    shell.run_cell("print(secret)")
-    assert capsys.readouterr().out == f"{secret}\n" * 2
-
-
 def test_errors_are_masked(shell, secret, capsys):
     """Tracebacks and messages of errors are masked; the type of the error stays."""
     seen = []

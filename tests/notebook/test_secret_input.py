@@ -8,41 +8,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.secret import Secret
-from toolkit.notebook.secret_input import FIELDS, SecretInput, make_credentials
-
-KEY_PAIR = FIELDS[CredentialKind.KEY_PAIR][:2]
-
-
-class Page:
-    """A secret input, and what it sends to its page and reports to the panel."""
-
-    def __init__(self, monkeypatch):
-        self.events = []
-        self.input = SecretInput(
-            answered=lambda: self.events.append("answered"), submitted=lambda: self.events.append("submitted")
-        )
-        monkeypatch.setattr(self.input, "send", self.events.append)
-        self.input.show(KEY_PAIR)
-
-    def receive(self, content, *texts):
-        data = {"method": "custom", "content": content}
-        self.input._handle_msg({"content": {"data": data}, "buffers": [memoryview(text) for text in texts]})
-
-
-@pytest.fixture
-def page(monkeypatch):
-    made = Page(monkeypatch)
-    yield made
-    made.input.close()
-
-
-def test_the_page_is_asked_and_its_answer_taken_once(page):
-    """The page's answer can be taken once, as secrets by the names of the fields."""
-    page.input.ask()
-    page.receive({"type": "texts", "number": 1}, b"one", "zwö".encode())
-    assert page.events == [{"type": "ask", "number": 1}, "answered"]
-    assert page.input.take() == {"key_id": Secret("one"), "secret_key": Secret("zwö")}
-    assert page.input.take() == {}
+from toolkit.notebook.secret_input import SecretInput, make_credentials
 
 
 def test_the_module_of_the_page_keeps_texts_to_itself():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from practice_requests import ALLOWED, CLIENTS, KEY_PAIRS, PATHS, TOKEN_PATH, basic, get, own_headers
+from practice_requests import ALLOWED, CLIENTS, KEY_PAIRS, PATHS, basic, get, own_headers
 
 
 @pytest.mark.parametrize("address", PATHS)
@@ -12,23 +12,6 @@ def test_scope_of_credentials(http, service, clock, name, address):
     """All credentials work at their own interfaces (section 1) and are refused at all others."""
     response = get(http, service, name, clock, address)
     assert response.status_code == (200 if address in ALLOWED[name] else 401)
-
-
-@pytest.mark.parametrize("address", ["auth", "auth_sandbox"])
-@pytest.mark.parametrize("name", KEY_PAIRS)
-def test_key_pair_at_the_token_endpoint(http, service, clock, name, address):
-    """A key pair does not get a token, however it is sent."""
-    pair = service.credentials[name]
-    url = service.url(address) + TOKEN_PATH
-    form = {
-        "grant_type": "client_credentials",
-        "client_id": pair.key_id.reveal(),
-        "client_secret": pair.secret_key.reveal(),
-    }
-    assert http.post(url, data=form).status_code == 401
-    assert http.post(url, data={"grant_type": "client_credentials"}, headers={"Authorization": basic(pair)}).is_error
-    headers = own_headers(http, service, pair, clock)
-    assert http.post(url, data={"grant_type": "client_credentials"}, headers=headers).is_error
 
 
 def test_accounts_of_correspondents(http, service, clock):
@@ -86,10 +69,3 @@ def test_bearer_challenges(http, service):
     assert http.get(url).headers["www-authenticate"] == 'Bearer realm="broker"'
     shown = http.get(url, headers={"Authorization": "Bearer x"}).headers["www-authenticate"]
     assert shown == 'Bearer realm="broker", error="invalid_token"'
-
-
-@pytest.mark.parametrize("address", PATHS)
-def test_strangers(http, service, address):
-    """Without credentials all paths and methods get 401."""
-    for method, path in (("GET", PATHS[address]), ("GET", "/nothing"), ("DELETE", PATHS[address])):
-        assert http.request(method, service.url(address) + path).status_code == 401

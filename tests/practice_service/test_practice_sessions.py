@@ -11,14 +11,6 @@ from toolkit.auth.profiles.practice_profiles import practice_credentials
 from toolkit.core.document import Environment
 
 
-def test_a_session_by_name(service):
-    """With the settings of a running service, a session finds practice credentials by their name."""
-    with tk.Session("broker-sandbox", "sandbox-secret", settings=service.settings) as session:
-        assert session.credentials is service.credentials["sandbox-secret"]
-        assert len(session.accounts()) == 25
-    assert service.stats.calls == 1
-
-
 @pytest.mark.parametrize("name", ["live", "paper-2", "broker-key", "sandbox-secret"])
 def test_a_session_of_the_service(service, name):
     """The service opens sessions by the name alone, which also chooses the environment."""

@@ -4,41 +4,12 @@ alone.
 
 from __future__ import annotations
 
-import http.server
-import json
 import textwrap
-import threading
 
 import pytest
 from plugin_projects import CONFTEST, names
 
 pytest_plugins = ["pytester"]
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers every GET with its path, and keeps connections open."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        body = json.dumps({"path": self.path}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        """Print nothing."""
-
-
-@pytest.fixture
-def server():
-    """Return the address of a server on loopback."""
-    service = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=service.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{service.server_port}"
-    service.shutdown()
-    service.server_close()
 
 
 @pytest.fixture
@@ -78,11 +49,11 @@ MIXED = """
 
     @pytest.mark.vcr
     def test_stock():
-        assert requests.get(URL + "/stock").json() == {"path": "/stock"}
+        assert requests.get(URL + "/stock").json()["path"] == "/stock"
 
     @pytest.mark.vcr("extra.yaml")
     def test_stock_with_extra():
-        assert requests.get(URL + "/more").json() == {"path": "/more"}
+        assert requests.get(URL + "/more").json()["path"] == "/more"
 
     @pytest.mark.block_network
     def test_their_block():
@@ -107,7 +78,7 @@ MIXED = """
 
     def test_both_at_once(toolkit_cassette):
         client = httpx.Client(transport=toolkit_cassette.transport())
-        assert client.get(URL + "/ours").json() == {"path": "/ours"}
+        assert client.get(URL + "/ours").json()["path"] == "/ours"
 
     def test_after_all():
         assert requests.get(URL + "/live").ok
@@ -121,7 +92,7 @@ MIXED = """
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "xdist"])
 def test_side_by_side(run, server, pytester, workers):
     """Both plugins record and replay in one project, under xdist too; each refuses only in its own tests."""
-    module = MIXED.replace("SERVER", server)
+    module = MIXED.replace("SERVER", server.url)
     folder = pytester.path / "tests" / "cassettes" / "test_mixed"
     counts, output = run(*workers, "--record-mode=once", "--toolkit-record", test_mixed=module)
     assert counts == {"passed": 16}, output
@@ -181,7 +152,7 @@ def test_async(run, server):
     pytest.importorskip("pytest_asyncio")
     real = '"transport": httpx.MockTransport(answer),', ""
     conftest = (
-        CONFTEST.replace("https://trading.example.com", server)
+        CONFTEST.replace("https://trading.example.com", server.url)
         + "\n    @pytest.fixture\n    def anyio_backend():\n        return 'asyncio'\n"
     )
     counts, output = run("-Werror", "--toolkit-record", conftest=conftest.replace(*real), test_async=ASYNC)
@@ -240,7 +211,7 @@ def test_allowed_hosts(run, server):
         def test_other(toolkit_session):
             toolkit_session.trading.get("/v2/account")
             requests.get("SERVER")
-    """.replace("SERVER", server)
+    """.replace("SERVER", server.url)
     assert run("--toolkit-record", test_a=module)[0] == {"passed": 2}
     counts, output = run(test_a=module)
     assert counts == {"passed": 1, "failed": 1}

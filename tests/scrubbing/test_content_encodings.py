@@ -6,8 +6,10 @@ import gzip
 import zlib
 from functools import partial
 
+import brotli
 import httpx
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,10 +27,19 @@ def gzipped(data):
     return gzip.compress(data, mtime=0)
 
 
-CODINGS = {"gzip": gzip.compress, "deflate": zlib.compress, "Deflate": raw_deflate, "identity": bytes, "": bytes}
+CODINGS = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "Deflate": raw_deflate,
+    "br": partial(brotli.compress, quality=1),  # the best quality takes half a minute
+    "zstd": zstandard.ZstdCompressor().compress,
+    "identity": bytes,
+    "": bytes,
+}
+OPENED = sorted({*CODINGS} - {"zstd"})  # of which httpx does not open an empty body
 
 
-@given(st.binary(max_size=50), st.lists(st.sampled_from(sorted(CODINGS)), max_size=3))
+@given(st.binary(max_size=50), st.lists(st.sampled_from(OPENED), max_size=3))
 def test_open(body, codings):
     """Every content encoding is undone, in one header or several, as a client does."""
     encoded = body
@@ -51,6 +62,8 @@ def test_open(body, codings):
         ("gzip", gzipped(b"x") + b"y"),
         ("deflate", zlib.compress(b"x") + b"y"),
         ("br", b"\xff\xff\xff"),
+        *((coding, CODINGS[coding](b"a text of a report")[:-3]) for coding in ("br", "zstd")),
+        *((coding, CODINGS[coding](b"a text of a report") + b"more") for coding in ("br", "zstd")),
         ("zstd", b"plain"),
         ("gzip", gzipped(b"x" * 100)[:-3]),
         ("compress", b"\x1f\x9d\x90x"),
@@ -74,31 +87,10 @@ def test_text_in_an_unknown_encoding(coding):
         assert decompress_body([("Content-Encoding", coding)], body) is body
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, zlib.compress, raw_deflate])
-def test_bombs(compress):
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "Deflate", "br", "zstd"])
+def test_bombs(coding):
     """A body that grows out of proportion is refused; a large body, and one that shrinks well, are not."""
-    coding = "gzip" if compress is gzip.compress else "deflate"
+    compress = CODINGS[coding]
     assert len(decompress_body([("Content-Encoding", coding)], compress(bytes(3 << 20)))) == 3 << 20
-    with pytest.raises(SecretLeak, match="when decompressed"):
-        decompress_body([("Content-Encoding", coding)], compress(bytes(20 << 20)))
-
-
-def brotli():
-    return partial(pytest.importorskip("brotli").compress, quality=1)  # the best quality takes half a minute
-
-
-def zstd():
-    return pytest.importorskip("zstandard").ZstdCompressor().compress
-
-
-@pytest.mark.parametrize(("coding", "package"), [("br", brotli), ("zstd", zstd)])
-def test_codings_of_other_packages(coding, package):
-    """Where the package is installed, bodies are decompressed to their end, up to the limit."""
-    compress = package()
-    body = b"a text of a report, " * 500
-    assert decompress_body([("Content-Encoding", coding)], compress(body)) == body
-    for broken in (compress(body)[:-3], compress(body) + b"more"):
-        with pytest.raises(SecretLeak):
-            decompress_body([("Content-Encoding", coding)], broken)
     with pytest.raises(SecretLeak, match="when decompressed"):
         decompress_body([("Content-Encoding", coding)], compress(bytes(100 << 20)))

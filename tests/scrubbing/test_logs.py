@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import http.server
 import importlib
 import io
 import logging
@@ -12,14 +13,13 @@ import logging.config
 import logging.handlers
 import re
 import secrets
-import socket
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from recordings import serve
 
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
@@ -59,40 +59,20 @@ def log():
         logging.getLogger(name).setLevel(before)
 
 
-class Server:
-    """A server on loopback, in its own thread, that sends the same answer on each connection."""
+def answering(*headers):
+    """Return a handler that answers each request with these headers."""
 
-    def __init__(self, answer):
-        self._answer = answer
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self._thread = threading.Thread(target=self._serve, daemon=True)
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            for name, value in (*headers, ("Content-Length", "0")):
+                self.send_header(name, value)
+            self.end_headers()
 
-    def _serve(self):
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            with connection, contextlib.suppress(OSError):
-                while b"\r\n\r\n" not in connection.recv(1 << 20):
-                    pass
-                connection.sendall(self._answer)
+        def log_message(self, *_):
+            pass
 
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error):
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join(10)
-
-
-def answer(status, *headers):
-    lines = [f"HTTP/1.1 {status}", *headers, "Content-Length: 0", "Connection: close"]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+    return Handler
 
 
 @pytest.fixture(params=["httpx", "httpx2"])
@@ -120,9 +100,9 @@ def core_of(library):
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_http(known, log, secret, library, is_async):
     """Records of either library and its core hold no known secret of a call, from its URL or from the response."""
-    echoed = [f"X-Echo: {secret}", f"X-Coded: {base64.b64encode(b'ab' + secret.encode()).decode()}"]
-    with Server(answer("200 OK", *echoed, f"Location: /next?token={quote(secret)}")) as server:
-        url = f"http://127.0.0.1:{server.port}/{quote(secret)}?q={quote(secret, safe='')}"
+    echoed = [("X-Echo", secret), ("X-Coded", base64.b64encode(b"ab" + secret.encode()).decode())]
+    with serve(answering(*echoed, ("Location", f"/next?token={quote(secret)}"))) as server:
+        url = f"{server.url}/{quote(secret)}?q={quote(secret, safe='')}"
         call(library, url, is_async=is_async, headers={"Authorization": f"Bearer {secret}"})
     text = log.getvalue()
     assert f"{library.__name__} HTTP Request: GET http://127.0.0.1" in text
@@ -135,9 +115,9 @@ def test_places(known, log, library):
     """Cookies and credentials that a server repeats in headers are masked even if their values are unknown."""
     names = ["Set-Cookie", "Authorization", "SVC-API-KEY-ID", "svc-api-secret-key", "X-Api-Key", "DD-API-KEY"]
     values = {name: secrets.token_urlsafe(24) for name in names}
-    with Server(answer("200 OK", *(f"{name}: {value}" for name, value in values.items()), "X-Plain: kept")) as server:
-        login = f"user:{values['Authorization']}"
-        call(library, f"http://{login}@127.0.0.1:{server.port}/?access_token=abc123&hapikey=abc123&key=shown")
+    with serve(answering(*values.items(), ("X-Plain", "kept"))) as server:
+        address = server.url.replace("://", f"://user:{values['Authorization']}@")
+        call(library, f"{address}/?access_token=abc123&hapikey=abc123&key=shown")
     text = log.getvalue()
     assert "(b'Set-Cookie', b'<COOKIE>')" in text
     assert "(b'SVC-API-KEY-ID', b'<API_KEY_ID>')" in text

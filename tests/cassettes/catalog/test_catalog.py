@@ -11,6 +11,7 @@ import yaml
 from forgetting import forget_everything
 from hypothesis import given
 from hypothesis import strategies as st
+from recordings import paths_in
 
 import toolkit as tk
 from toolkit.cassettes.catalog.rewriting import rescrubbed
@@ -134,11 +135,6 @@ def test_check_of_what_nothing_plays(write, own, interaction, authorization, tmp
     assert other["number"].tolist() == [3]
 
 
-def paths_left(file):
-    opened = contents.read(file.read_bytes(), source="")
-    return [opened.interaction(number).request.uri.rpartition("/")[2] for number in range(len(opened))]
-
-
 def test_prune(write, own, interaction, authorization):
     """What is dropped is gone, with the token request of the last call; the rest keeps its bytes."""
     one, two = authorization(token=1), authorization(token=2)
@@ -155,10 +151,10 @@ def test_prune(write, own, interaction, authorization):
     assert shown[["number", "method"]].to_numpy().tolist() == [[4, "GET"], [5, "POST"]]
     assert file.read_bytes() == before
     assert tk.prune_cassette("a", method="post", dry_run=False, settings=own)["number"].tolist() == [4, 5]
-    assert paths_left(file) == ["token1", "a", "b"]
+    assert paths_in(file) == ["token1", "a", "b"]
     assert before.startswith(file.read_bytes())
     tk.prune_cassette("a", uri="/b", dry_run=False, settings=own)
-    assert paths_left(file) == ["token1", "a"]
+    assert paths_in(file) == ["token1", "a"]
     with pytest.raises(ConfigurationError, match="drop all 2 interactions"):
         tk.prune_cassette("a", [2], dry_run=False, settings=own)
     assert tk.prune_cassette("a", uri="*nothing*", settings=own).empty
@@ -220,7 +216,7 @@ except tk.CassetteBusy as error:
     recorder.release()
     assert file.read_bytes() == before + encode(interaction("/c"))
     tk.prune_cassette("a", [1], dry_run=False, settings=own)
-    assert paths_left(file) == ["b", "c"]
+    assert paths_in(file) == ["b", "c"]
 
 
 def write_clear_vcrpy(file, token):
@@ -245,5 +241,5 @@ def test_an_unscrubbed_recording_is_not_shown_in_clear(folder, own):
     assert token not in tk.prune_cassette("a", 1, dry_run=True, settings=own).to_csv()
     tk.prune_cassette("a", 1, dry_run=False, settings=own)
     assert token.encode() not in file.read_bytes()
-    assert paths_left(file) == ["b"]
+    assert paths_in(file) == ["b"]
     assert other.exists()

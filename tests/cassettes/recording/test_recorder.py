@@ -35,19 +35,6 @@ def with_token(interaction):
     return interaction("/token", body=f'{{"echo": "{TOKEN}"}}'.encode())
 
 
-def test_appending_rewrites_nothing(path, scrubber, interaction, monkeypatch):
-    """Adding to a file of ours is one write at its end: no truncation, no replacement."""
-    Recorder(path, scrubber).append(interaction("/0"))
-    inode = path.stat().st_ino
-    monkeypatch.setattr("os.truncate", None)
-    monkeypatch.setattr("toolkit.cassettes.recording.recorder.write_atomically", None)
-    recorder = Recorder(path, scrubber)
-    recorder.append(interaction("/1"))
-    recorder.append(interaction("/2"))
-    assert path.stat().st_ino == inode
-    assert paths_in(path) == ["0", "1", "2"]
-
-
 def foreign(*paths):
     items = [
         {

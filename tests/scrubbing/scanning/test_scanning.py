@@ -1,4 +1,4 @@
-"""A scan finds secrets in files without false alarms."""
+"""A scan finds secrets in the files that people write and save, and reads no caches."""
 
 from __future__ import annotations
 
@@ -98,3 +98,26 @@ def test_a_secret_in_several_lines(tmp_path):
     pem = "\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----"])
     path.write_text("\n".join(["", *lines, ""]), encoding="utf-8")
     assert [finding.line for finding in scan(path, secrets=pem)] == [2]
+
+
+def test_which_files(tmp_path):
+    """Hidden files, checkpoints and settings count; caches, installed packages and other hidden folders do not."""
+    read = [".aws/credentials", ".env", ".github/workflows/a.yml", ".ipynb_checkpoints/n.ipynb", ".netrc", "a/b/c.txt"]
+    left_out = [
+        ".cache/x",
+        ".git/config",
+        "__pycache__/a.pyc",
+        "a/.venv/x.py",
+        "env/pyvenv.cfg",
+        "env/x.py",
+        "node_modules/x.js",
+    ]
+    for name in (*read, *left_out):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"password={fake()}\n", encoding="utf-8")
+    report = scan_files(tmp_path)
+    assert [finding.path.relative_to(tmp_path).as_posix() for finding in report] == read
+    skipped = [path.relative_to(tmp_path).as_posix() for path in report.skipped]
+    assert skipped == [".cache", ".git", "__pycache__", "env", "node_modules", "a/.venv"]
+    assert "not looked at: .cache, .git, __pycache__, env, node_modules, .venv" in repr(report)
+    assert len(scan_files(tmp_path / "env")) == 2  # a folder that is named is read
