@@ -63,10 +63,10 @@ class PlantedFile:
         return [PLACEHOLDER] * len(self.makers)
 
 
-def write_project(folder: Path, random: Random, files: Sequence[PlantedFile] | None = None) -> list[str]:
+def write_project(folder: Path, random: Random) -> list[str]:
     """Write all files with all their secrets, and return the secrets."""
     secrets: list[str] = []
-    for file in PROJECT if files is None else files:
+    for file in PROJECT:
         texts = file.secrets(random)
         file.write(folder, texts)
         secrets += texts

@@ -144,7 +144,7 @@ def test_no_page_scrolls_sideways(viewport: dict[str, int], site: Path, address:
     [
         ("call refused", "how-to/understand-a-refused-call"),
         ("proxy", "how-to/behind-a-proxy"),
-        ("token lifetime", "07-signing-in"),
+        ("token lifetime", "reference/calls.html#token-lifetime"),
         ("toolkit scan", "reference/command-line"),
         ("GitHub Actions", "how-to/record-in-ci"),
         ("a cell says that its recording doesn't match", "how-to/when-a-recording-does-not-match"),
