@@ -7,8 +7,7 @@ statuses of their own). Commands are thin: each calls the rooms below, and print
 - `app`: all commands together, and how the program ends.
 - `terminal`: what commands share: lines, tables, JSON, questions and errors.
 - `demo`, `lab`, `practice`: start without credentials. `demo` has the tour, and `lab` copies the bundled notebooks.
-- `record`, `credentials_command` (with `probing`, which tests them), `keys_command`, `cassettes_command`: calls,
-  credentials and recordings of one's own.
+- `record`, `credentials_command`, `keys_command`, `cassettes_command`: calls, credentials and recordings of one's own.
 - `verify`, `scan`, `publish`: check notebooks and files, and share them.
 """
 

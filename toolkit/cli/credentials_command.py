@@ -7,11 +7,12 @@ machine would see it in the list of processes. Secrets are typed at a terminal o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 from urllib.parse import urlencode
 
+import httpx
 import typer
 from rich.text import Text
 
@@ -29,15 +30,16 @@ from toolkit.auth.profiles.saving import (
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.typed_secrets import ask_secret, can_ask, field_in_words
 from toolkit.cli import terminal
-from toolkit.cli.probing import Probe, probe
 from toolkit.core.arguments import as_choice
-from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment, Interface
+from toolkit.core.errors import ConfigurationError, ToolkitError
+from toolkit.core.ledger import advice_for
 from toolkit.core.secret import Secret
 from toolkit.core.text import shell_word
 from toolkit.local.files import expanded, read_text
 from toolkit.local.settings import Settings
 from toolkit.session.session import Session
+from toolkit.transport.errors import as_toolkit_error
 
 _KINDS: Final = {kind.replace(" ", "-"): kind for kind in CredentialKind}
 # RFC 7468 section 11, and RFC 1421 section 4.6.1.1 for the older form.
@@ -165,7 +167,7 @@ def try_(
     terminal.check_online("nothing is sent")
     with Session(environment, name, settings=Settings.load(), token_store=MemoryTokenStore()) as session:
         terminal.say(repr(session))
-        results = list(probe(session))
+        results = list(_probes(session))
         caller, settings = session.credentials, session.settings
     rows = [(each.interface, each.call, each.status or "", Text(each.meaning, _colour_of(each))) for each in results]
     terminal.print_table(("interface", "call", "status", "meaning"), rows)
@@ -269,7 +271,55 @@ def _read_key_file(file: Path) -> Secret:
     return Secret(read_text(expanded(file, about="key_file"), what, next_step).strip())
 
 
-def _colour_of(result: Probe) -> str:
+class _Probe(NamedTuple):
+    """The result of one call, in words for people."""
+
+    interface: Interface
+    call: str  # method and path
+    works: bool | None  # None if nothing was called
+    meaning: str
+    next_step: str = ""
+    status: int | None = None
+
+
+def _probes(session: Session) -> Iterator[_Probe]:
+    """Call each interface of a live session once; the first call of a broker partner requests a token.
+
+    The service's document shows no path of the market data interface (section 4.2). There the address itself is called;
+    an answer then only proves that the interface was reached and did not refuse the caller. Failures are part of the
+    result and are not raised. Bodies are not read.
+    """
+    rules = session.environment.rules
+    for interface in rules.addresses:
+        if interface is not Interface.AUTH:
+            path = rules.accounts[1] if interface is rules.accounts[0] else "/"
+            try:
+                yield _called(session, interface, path)
+            except ToolkitError as error:  # raised by the authentication, below the client
+                yield _Probe(interface, f"GET {path}", False, error.what, error.next_step)
+
+
+def _called(session: Session, interface: Interface, path: str) -> _Probe:
+    call = f"GET {path}"
+    try:
+        client: httpx.Client = getattr(session, interface)
+    except ToolkitError as error:  # its address is not set, for example
+        return _Probe(interface, call, None, f"not called: {error.what}", error.next_step)
+    try:
+        with client.stream("GET", path) as response:
+            status, is_refusal = response.status_code, response.status_code in (401, 403)
+    except httpx.TransportError as error:
+        raise as_toolkit_error(error, client.base_url) from None
+    if response.is_success:
+        return _Probe(interface, call, True, "works", status=status)
+    if path == "/" and not is_refusal:
+        meaning = "reached, and not refused; the service's document shows nothing to call there"
+        return _Probe(interface, call, True, meaning, status=status)
+    meaning = "refused: these credentials are not accepted" if is_refusal else "an error, which is not a refusal"
+    return _Probe(interface, call, False, meaning, advice_for(status), status)
+
+
+def _colour_of(result: _Probe) -> str:
     is_success = result.works and (result.status or 0) < 300
     return "green" if is_success else "red" if result.works is False else "yellow"
 
