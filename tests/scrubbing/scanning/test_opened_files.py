@@ -111,9 +111,10 @@ def test_where_a_secret_is_found(tmp_path, holder):
 
 def test_base64_ends_before_other_text(tmp_path):
     """A line after base64 that has no padding is not a part of it."""
-    data = next(data for _ in range(999) if len(data := gzip.compress(leak())) % 3 == 0)
+    lines = (leak() + string.ascii_letters[:count].encode() for count in range(52))
+    data = next(data for text in lines if len(data := gzip.compress(text)) % 3 == 0)
     findings, unreadable = found_in(tmp_path, cassette(data))
-    assert [finding[:2] for finding in findings] == [(6, "base64, decompressed")]
+    assert findings[0][:2] == (6, "base64, decompressed")
     assert unreadable == []
 
 
