@@ -159,7 +159,8 @@ class Opener:
         text = _COLOUR.sub("", text)  # colours stand between a name and its value
         line, done, parts = 1, 0, []
         for start, end, data in _base64_in(text):
-            kept = end if end - start <= _LONG else start + _KEPT
+            is_one_line = "\n" not in text[start:end]  # a word in a line of base64 would name the next line
+            kept = end if is_one_line and end - start <= _LONG else min(end, start + _KEPT)
             parts += [text[done:kept], "\n" * text.count("\n", kept, end)]
             line += text.count("\n", done, start)
             yield from self._of_bytes(data, place(line).inside("base64"), depth + 1)
