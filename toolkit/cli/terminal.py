@@ -1,4 +1,4 @@
-"""What all commands share: how they are described, and how they print lines, tables, JSON and errors.
+"""Helpers for all commands: help texts, and output as lines, tables, JSON and errors.
 
 Everything is printed as plain text, without rich's markup and without control characters.
 """

@@ -103,7 +103,7 @@ def _check_recorded(session: Session) -> None:
 
 
 class Problem(NamedTuple):
-    """What keeps the panel from connecting, what to do about it, and the name of the field that it is about, or ""."""
+    """The reason why the panel cannot connect, the next step, and the name of the field at fault, or ""."""
 
     what: str
     next_step: str = ""

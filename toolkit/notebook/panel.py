@@ -214,7 +214,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             try:
                 if any((one.environment, one.name) == (credentials.environment, name) for one in form.profiles):
                     raise ConfigurationError("Credentials of that name are saved already.", "Choose another name.")
-                with warnings.catch_warnings(record=True) as notes:  # that there is no keyring, and what that means
+                with warnings.catch_warnings(record=True) as notes:  # such as a missing keyring
                     warnings.simplefilter("always")
                     saved = save_credentials(credentials, name, settings=form.settings)
             except ToolkitError as error:

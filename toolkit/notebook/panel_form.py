@@ -156,7 +156,7 @@ class Form:
 
     @property
     def problem(self) -> Problem | None:
-        """What must be chosen or trusted before the panel can connect; None if nothing."""
+        """Return what the user must choose or trust before the panel can connect, or None."""
         is_named = self.mode is Mode.RECORD and self._cassette.value == NEW_CASSETTE
         return self.obstacle or (wrong_name(str(self.cassette or ""), self._own_settings) if is_named else None)
 

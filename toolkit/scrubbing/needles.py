@@ -1,4 +1,4 @@
-"""What one secret looks like in each code: as it is, in hex, base64 and base32.
+"""The forms of a secret in each encoding: plain, hex, base64 and base32.
 
 Each needle is in normal form (`normal_form`). The part of a base64 text that depends on the secret alone differs with
 the offset at which the secret begins, so there are three; in base32 there are five. The alphabets of base64 have the

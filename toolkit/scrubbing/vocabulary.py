@@ -255,7 +255,7 @@ _STATE_OF_COOKIE: Final = re.compile(r"(?:[A-Za-z]{1,12}[_-]?){0,3}|[0-9]{1,4}|[
 
 
 class MessageKind(Enum):
-    """What a message is: a request, an answer, or an answer with a status of 400 or more, which talks about errors."""
+    """The kind of a message: a request, a response, or an error response (status 400 or more)."""
 
     REQUEST = "request"
     ANSWER = "answer"

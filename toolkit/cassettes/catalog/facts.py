@@ -139,7 +139,7 @@ def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:
     """Return the interactions, from 0, that texts such as `3` and `5-7,9` name, of a recording with `count` of them.
 
     Raises:
-        ConfigurationError: if a text is no number and no range, or names an interaction that there is not.
+        ConfigurationError: if a text is not a number or a range, or if there is no such interaction.
     """
     numbers: set[int] = set()
     for text in (part for each in texts for part in str(each).split(",") if part.strip()):

@@ -86,7 +86,7 @@ def rewrite(path: Path, scrubber: Scrubber, change: Callable[[bytes], bytes]) ->
 
 
 ADDRESS, PERSONAL, OTHER = "address", "personal data", "other"
-SHOWN_IN_SHARED_FILES: Final = frozenset({ADDRESS, PERSONAL, OTHER})  # kinds that are no secrets to replace elsewhere
+SHOWN_IN_SHARED_FILES: Final = frozenset({ADDRESS, PERSONAL, OTHER})  # kinds that are not secrets
 # A placeholder as it is, and as URLs and JSON write it.
 _PLACEHOLDER: Final = re.compile(rb"(?:<|%3[Cc]|\\u003c)([A-Z][A-Z0-9_]{0,60})(?:-[0-9]{1,9})?(?:>|%3[Ee]|\\u003e)")
 # What tools and services write where there is nothing to hide, as a whole value.
@@ -127,7 +127,7 @@ def rescrubbed(
     while len(scrubber.known) != known_count:  # earlier ones may hold what a later one named
         known_count = len(scrubber.known)
         safe = {number: scrub(interaction, scrubber) for number, interaction in recorded.items()}
-    # The rules alone, which a new recording notes, are no change.
+    # A difference in the noted rules alone is not a change.
     unruled = {number: after._replace(pseudonyms=recorded[number].pseudonyms) for number, after in safe.items()}
     changed = [number for number, before in recorded.items() if before != unruled[number]]
     if changed or opened.is_torn or opened.is_foreign or len(safe) < len(opened):
