@@ -1,7 +1,7 @@
 """Write and load the YAML of cassettes: exactly, safely and readably.
 
 Texts of several lines are written as blocks, other texts on one line. All output is ASCII, because stock vcrpy reads
-files in the machine's preferred encoding. Before anything is loaded, `check` counts nesting and aliases.
+files in the machine's preferred encoding. Before anything is loaded, nesting and aliases are counted.
 """
 
 from __future__ import annotations
@@ -22,14 +22,8 @@ except ImportError:  # not every platform has libyaml
 _WIDTH: Final = 1 << 30  # columns; wide enough that no text is folded
 _MOST_LEVELS: Final = 500  # an interaction has six
 _MOST_NODES: Final = 20_000_000  # with aliases expanded
-_FEW_ALIASES: Final = 20  # too few to multiply anything
-_ALIAS: Final = re.compile(rb"[\s\[,{:]\*\w")
-# A mapping on a line of its own is indented by at least one column; a list inside it need not be indented further.
-_INDENTED: Final = b" " * (_MOST_LEVELS // 2)
 # YAML 1.1 reads 1:30:00 as a number in base 60. Reading one takes time quadratic in the number of its digits.
 _SIXTIES: Final = re.compile(r"[0-9_](?::[0-5]?[0-9]){20}")
-_SIXTIES_BYTES: Final = re.compile(_SIXTIES.pattern.encode("ascii"))
-_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _PLAIN: Final = re.compile(r"[\x20-\x7e\n]*\Z")
 # A literal block cannot represent white space at either end or before a line end, nor empty last lines.
 _NOT_A_BLOCK: Final = re.compile(r"\A\s| \n|\n\n\Z|[^\S\n]\Z")
@@ -74,20 +68,16 @@ def dump(value: Any) -> bytes:
     return str(text).encode("ascii")
 
 
-def check(data: bytes) -> None:
+def _check(text: str) -> None:
     """Refuse YAML that would crash a loader, or fill the memory once it is loaded.
 
     Raises:
         NotYaml: if it is nested too deeply, its aliases repeat too much, or a number would take long to read.
     """
-    if data.startswith(_UTF_16):
-        raise NotYaml("it is not UTF-8 text", 0)  # byte searches would find nothing in it
-    if not _may_be_hostile(data):
-        return
     # Node count and anchor of each open collection; the first entry stands for the document.
     sizes, anchors = [0], [""]
     sizes_by_anchor: dict[str, int] = {}
-    for event in yaml.parse(data, Loader=_Loader):
+    for event in yaml.parse(text, Loader=_Loader):
         line = event.start_mark.line if event.start_mark else 0
         if isinstance(event, yaml.CollectionStartEvent):
             sizes.append(1)
@@ -106,26 +96,20 @@ def check(data: bytes) -> None:
             raise NotYaml("it is nested too deeply" if is_too_deep else "its aliases repeat too much", line)
 
 
-def _may_be_hostile(data: bytes) -> bool:
-    """Return True if the text is nested, or has aliases or numbers, to a degree that makes a full check necessary."""
-    levels = sum(map(data.count, (b"[", b"{", b"- ", b"-\n", b"? ", b"?\n")))
-    is_deep = levels > _MOST_LEVELS or _INDENTED in data
-    return is_deep or _SIXTIES_BYTES.search(data) is not None or len(_ALIAS.findall(data)) > _FEW_ALIASES
-
-
 def load(data: bytes, load_safely: Callable[[Any], Any] = _load) -> Any:
     """Load YAML of plain types.
 
     Args:
-        data: the text, which is checked first.
+        data: the text, in UTF-8.
         load_safely: how to load it; by default as YAML 1.1 without tags of programming languages.
 
     Raises:
-        NotYaml: if it is not YAML, has another tag, or is refused by `check`.
+        NotYaml: if it is not YAML, has another tag, is nested too deeply, or its aliases repeat too much.
     """
     try:
-        check(data)
-        return load_safely(data.decode("utf-8-sig"))
+        text = data.decode("utf-8-sig")
+        _check(text)
+        return load_safely(text)
     except NotYaml:
         raise
     except UnicodeDecodeError as error:
@@ -133,10 +117,17 @@ def load(data: bytes, load_safely: Callable[[Any], Any] = _load) -> Any:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line if error.problem_mark else 0
         raise NotYaml(f"it is not valid YAML ({error.problem})", line) from None
-    except yaml.YAMLError:
-        raise NotYaml("it is not valid YAML (a character that YAML does not allow)", 0) from None
-    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
-        raise NotYaml("it is not valid YAML (a value that its tag does not allow)", 0) from None
+    except (
+        yaml.YAMLError,
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        what = "character that YAML" if isinstance(error, yaml.YAMLError) else "value that its tag"
+        raise NotYaml(f"it is not valid YAML (a {what} does not allow)", 0) from None
 
 
 def lines_of_items(data: bytes) -> list[int]:
