@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
 from toolkit.tables import building, tabulate
-from toolkit.tables.columns import Column, columns_of, json_text
+from toolkit.tables.building import columns_of, json_text
+from toolkit.tables.columns import Column, packed
 from toolkit.tables.columns import inferred as with_inferred_type
 
 INSTANTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001 - bounds
@@ -20,7 +21,7 @@ OFFSETS = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timedelta(minutes=m
 
 def inferred(values, numbers="float", *, key="cash", losses=None):
     return with_inferred_type(
-        Column.of(key, key, values),
+        Column(key, key, packed(values)),
         numbers,
         {} if losses is None else losses,
     )

@@ -29,7 +29,7 @@ from toolkit.sweeps.parts import Key, KeySource
 from toolkit.sweeps.places import SweepPlace, place_of
 from toolkit.sweeps.result import SweepResult
 from toolkit.sweeps.running import Run
-from toolkit.tables.conversion import Numbers
+from toolkit.tables.columns import Numbers
 from toolkit.tables.schema import schema as schema_of
 from toolkit.tables.tabulation import check_names
 from toolkit.transport.next_page import Cursor

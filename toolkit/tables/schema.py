@@ -21,8 +21,19 @@ from toolkit.core.arguments import as_mapping
 from toolkit.core.errors import ConfigurationError, TabulationError
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
-from toolkit.tables.columns import SHOWN, Column, frame_of, inferred, json_text
-from toolkit.tables.conversion import MISFIT, Losses, Numbers, converted, first_misfit, texts_of
+from toolkit.tables.building import json_text
+from toolkit.tables.columns import (
+    MISFIT,
+    SHOWN,
+    Column,
+    Losses,
+    Numbers,
+    converted,
+    first_misfit,
+    frame_of,
+    inferred,
+    texts_of,
+)
 
 
 def schema(table: Any) -> Any:
@@ -161,7 +172,7 @@ def _typed(column: Column, kind: Any, losses: Losses, expected: Any, about: str)
 
 def _misfit(column: Column, row: int, expected: Any, about: str) -> TabulationError:
     return TabulationError(
-        f"Column {excerpt(column.name, SHOWN)!r}, row {row}: expected {expected}, found {column.type_at(row)}.",
+        f"Column {excerpt(column.name, SHOWN)!r}, row {row}: expected {expected}, found {column.kind_at(row)}.",
         "Rows count from 0. The column needs another type, such as one of text; tk.schema([table, another]) is a "
         "schema that both fit.",
         about=about,

@@ -11,8 +11,7 @@ from toolkit.core.errors import TabulationError
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.tables.building import TableBuilder, is_response, table_of, value_of
-from toolkit.tables.conversion import Numbers
-from toolkit.tables.field_names import is_key
+from toolkit.tables.columns import Numbers, is_key
 from toolkit.transport.next_page import IS_FOLLOWED, next_page, url_of
 
 
