@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables import building, tabulate
 from toolkit.tables.building import columns_of, json_text
 from toolkit.tables.columns import Column, packed
 from toolkit.tables.columns import inferred as with_inferred_type
@@ -159,12 +158,3 @@ def test_not_json(record):
     """A value that JSON does not have is refused."""
     with pytest.raises(TabulationError):
         columns_of([record])
-
-
-def test_a_map_is_refused(monkeypatch):
-    """Records that share almost no keys are refused before they fill the memory."""
-    monkeypatch.setattr(building, "_MANY_CELLS", 10_000)
-    monkeypatch.setattr(building, "_BLOCK", 1)
-    with pytest.raises(TabulationError, match="hardly any key in common"):
-        tabulate([{f"order-{number}": 1} for number in range(500)])
-    assert tabulate([{f"day-{number}": 1 for number in range(500)}] * 50).shape == (50, 500)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NoReturn, get_args
 
@@ -33,14 +31,11 @@ from toolkit.tables.columns import (
     texts_of,
     whole,
 )
-from toolkit.tables.rows import Identity, KeyPath, Rows, choose_rows, lists_in
+from toolkit.tables.rows import Identity, KeyPath, Rows, choose_rows
 
 if TYPE_CHECKING:
     from toolkit.tables.schema import Wanted
 
-# More cells than this, with fewer than one in `_SPARSE` filled, come from objects with identifiers as keys.
-_MANY_CELLS: Final = 20_000_000
-_SPARSE: Final = 100
 _BLOCK: Final = 500  # records that are read and become columns together
 _LIST_OF_OBJECTS: Final = re.compile(r"[ \t\n\r]*\[[ \t\n\r]*(?=\{)")
 _SEPARATOR: Final = re.compile(r"[ \t\n\r]*([,\]])[ \t\n\r]*")
@@ -107,19 +102,6 @@ def _decoded(text: str, decoder: json.JSONDecoder, size: int | None) -> Iterator
 def is_response(data: Any) -> bool:
     """Return True for any object with `content` and `json`, such as an `httpx.Response`."""
     return hasattr(data, "content") and hasattr(data, "json")
-
-
-def rows_of(response: Any) -> list[Any]:
-    """Return the records of an answer, or those of its only list; an empty list if there are none."""
-    try:
-        value = value_of(response)
-        rows = choose_rows(value)
-        lists = list(lists_in(value)) if rows.records == [value] else []
-        if len(lists) == 1:
-            rows = choose_rows(value, ".".join(lists[0]))
-    except (TabulationError, RecursionError):
-        return []
-    return [] if rows.records == [value] else rows.records
 
 
 def _not_json(content: bytes, content_type: str | None, error: ValueError) -> TabulationError:
@@ -189,20 +171,6 @@ def json_text(value: Any) -> str:
         raise not_json(f"A list holds a {type(value).__name__}") from None
 
 
-@contextmanager
-def _reading() -> Iterator[None]:
-    """Refuse values without an end, and pause the collection of cycles: it would go through millions of values."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    except RecursionError:
-        raise TabulationError("The value is nested too deeply.", "Tabulate a part of it.", about="data") from None
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 class TableBuilder:
     """A table that grows answer by answer; the types are those of all rows together.
 
@@ -242,19 +210,18 @@ class TableBuilder:
         self._size = _BLOCK if records is None and key is None else None
         self._columns: dict[KeyPath, _Values] = {}
         self._identities: dict[tuple[KeyPath, str], _Values] = {}  # of the records around, by the path of their list
-        self._filled = 0  # cells of the answers
 
     def add(self, data: Any) -> int:
         """Add the rows of a response, of JSON as bytes or text, or of a parsed value; return how many it has."""
         before = self.count
-        with _reading():
-            parts = _parts_of(data, numbers_as_text=self.numbers_as_text, size=self._size)
+        parts = _parts_of(data, numbers_as_text=self.numbers_as_text, size=self._size)
+        try:
             rows = self._rows_of(next(parts))
             self.hint = self.hint or rows.hint
-            for records, identity in rows.parts:
+            for records, identity in chain(rows.parts, ((records, {}) for records in parts)):
                 self._extend(records, identity)
-            for records in parts:
-                self._extend(records, {})
+        except RecursionError:
+            raise TabulationError("The value is nested too deeply.", "Tabulate a part of it.", about="data") from None
         return self.count - before
 
     def _rows_of(self, value: Any) -> Rows:
@@ -265,19 +232,13 @@ class TableBuilder:
         return choose_rows(value, self._path, self._key)
 
     def _extend(self, records: Sequence[Any], identity: Identity) -> None:
-        _extend(self._identities, {name: [own] * len(records) for name, own in identity.items()}, self.count)
+        for own, value in identity.items():
+            self._identities.setdefault(own, _Values()).extend([value] * len(records), self.count)
         for start in range(0, len(records), _BLOCK):
             block = records[start : start + _BLOCK]
-            columns = columns_of(block)
-            _extend(self._columns, columns, self.count)
+            for path, values in columns_of(block).items():
+                self._columns.setdefault(path, _Values()).extend(values, self.count)
             self.count += len(block)
-            self._filled += len(block) * len(columns)
-        cells = len(self._columns) * self.count
-        if cells > _MANY_CELLS and cells > self._filled * _SPARSE:
-            raise TabulationError(
-                f"{self.count} records with {len(self._columns)} different keys have hardly any key in common.",
-                "If the keys are identifiers, turn the objects into lists first.",
-            )
 
     def finish(self) -> pd.DataFrame:
         """Return the table, as if all records had come in one answer; nothing may be added afterwards."""
@@ -320,13 +281,15 @@ class TableBuilder:
                 ranks.setdefault(path[:length], len(ranks))
         parents = {path[:length] for path in self._columns for length in range(1, len(path))}
         ordered = sorted(self._columns, key=lambda path: [ranks[path[:end]] for end in range(1, len(path) + 1)])
-        return [path for path in ordered if path not in parents or not self._columns[path].is_empty]
+        empty = {path for path in parents & set(self._columns) if self._columns[path].is_empty(self.count)}
+        return [path for path in ordered if path not in empty]
 
 
 def _are_flat(value: Any) -> bool:
-    """Return True for a list of objects of which the first holds no list or object: no rule says more of its rows."""
-    are_objects = isinstance(value, list) and all(isinstance(record, dict) for record in value) and bool(value)
-    return are_objects and not any(isinstance(member, (dict, list, tuple)) for member in value[0].values())
+    """Return True for a list of objects of which the first holds plain values only, so that no rule is about it."""
+    if not isinstance(value, list) or not value or not all(isinstance(record, dict) for record in value):
+        return False
+    return not any(isinstance(member, (dict, list, tuple)) for member in value[0].values())
 
 
 class _Values:
@@ -346,29 +309,18 @@ class _Values:
             self._blocks.append(packed(self._last))
             self._last = []
 
-    @property
-    def is_empty(self) -> bool:
-        """True if all values are missing."""
-        return not any(isinstance(block, list) or block.null_count < len(block) for block in self._blocks) and all(
-            value is None for value in self._last
-        )
-
     def packed(self, count: int) -> Any:
         """Return the values of `count` rows as an Arrow array if they have one type, else as a list."""
         self.extend([], count)
         blocks = [*self._blocks, packed(self._last)]
         kinds = {None if isinstance(block, list) else block.type for block in blocks} - {pa.null()}
         if None in kinds or len(kinds) > 1:
-            return packed(
-                [value for block in blocks for value in (block if isinstance(block, list) else block.to_pylist())]
-            )
-        kind = kinds.pop() if kinds else pa.null()
-        return pa.concat_arrays([block.cast(kind) for block in blocks])
+            lists = (block if isinstance(block, list) else block.to_pylist() for block in blocks)
+            return packed(list(chain.from_iterable(lists)))
+        return pa.concat_arrays([block.cast(*kinds) if kinds else block for block in blocks])
 
-
-def _extend(columns: dict[Any, _Values], more: Mapping[Any, Sequence[Any]], start: int) -> None:
-    for place, values in more.items():
-        columns.setdefault(place, _Values()).extend(values, start)
+    def is_empty(self, count: int) -> bool:
+        return isinstance(self.packed(count), pa.NullArray)
 
 
 def table_of(builder: TableBuilder, answers: Iterable[Any], *, are_pages: bool) -> pd.DataFrame:

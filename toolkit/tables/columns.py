@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC as UTC_ZONE
@@ -121,11 +121,11 @@ class Column:
 
     def __post_init__(self) -> None:
         """Refuse values that JSON does not have, such as NaN."""
-        for row, value in enumerate(self.data if isinstance(self.data, list) else ()):
+        for value in self.data if isinstance(self.data, list) else ():
             if value is not None and not isinstance(value, tuple(_KINDS)):
                 raise not_json(f"Column {excerpt(self.name, SHOWN)!r} holds a {type(value).__name__}")
             if isinstance(value, (float, Decimal)) and not math.isfinite(value):
-                raise _unfit(self.name, row, "a number that fits float64, found NaN, an infinity or a larger number")
+                raise _unfit(self.name, "a number that fits float64, found NaN, an infinity or a larger number")
 
     def values(self) -> Any:
         """Return the values as an Arrow array; those of mixed types as text."""
@@ -163,7 +163,7 @@ def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
         if not has_booleans and not any(isinstance(value, str) for value in values):
             return _json_numbers(column, numbers, losses)
         if has_booleans or not all(value in (None, "") or re.fullmatch(_NUMBER, text_of(value)) for value in values):
-            return packed([_object(value, numbers, column.name, row) for row, value in enumerate(values)])
+            return packed([_object(value, numbers, column.name) for value in values])
         values = texts_of(values)
     if pa.types.is_floating(values.type) and numbers == "float":
         return _noted(values, values.cast(pa.string()), losses, column.name)
@@ -190,14 +190,13 @@ def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
     try:
         values = _number_array(texts, numbers)
     except MISFIT:
-        if is_code_of_digits:
-            return texts
-        row = first_misfit(len(texts), lambda part: _number_array(texts[part], numbers))
-        raise _unfit(column.name, row, f"numbers that fit {numbers}, found longer ones") from None
+        if not is_code_of_digits:
+            raise _unfit(column.name, f"numbers that fit {numbers}, found longer ones") from None
+        return texts
     return texts if is_code_of_digits and values.type != pa.int64() else _noted(values, texts, losses, column.name)
 
 
-def _object(value: Any, numbers: Numbers, name: str, row: int) -> Any:
+def _object(value: Any, numbers: Numbers, name: str) -> Any:
     """Return one value of a column of mixed types: a number as `numbers` says, anything else as it is."""
     if value is None or isinstance(value, (bool, str)):
         return value
@@ -207,12 +206,12 @@ def _object(value: Any, numbers: Numbers, name: str, row: int) -> Any:
         number = json.loads(text_of(value), parse_float=Decimal if numbers == "decimal" else float)
         if math.isfinite(number):
             return number
-    raise _unfit(name, row, "a number, found one with too many digits")
+    raise _unfit(name, "a number, found one with too many digits")
 
 
-def _unfit(name: str, row: int, problem: str) -> TabulationError:
+def _unfit(name: str, expected: str) -> TabulationError:
     return TabulationError(
-        f"Column {excerpt(name, SHOWN)!r}, row {row}: expected {problem}.",
+        f"Column {excerpt(name, SHOWN)!r}: expected {expected}.",
         "numbers='text', or a dtype of text for this column, keeps any number; a missing number is null.",
         about="numbers",
     )
@@ -278,16 +277,6 @@ def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
     return _same_times(values, kind)
 
 
-def first_misfit(count: int, convert: Callable[[slice], Any]) -> int:
-    """Return the first of `count` rows that cannot be converted, or 0 if only all together do not fit."""
-    for row in range(count):
-        try:
-            convert(slice(row, row + 1))
-        except MISFIT:
-            return row
-    return 0
-
-
 def whole(text: str) -> str:
     """Return a text with U+FFFD for each lone surrogate."""
     return _LONE_SURROGATE.sub("\ufffd", text)
@@ -314,7 +303,6 @@ def text_of(value: Any) -> str:
 
 
 def _texts_from(values: Any) -> Any:
-    """Return Arrow values as text."""
     kind = values.type
     _refuse_if(pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
     return values if pa.types.is_string(kind) else texts_of(values.to_pylist())

@@ -29,7 +29,6 @@ from toolkit.tables.columns import (
     Losses,
     Numbers,
     converted,
-    first_misfit,
     frame_of,
     inferred,
     texts_of,
@@ -166,8 +165,15 @@ def _typed(column: Column, kind: Any, losses: Losses, expected: Any, about: str)
     try:
         return converted(values, kind, losses, column.name)
     except MISFIT:
-        row = first_misfit(len(values), lambda part: converted(values[part], kind, {}))
+        row = next((row for row in range(len(values)) if not _fits(values[row : row + 1], kind)), 0)
         raise _misfit(column, row, expected, about) from None
+
+
+def _fits(values: Any, kind: Any) -> bool:
+    with suppress(*MISFIT):
+        converted(values, kind, {})
+        return True
+    return False
 
 
 def _misfit(column: Column, row: int, expected: Any, about: str) -> TabulationError:
