@@ -7,6 +7,7 @@ where Arrow has no common type, or one that loses digits.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import reduce
@@ -21,7 +22,6 @@ from toolkit.core.arguments import as_mapping
 from toolkit.core.errors import ConfigurationError, TabulationError
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
-from toolkit.tables.building import json_text
 from toolkit.tables.columns import (
     MISFIT,
     SHOWN,
@@ -235,7 +235,10 @@ def _from_series(name: str, series: pd.Series[Any]) -> Any:
     except (*MISFIT, pa.ArrowException):
         values = None
     if series.dtype == object and (values is None or pa.types.is_nested(values.type)):
-        cells = [json_text(cell) if isinstance(cell, (dict, list, tuple)) else cell for cell in series]
+        cells = [
+            json.dumps(cell, ensure_ascii=False, default=str) if isinstance(cell, (dict, list, tuple)) else cell
+            for cell in series
+        ]
         return texts_of(None if pd.isna(cell) else cell for cell in cells)
     if values is None:
         what = f"Column {excerpt(name, SHOWN)!r} of type {series.dtype} has no type in Arrow."
