@@ -37,14 +37,6 @@ def test_consumed_body(open_session, service, is_async):
 
 
 @BOTH
-def test_timeouts_survive(open_session, service, is_async):
-    """A request's own timeout reaches the network, and does not hold for the token request."""
-    call(open_session(is_async=is_async), timeout=httpx.Timeout(1.0, read=2.0))
-    assert service.calls[0].extensions["timeout"] == {"connect": 1.0, "read": 2.0, "write": 1.0, "pool": 1.0}
-    assert service.token_requests[0].extensions["timeout"]["read"] > 2.0
-
-
-@BOTH
 @pytest.mark.parametrize(
     ("request_", "error"),
     [
