@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import html
+import json
 import re
-import shlex
 import sys
 import tomllib
 import unicodedata
@@ -21,6 +21,7 @@ from toolkit.core.text import (
     as_html,
     badge,
     card,
+    cell_lines,
     code,
     date_text,
     excerpt,
@@ -30,7 +31,6 @@ from toolkit.core.text import (
     minutes_text,
     notice,
     printable,
-    shell_word,
     toml_string,
     workspace_path,
 )
@@ -186,10 +186,16 @@ def test_workspace_path(tmp_path):
     assert workspace_path(Path("/elsewhere/b.ipynb"), checkout) == "/elsewhere/b.ipynb"
 
 
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
-def test_words_of_commands(text):
-    """A word of a POSIX shell is read as one word; on Windows it has the quotes that cmd and PowerShell share."""
-    assert shlex.split(shell_word(text, os_name="posix")) == [text]
-    assert shell_word("C:\\Users\\me\\tour.yaml", os_name="nt") == "C:\\Users\\me\\tour.yaml"
-    assert shell_word("my tour.yaml", os_name="nt") == '"my tour.yaml"'
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_toml_string(text):
+    """A text is read back from TOML."""
     assert tomllib.loads(f"x = {toml_string(text)}") == {"x": text}
+
+
+def test_cell_lines():
+    """The lines on which cells start are those of a file as Jupyter writes it."""
+    cells = [{"cell_type": "code", "metadata": {"a": [{}]}, "source": ["  {\n", "x"]}, {"source": [], "outputs": [{}]}]
+    written = json.dumps({"cells": cells, "metadata": {"authors": [{}]}}, indent=1)
+    lines = written.split("\n")
+    assert [lines[line].strip().split('"')[1] for line in cell_lines(written)] == ["cell_type", "source"]
+    assert cell_lines(json.dumps({"cells": cells})) == []

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qs, quote
 
 import httpx
+from manual_clock import ManualClock
 
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.addresses import Address
-from toolkit.core.clock import ManualClock
 from toolkit.core.document import Interface, symbolic_address
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings

@@ -11,11 +11,11 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 from sender_calls import START, Way
 from session_calls import BOTH, bearer, call, finished
 
 import toolkit as tk
-from toolkit.core.clock import ManualClock
 
 BROKEN = [httpx.ConnectError, httpx.ConnectTimeout, httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError]
 

@@ -24,10 +24,9 @@ from toolkit.cassettes.bodies import (
 )
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay.matching import ANYONE, Identity
-from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import CassetteError, ToolkitError, UnsafeAddress
-from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Call, Ledger, source_of
+from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Call, Clock, Ledger, SystemClock, source_of
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import AFTER_THE_CALL

@@ -15,9 +15,8 @@ from toolkit.cassettes.catalog.facts import SUFFIXES
 from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cli import terminal
-from toolkit.core.arguments import as_choice
 from toolkit.core.document import Environment, Interface
-from toolkit.core.errors import CassetteError, TabulationError, ToolkitError
+from toolkit.core.errors import CassetteError, TabulationError, ToolkitError, as_choice
 from toolkit.core.ledger import recording_note
 from toolkit.core.text import excerpt
 from toolkit.local.files import write_atomically

@@ -11,8 +11,7 @@ from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final, Generic, SupportsIndex, TypeVar
 
-from toolkit.core.arguments import as_count
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, as_count
 from toolkit.core.ledger import TRAFFIC, Traffic
 from toolkit.core.text import printable
 from toolkit.core.tracebacks import shell

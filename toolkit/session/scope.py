@@ -16,9 +16,8 @@ import httpx
 from toolkit.auth.credentials import Credentials, as_environment
 from toolkit.cassettes.paths import same_name_in_project
 from toolkit.core.addresses import Address
-from toolkit.core.arguments import wrong_type
 from toolkit.core.document import KEY_ID_HEADER, SECRET_KEY_HEADER, Environment, Interface, symbolic_address
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch, InterfaceNotAllowed, UnsafeAddress
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, InterfaceNotAllowed, UnsafeAddress, wrong_type
 from toolkit.local.settings import Settings
 
 if TYPE_CHECKING:

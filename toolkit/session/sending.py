@@ -26,12 +26,11 @@ from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.cell_cassette import source_text
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.cassettes.through import Outgoing, through
-from toolkit.core.arguments import wrong_type
-from toolkit.core.clock import Clock
 from toolkit.core.document import Environment, Placeholder
-from toolkit.core.ledger import EPOCH, Call, Ledger, source_of
+from toolkit.core.errors import wrong_type
+from toolkit.core.ledger import EPOCH, Call, Clock, Ledger, source_of
 from toolkit.core.secret import Secret
-from toolkit.core.text import account_words
+from toolkit.core.text import PRACTICE, REAL_ACCOUNT
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
@@ -133,9 +132,9 @@ class Sender:
 
         A replay reaches none, and a recording does not say whether a practice service was recorded.
         """
-        return account_words(
-            is_real=_sends(cassette) and self.environment.rules.real_account, is_practice=self.is_practice
-        )
+        if not _sends(cassette) or not self.environment.rules.real_account:
+            return ""
+        return PRACTICE if self.is_practice else REAL_ACCOUNT
 
     def source(self) -> str:
         """Return in words where the answers come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""
