@@ -21,7 +21,6 @@ from toolkit.core.text import (
     as_html,
     badge,
     card,
-    cell_lines,
     code,
     date_text,
     excerpt,
@@ -31,6 +30,7 @@ from toolkit.core.text import (
     minutes_text,
     notice,
     printable,
+    source_lines,
     toml_string,
     workspace_path,
 )
@@ -81,7 +81,7 @@ def test_excerpt_cuts_no_secret_in_two(begins_at, written):
     line = excerpt("-" * begins_at + written(secret) + "-" * 40, 60)
     assert len(line) <= 60
     assert "sq7" not in line.lower()
-    assert ("<ACCESS_TOKEN>" in line) == (begins_at < 30)
+    assert ("<ACCESS_TOKEN>" in line) == (begins_at <= 45)
 
 
 @given(FOREIGN)
@@ -192,10 +192,10 @@ def test_toml_string(text):
     assert tomllib.loads(f"x = {toml_string(text)}") == {"x": text}
 
 
-def test_cell_lines():
-    """The lines on which cells start are those of a file as Jupyter writes it."""
-    cells = [{"cell_type": "code", "metadata": {"a": [{}]}, "source": ["  {\n", "x"]}, {"source": [], "outputs": [{}]}]
+def test_source_lines():
+    """The lines are those on which the sources of cells start in a file as Jupyter writes it."""
+    cells = [{"metadata": {"a": [{"source": 1}]}, "source": ['   "source":\n', "x"]}, {"outputs": [{}], "source": []}]
     written = json.dumps({"cells": cells, "metadata": {"authors": [{}]}}, indent=1)
     lines = written.split("\n")
-    assert [lines[line].strip().split('"')[1] for line in cell_lines(written)] == ["cell_type", "source"]
-    assert cell_lines(json.dumps({"cells": cells})) == []
+    assert [lines[line - 1].strip() for line in source_lines(written)] == ['"source": [', '"source": []']
+    assert source_lines(json.dumps({"cells": cells})) == []

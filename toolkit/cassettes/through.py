@@ -142,8 +142,6 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     release = None if outgoing.places is None else outgoing.places.leave
     if tape is None or recorded is None:
         return observe(response, call, clock, release=release)
-    if tape.mode != "all":  # which records again each time
-        source_of(response).recorded_in = tape.path.name
     recorder = _recorder(tape, _as_sent(recorded, outgoing), response, call)
     observed = partial(observe, response, call, clock, recorder, release=release, sent=len(recorded.body))
     # A transport that has the whole body at hand, as in tests, is recorded at once.

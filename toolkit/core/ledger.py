@@ -25,7 +25,6 @@ _SOURCE: Final = "toolkit.source"  # extension of a response: its `ResponseSourc
 _MOST: Final = 10**9  # a larger number is not a count, and may be too long to print
 _MESSAGE_FIELDS: Final = ("message", "detail", "error_description", "title", "error")
 _UNAUTHORIZED: Final = 401
-_AGAIN: Final = 'with mode="all", or delete the file first.'
 # Advice for a status, or for a class of statuses (RFC 9110, section 15; for 429 RFC 6585, section 4).
 _ADVICE: Final = {
     _UNAUTHORIZED: "It did not accept the credentials: check them, and that they belong to this environment.",
@@ -72,17 +71,18 @@ def as_clock(clock: Any) -> Clock:
 
 def sleep(clock: Clock, seconds: float) -> None:
     """Pause this thread, or let a clock that has a `sleep` method pass the time."""
-    getattr(clock, "sleep", time.sleep)(seconds)
+    (getattr(clock, "sleep", None) or time.sleep)(seconds)
 
 
 async def sleep_async(clock: Clock, seconds: float) -> None:
     """Pause this task, or let a clock that has a `sleep` method pass the time."""
     import asyncio
 
-    if hasattr(clock, "sleep"):
-        clock.sleep(seconds)
-    else:
+    own = getattr(clock, "sleep", None)
+    if own is None:
         await asyncio.sleep(seconds)
+    else:
+        own(seconds)
 
 
 def instant_text(instant: datetime) -> str:
@@ -246,15 +246,13 @@ class ResponseSource:
 
     Attributes:
         describe: returns words such as `live · live calls, as of …`, as they are when a table is made; or None.
-        describe_call: returns method and URL of the call that a response answers, without a secret; or "".
+        call: method and path of the call that it answers; "" for a response of another client.
         replayed_from: name of the cassette's file that it was replayed from; "" for a live one.
-        recorded_in: name of the cassette's file that later replays it; "" if there is none.
     """
 
     describe: Callable[[], str | None] = lambda: None
-    describe_call: Callable[[Any], str] = lambda _: ""
+    call: str = ""
     replayed_from: str = ""
-    recorded_in: str = ""
 
 
 def source_of(response: Any) -> ResponseSource:
@@ -280,24 +278,13 @@ def refuse_error_status(response: Any) -> None:
     status = getattr(response, "status_code", 200)
     if status < 300:
         return
-    source = source_of(response)
-    call, file = excerpt(source.describe_call(response)), source.replayed_from
+    call, file, next_step = excerpt(source_of(response).call), source_of(response).replayed_from, advice_for(status)
     who = "The service" if not file else f"Replayed from {file}: the service"
+    if file:
+        again = 'Nothing was sent. To send it again, record with mode="all", or delete the file first.'
+        next_step = again if status == _UNAUTHORIZED else f"{again} {next_step}"
     what = f"{who} answered {f'{call} ' if call else ''}with status {status}."
-    advice = advice_for(status)
-    if not file:
-        next_step = f"{advice}{recording_note(response)}"
-    elif status == _UNAUTHORIZED:
-        next_step = f"Nothing was sent. If the credentials are right by now, record again {_AGAIN}"
-    else:
-        next_step = f"Nothing was sent. To send it again, record {_AGAIN} {advice}"
     raise ServiceError(what, next_step, status=status, response=response)
-
-
-def recording_note(response: Any) -> str:
-    """Return a sentence, after a space, that an answer is in a recording, which will replay it; "" if it is not."""
-    file = source_of(response).recorded_in
-    return "" if not file else f" This answer is recorded in {file}: to call again after that, record {_AGAIN}"
 
 
 def message_of(response: Any, scrub: Callable[[str], str]) -> str:

@@ -57,21 +57,8 @@ def masked(text: str) -> str:
 
 def excerpt(text: str, limit: int = 200) -> str:
     """Return foreign text on one line, without known secrets, safe for a message and cut to `limit` (1 or more)."""
-    line = " ".join(printable(text).split())
-    if len(line) <= limit:
-        return masked(line)[:limit]
-    return masked(line[: _end_before_secret(line, limit - 1)])[: limit - 1] + "…"
-
-
-def _end_before_secret(line: str, end: int) -> int:
-    """Return where to cut a line at or before `end`, so that no known secret is cut in two."""
-    for _, secret in REGISTER.since(0):
-        plain = secret.reveal().lower()
-        if len(plain) >= SHORTEST_SECRET:
-            start = max(0, end - len(plain) + 1)
-            place = line[start : end + len(plain) - 1].lower().find(plain)
-            end = end if place < 0 else start + place
-    return end
+    line = masked(" ".join(printable(text).split()))
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def as_html(text: str) -> str:
@@ -81,13 +68,6 @@ def as_html(text: str) -> str:
 
 REAL_ACCOUNT: Final = "real account"
 PRACTICE: Final = "practice"  # in place of the above: a practice service answers
-# Why a connection failed, as the end of a sentence. Recordings note it, and cannot make an error say anything else.
-NAME_UNKNOWN: Final = "its host name is not known"
-NO_LISTENER: Final = "nothing listens there"
-NO_TLS: Final = "what answers there does not speak TLS"
-PROXY_UNKNOWN: Final = "the host name of its proxy is not known"
-NO_PROXY: Final = "nothing listens at its proxy"
-NO_CONNECTION: Final = frozenset({NAME_UNKNOWN, NO_LISTENER, NO_TLS, PROXY_UNKNOWN, NO_PROXY})
 
 
 def count_text(number: int, noun: str) -> str:
@@ -260,9 +240,9 @@ def workspace_path(path: Path, workspace: Path) -> str:
     return (file.relative_to(folder) if file.is_relative_to(folder) else path).as_posix()
 
 
-def cell_lines(notebook: str) -> list[int]:
-    """Return the lines, from 1, on which the cells of a notebook file start, if it is indented as Jupyter writes it."""
-    return [number for number, line in enumerate(notebook.split("\n"), 1) if line == "  {"]
+def source_lines(notebook: str) -> list[int]:
+    """Return the line, from 1, on which each cell's source starts in a notebook file as Jupyter writes it, else []."""
+    return [number for number, line in enumerate(notebook.split("\n"), 1) if line.startswith('   "source":')]
 
 
 def toml_string(text: str) -> str:

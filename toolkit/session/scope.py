@@ -151,11 +151,6 @@ class Scope:
         below = self._below(request.url)
         return str(request.url) if below is None else self.symbolic_text + below.decode("ascii")
 
-    def shown(self, url: httpx.URL, *, is_symbolic: bool) -> str:
-        """Return a URL of this interface for messages: without its query, which may hold a secret."""
-        path = (self._below(url) or b"").partition(b"?")[0].decode("ascii")
-        return (self.symbolic_text if is_symbolic else self._address_text) + path
-
     def _refuse_credentials(self, raw: list[tuple[bytes, bytes]]) -> None:
         for name, _ in raw:
             if name.lower() in self._credential_headers:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from toolkit.core.text import annotation, cell_lines, count_text, excerpt, masked, printable, workspace_path
+from toolkit.core.text import annotation, count_text, excerpt, masked, printable, source_lines, workspace_path
 from toolkit.verification.compare import CellPlace, Difference
 
 _MOST_LINES: Final = 15  # of each cell, in text
@@ -120,7 +120,7 @@ def _annotations(verdict: Verdict, checkout: Path) -> Iterator[str]:
     about: list[tuple[CellPlace | None, Sequence[str]]] = [(each.cell, each.diff) for each in verdict.differences]
     if verdict.failure:
         about.append((verdict.failure.cell, (verdict.failure.what, verdict.failure.next_step)))
-    lines = cell_lines(verdict.path.read_text(encoding="utf-8")) if verdict.path.is_file() else []
+    lines = source_lines(verdict.path.read_text(encoding="utf-8")) if verdict.path.is_file() else []
     for cell, texts in about:
         text = masked("\n".join(_shortened(texts)))
         line = lines[cell.number - 1] if cell and cell.number <= len(lines) else 1

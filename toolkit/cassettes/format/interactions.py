@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 
 from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import EPOCH, Authorization, checked_count, instant_text, parse_instant
-from toolkit.core.text import NO_CONNECTION
 from toolkit.scrubbing.compression import DECOMPRESSORS, Broken
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
+from toolkit.transport.errors import NO_CONNECTION
 
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
 HEADER: Final = MARKER + b"version: 1\ninteractions:\n"

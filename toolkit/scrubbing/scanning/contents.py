@@ -23,7 +23,7 @@ from json.encoder import encode_basestring
 from typing import IO, Any, Final, NamedTuple
 
 from toolkit.core.errors import SecretLeak
-from toolkit.core.text import cell_lines, excerpt
+from toolkit.core.text import excerpt, source_lines
 from toolkit.scrubbing import compression
 from toolkit.scrubbing.normal_form import flags_of, is_text, translated
 
@@ -249,7 +249,7 @@ class Notebook:
         document = json.loads(file)
         if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
             raise ValueError("not a notebook")  # noqa: TRY004 - one kind of error for a text that is not one
-        self._cells = cell_lines(file)
+        self._cells = source_lines(file)
         self._lines: list[tuple[str, _Path]] = []
         self._read(document, ())
         self.text = "\n".join([line for line, _ in self._lines])
