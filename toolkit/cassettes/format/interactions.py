@@ -120,7 +120,7 @@ def encode(interaction: Interaction) -> bytes:
             "body": {"string": _text_or_bytes(response.body)},
         },
     }
-    return yaml_text.dump([{**item, **_own_keys(interaction), "complete": True}])
+    return yaml_text.dump({**item, **_own_keys(interaction), "complete": True})
 
 
 def _own_keys(interaction: Interaction) -> dict[str, Any]:
