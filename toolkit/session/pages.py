@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 import httpx
 
-from toolkit.core.arguments import as_mapping, as_text, wrong_type
 from toolkit.core.document import Interface
-from toolkit.core.errors import CassetteMiss, ConfigurationError, ServiceError, TabulationError, ToolkitError
+from toolkit.core.errors import (
+    CassetteMiss,
+    ConfigurationError,
+    ServiceError,
+    TabulationError,
+    ToolkitError,
+    as_mapping,
+    as_text,
+    wrong_type,
+)
 from toolkit.core.ledger import message_of, refuse_error_status, source_of
 from toolkit.core.tracebacks import warn
 from toolkit.local.progress import Loop

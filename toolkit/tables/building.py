@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, get_args
 import pandas as pd
 import pyarrow as pa
 
-from toolkit.core.arguments import as_choice
-from toolkit.core.errors import ServiceError, TabulationError
-from toolkit.core.ledger import refuse_error_status, words_of
+from toolkit.core.errors import ServiceError, TabulationError, as_choice
+from toolkit.core.ledger import refuse_error_status, source_of
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.tables.columns import (
@@ -330,7 +329,7 @@ def table_of(builder: TableBuilder, answers: Iterable[Any], *, are_pages: bool) 
     """
     source = None
     for number, answer in enumerate(answers, 1):
-        source = source or words_of(answer)
+        source = source or source_of(answer).describe()
         if are_pages and not is_response(answer):
             raise TabulationError(
                 f"Page {number} is not a response but of type {type(answer).__name__}.",

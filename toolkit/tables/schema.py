@@ -18,8 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pandas.api import types
 
-from toolkit.core.arguments import as_mapping
-from toolkit.core.errors import ConfigurationError, TabulationError
+from toolkit.core.errors import ConfigurationError, TabulationError, as_mapping
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.tables.columns import (
