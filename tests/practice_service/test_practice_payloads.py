@@ -3,9 +3,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from manual_clock import ManualClock
 from practice_requests import PATHS, get, own_headers
 
-from toolkit.core.clock import ManualClock
 from toolkit.practice_service import practice
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 
-from toolkit.core.clock import ManualClock
 from toolkit.practice_service.app import RateLimit
 
 

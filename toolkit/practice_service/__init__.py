@@ -22,7 +22,7 @@ from toolkit.practice_service.faults import Fault, Faults, Stats
 from toolkit.practice_service.service import PracticeService
 
 if TYPE_CHECKING:
-    from toolkit.core.clock import Clock
+    from toolkit.core.ledger import Clock
 
 
 def practice(

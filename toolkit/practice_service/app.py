@@ -24,7 +24,7 @@ from toolkit.practice_service.endpoints import Endpoints, not_allowed, read_body
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-    from toolkit.core.clock import Clock
+    from toolkit.core.ledger import Clock
     from toolkit.practice_service.service import World
 
 _FORM_TYPE: Final = "application/x-www-form-urlencoded"

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
 from toolkit.auth.signers import ASSERTION_TYPE
-from toolkit.core.arguments import as_choice
 from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, TOKEN_TYPE, CredentialKind, Environment, header_names
+from toolkit.core.errors import as_choice
 from toolkit.core.secret import Secret
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
 
-    from toolkit.core.clock import Clock
+    from toolkit.core.ledger import Clock
 
 _LONGEST_LIFETIME: Final = 3_600  # seconds of an assertion; Authlib's are as long
 _LEEWAY: Final = 5  # seconds by which the caller's clock may be ahead

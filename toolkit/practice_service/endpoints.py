@@ -22,7 +22,7 @@ from toolkit.practice_service import payloads
 from toolkit.practice_service.authentication import RequestRefusedError
 
 if TYPE_CHECKING:
-    from toolkit.core.clock import Clock
+    from toolkit.core.ledger import Clock
 
 _LARGEST_BODY: Final = 1024 * 1024  # bytes
 _LARGEST_PAGE: Final = 100

@@ -8,8 +8,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
-from toolkit.core.arguments import as_choice, as_count
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, as_choice, as_count
 
 FaultPlace = Literal["token", "interfaces"]
 Body = Literal["json", "malformed", "html"]

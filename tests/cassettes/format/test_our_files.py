@@ -11,6 +11,7 @@ from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import decode_usual
 from toolkit.cassettes.format.decoding import decode
 from toolkit.cassettes.format.interactions import HEADER, MARKER, RecordedFailure, encode
+from toolkit.cassettes.format.yaml_text import dump
 from toolkit.core.errors import CassetteCorrupt
 
 
@@ -33,6 +34,18 @@ def test_decode_reverses_encode(interactions, data):
     item = encode(interaction)
     assert item.isascii()
     assert decode(item, source="x.yaml") == interaction
+
+
+TEXTS = st.text("ab19 -:#?,[]{}&*!|>'\"%@`.=<~_\\/+exyn\n\té\x85\u2028\x07😀", max_size=20) | st.sampled_from(
+    ["yes", "Null", "2026-05-12", "1e3", "0x1", "---", "x" * 2_000]
+)
+VALUES = TEXTS | st.binary(min_size=1) | st.floats(-9, 9) | st.integers() | st.booleans() | st.none()
+
+
+@given(st.dictionaries(TEXTS, VALUES | st.lists(VALUES)))
+def test_written_values_load_as_they_were(values):
+    """Stock loaders read what is written: texts of any kind, also as keys, bytes, numbers, null and lists of them."""
+    assert yaml.safe_load(dump({"a b": values})) == [{"a b": values}]
 
 
 @given(st.data())

@@ -15,9 +15,8 @@ from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.recorder import part_of, todays_scrubber
 from toolkit.cassettes.replay.player import read_play_log
-from toolkit.core.arguments import as_clock, wrong_type
-from toolkit.core.clock import Clock, SystemClock
-from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
+from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak, wrong_type
+from toolkit.core.ledger import Clock, as_clock
 from toolkit.core.text import count_text, excerpt
 from toolkit.local.files import partials
 from toolkit.local.settings import Settings, as_settings
@@ -80,7 +79,7 @@ def check_cassettes(
         what = f"The cassette {missing} does not exist."
         raise ConfigurationError(what, "See which there are: toolkit cassettes list.", about="cassettes")
     played = None if play_log is None else read_play_log(play_log)
-    now = (as_clock(clock) or SystemClock()).now()
+    now = as_clock(clock).now()
     findings = scan_files([path for path in paths if path.is_file()], settings=settings)
     rows = []
     for path in paths:

@@ -17,10 +17,8 @@ from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.paths import find_cassette, same_name_in_project
 from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.cassettes.replay import differences
-from toolkit.core.arguments import LONGEST_QUOTE, as_clock
-from toolkit.core.clock import Clock, SystemClock
-from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
-from toolkit.core.ledger import EPOCH
+from toolkit.core.errors import LONGEST_QUOTE, CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
+from toolkit.core.ledger import EPOCH, Clock, as_clock
 from toolkit.core.text import count_text, date_text, excerpt, masked, printable
 from toolkit.local.files import UnfitFile, expanded, read_file
 from toolkit.local.settings import Settings, as_settings
@@ -82,7 +80,7 @@ def list_cassettes(
         ConfigurationError: if the folder does not exist.
     """
     settings = as_settings(settings)
-    now = (as_clock(clock) or SystemClock()).now()
+    now = as_clock(clock).now()
     rows = []
     for path in cassettes_in(settings.cassettes_folder if folder is None else expanded(folder, about="folder")):
         problem, opened = None, Contents()

@@ -19,9 +19,16 @@ from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.cassettes.recording.recorder import Recorder, scrub, todays_scrubber
 from toolkit.cassettes.replay.player import read_play_log
-from toolkit.core.arguments import as_flag, as_text, wrong_type
 from toolkit.core.document import SYMBOLIC_ENDING
-from toolkit.core.errors import CassetteBusy, CassetteError, ConfigurationError, SecretLeak
+from toolkit.core.errors import (
+    CassetteBusy,
+    CassetteError,
+    ConfigurationError,
+    SecretLeak,
+    as_flag,
+    as_text,
+    wrong_type,
+)
 from toolkit.core.text import count_text
 from toolkit.local.files import write_atomically
 from toolkit.local.settings import Settings, as_settings

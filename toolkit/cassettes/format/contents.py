@@ -1,12 +1,8 @@
 """The interactions of a cassette file, by number, no matter which tool wrote the file.
 
 In a file of ours that is laid out as the recorder writes it, interactions are found by a byte search, however many
-there are. Each is parsed when it is first needed: line by line if it has the usual shape, and otherwise by a YAML
-parser, which takes about six times as long (measured). A file that an editor has laid out differently, or that stock
-vcrpy wrote, is parsed as a whole.
-
-Reading line by line is safe because it knows only text that has a single meaning in YAML: plain and single-quoted
-scalars of printable ASCII on one line.
+there are. Each is parsed when it is first needed, without a YAML parser if it has the usual shape. A file that an
+editor has laid out differently, or that stock vcrpy wrote, is parsed as a whole.
 """
 
 from __future__ import annotations
@@ -17,8 +13,9 @@ from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolkit.cassettes.format import yaml_text
 from toolkit.cassettes.format.interactions import HEADER, MARKER, Interaction, from_fields, is_uri
 from toolkit.core.errors import CassetteCorrupt, CassetteError
 from toolkit.core.text import printable
@@ -221,62 +218,11 @@ def read(data: bytes, *, source: str) -> Contents:
     return Contents(decoding.decode_all(data, source=source, is_ours=own), is_foreign=not own)
 
 
-_QUOTED: Final = r"'(?:[ -&(-~]++|'')*+'"
-# In a plain scalar, a colon before a space or line end, and a number sign after a space, have a meaning of their own.
-_PLAIN: Final = r"(?:[A-Za-z]|<[A-Z])(?:[!-9;-~]++|:(?=[!-~])| ++(?=[!-\"$-~]))*+"
-_NUMBER: Final = r"[1-9][0-9]{0,8}+|[0-9]{1,9}+\.[0-9]{1,9}+"
-_LINE: Final = re.compile(
-    rf"(  (?:  )*+)(?:([A-Za-z][A-Za-z0-9_.-]*+):(?: ({_QUOTED}|{_PLAIN}|{_NUMBER}|\{{\}}))?+|- ({_QUOTED}|{_PLAIN}))"
-)
-# Plain scalars that YAML 1.1 does not read as text, in any case.
-_NOT_TEXT: Final = frozenset({"yes", "no", "true", "false", "on", "off", "null"})
-
-
 def decode_usual(item: bytes) -> Interaction | None:
     """Return what `decoding.decode` returns for an item of ours, or None if that needs a parser."""
     if not (item.isascii() and item.startswith(_START) and item.endswith(b"\n")):
         return None
     try:
-        return from_fields(_fields_of(f" {item[1:-1].decode('ascii')}".split("\n")))
+        return from_fields(yaml_text.load_usual(f" {item[1:-1].decode('ascii')}".split("\n")))
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):  # the parser will say what is wrong
         return None
-
-
-def _fields_of(lines: Iterable[str]) -> dict[str, Any]:
-    """Return the mapping that lines of block YAML stand for; ValueError if they have a shape that is not usual."""
-    fields: dict[str, Any] = {}
-    mappings, keys = [fields], [""]  # the open mapping of each level, and its last key
-    for line in lines:
-        match = _LINE.fullmatch(line)
-        if match is None:
-            raise ValueError
-        indentation, key, scalar, element = match.groups()
-        level = len(indentation) // 2 - 1
-        if level == len(mappings) and mappings[-1].get(keys[-1], "") is None:
-            mappings[-1][keys[-1]] = {}
-            mappings.append(mappings[-1][keys[-1]])
-            keys.append("")
-        del mappings[level + 1 :], keys[level + 1 :]
-        mapping = mappings[level]  # IndexError if a level is left out
-        if element is not None:
-            if mapping[keys[level]] is None:
-                mapping[keys[level]] = []
-            mapping[keys[level]].append(_scalar(element))
-        elif key in mapping or key.lower() in _NOT_TEXT:  # YAML takes the last of two equal keys
-            raise ValueError
-        else:
-            mapping[key] = None if scalar is None else _scalar(scalar)
-            keys[level] = key
-    return fields
-
-
-def _scalar(text: str) -> Any:
-    if text[0] == "'":
-        return text[1:-1].replace("''", "'")
-    if text[0].isdigit():
-        return float(text) if "." in text else int(text)
-    if text in ("true", "{}"):
-        return True if text == "true" else {}
-    if text.lower() in _NOT_TEXT:
-        raise ValueError
-    return text

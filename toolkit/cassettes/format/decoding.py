@@ -55,6 +55,8 @@ _OTHER_PROGRAMS: Final = (
     (rb"(?m)^ {4}url: ", _NOT_CONVERTED.format("go-vcr")),
 )
 
+_ITEM: Final = re.compile(rb"(?m)^ {0,2}- (?=request:|response:)")
+
 
 class Unreadable(NamedTuple):
     """An interaction that cannot be read, though the file can.
@@ -103,19 +105,17 @@ def decode_all(data: bytes, *, source: str, is_ours: bool) -> list[Interaction |
     items = document.get("interactions") if isinstance(document, Mapping) else None
     if not isinstance(items, list):
         raise corrupt(source, program or "it does not have the fields of a cassette")
-    tried = [_tried(fields, from_fields if is_ours else _foreign_interaction) for fields in items]
+    tried: list[Any] = [_tried(fields, from_fields if is_ours else _foreign_interaction) for fields in items]
     failed = [number for number, each in enumerate(tried) if isinstance(each, str)]
     if program and len(failed) == len(items):
         raise corrupt(source, program)
-    lines = dict(enumerate(yaml_text.lines_of_items(data) if failed else []))
-    return [
-        Unreadable(
-            corrupt(source, f"in interaction {number + 1}, {each}", lines.get(number)), lines.get(number), _head(fields)
-        )
-        if isinstance(each, str)
-        else each
-        for number, (each, fields) in enumerate(zip(tried, items, strict=True))
-    ]
+    starts = [match.start() for match in _ITEM.finditer(data)] if failed else []
+    for number in failed:
+        # The line is known in the usual layout only.
+        line = data.count(b"\n", 0, starts[number]) + 1 if len(starts) == len(items) else None
+        unread = corrupt(source, f"in interaction {number + 1}, {tried[number]}", line)
+        tried[number] = Unreadable(unread, line, _head(items[number]))
+    return tried
 
 
 def _load_foreign(data: bytes) -> Any:

@@ -18,11 +18,12 @@ from datetime import date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from toolkit.cassettes.format import yaml_text
 from toolkit.core.errors import CassetteError, SecretLeak
 from toolkit.core.ledger import EPOCH, Authorization, checked_count, instant_text, parse_instant
-from toolkit.core.text import NO_CONNECTION
 from toolkit.scrubbing.compression import DECOMPRESSORS, Broken, capped
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
+from toolkit.transport.errors import NO_CONNECTION
 
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
 HEADER: Final = MARKER + b"version: 1\ninteractions:\n"
@@ -97,8 +98,6 @@ def encode(interaction: Interaction) -> bytes:
     Raises:
         CassetteError: if it could not be read again, because of its URI or status.
     """
-    from toolkit.cassettes.format import yaml_text
-
     request, response = interaction.request, interaction.response
     try:
         uri, status = checked_uri(request.uri), checked_status(response.status)
@@ -119,7 +118,7 @@ def encode(interaction: Interaction) -> bytes:
             "body": {"string": _text_or_bytes(response.body)},
         },
     }
-    return yaml_text.dump([{**item, **_own_keys(interaction), "complete": True}])
+    return yaml_text.dump({**item, **_own_keys(interaction), "complete": True})
 
 
 def _own_keys(interaction: Interaction) -> dict[str, Any]:
