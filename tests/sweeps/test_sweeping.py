@@ -214,9 +214,9 @@ async def asynchronous(key):
     ("call", "about"),
     [
         (lambda key: httpx.Request("POST", "https://x.example"), "POST"),
-        (asynchronous, "coroutine"),
-        (lambda key: None, "NoneType"),
-        (lambda key: (1, 2, 3), "a tuple that is no request"),
+        (asynchronous, "returned coroutine, not a path"),
+        (lambda key: None, "returned NoneType, not a path"),
+        (lambda key: ("/v1", 5), r"returned \(str, int\), not a path, \(path, params\) or an httpx.Request"),
         ("/v1/accounts", "a function"),
     ],
 )

@@ -28,6 +28,7 @@ from toolkit.sweeps.parts import (
     KeyFailure,
     KeyKind,
     key_array,
+    key_column,
     key_column_beside,
 )
 from toolkit.tables.building import TableBuilder
@@ -118,9 +119,12 @@ class Plan:
         if not isinstance(path, str | httpx.URL) or not isinstance(params, Mapping | list | str | None):
             if inspect.iscoroutine(value):
                 value.close()
+            kinds = ", ".join(type(item).__name__ for item in (value if isinstance(value, tuple) else (value,)))
+            found = f"({excerpt(kinds, 60)})" if isinstance(value, tuple) else kinds
             raise ConfigurationError(
-                f"For the key {excerpt(repr(key), 60)}, call returned a {type(value).__name__} that is no request.",
-                "It returns a path, a tuple (path, params), or an httpx.Request, and is not async.",
+                f"For the key {excerpt(repr(key), 60)}, call returned {found}, not a path, (path, params) or an "
+                "httpx.Request.",
+                "Pass a function, not an async one, that returns one of these. params is a dict, a list or text.",
                 about="call",
             )
         if isinstance(path, str) and path.startswith("/") and not path.startswith("//"):
@@ -174,14 +178,14 @@ class RowMaker:
 
     def _table(self, answered: Sequence[Answered], kind: KeyKind | None) -> KeyedRows:
         builder = self._make_builder()
-        keys = [one.key for one in answered]
         counts = [sum(builder.add(self._clean(answer)) for answer in one.answers) for one in answered]
         self.hint = self.hint or builder.hint
         table = builder.finish_arrow()
         if self._schema is not None:
             table = _without_key(table)
-        repeated = key_array(keys, kind).take(np.repeat(np.arange(len(keys)), counts))
-        return KeyedRows(table.add_column(0, key_column_beside(table.column_names), repeated), keys)
+        finished = key_array([one.key for one in answered], kind)
+        repeated = key_column(finished).take(np.repeat(np.arange(len(finished)), counts))
+        return KeyedRows(table.add_column(0, key_column_beside(table.column_names), repeated), finished)
 
     def _clean(self, answer: Any) -> Any:
         """Return an answer with placeholders for secrets; a response says more than its body, so most stay."""

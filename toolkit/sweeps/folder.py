@@ -7,7 +7,6 @@ interruption only leaves less to do for the next run.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -21,15 +20,18 @@ from toolkit.core.text import excerpt
 from toolkit.sweeps.parts import (
     KEY,
     Definition,
+    FinishedKeys,
     Key,
     KeyedRows,
     KeyFailure,
     KeyKind,
     Misfit,
     SweepPart,
+    concatenated,
     failures_table,
     joined,
     key_array,
+    key_column,
     part_bytes,
     read_part,
     target_of,
@@ -51,14 +53,19 @@ class Folder:
         self.place = place
         self.definition = definition
         self.parts: dict[str, SweepPart] = {}  # by the names of their files
-        self.finished: set[Key] = set()  # keys that have an answer, with rows or without
-        self.failures: dict[Key, KeyFailure] = {}  # of other keys
+        self.failures: dict[Key, KeyFailure] = {}  # of keys that were not answered later
         self.kind: KeyKind | None = None  # of the keys
+        self._finished = FinishedKeys(())
         self._before_write = before_write
 
+    @property
+    def answered(self) -> int:
+        """Number of keys that have an answer, with rows or without."""
+        return sum(len(part.keys) for part in self.parts.values())
+
     def is_done(self, key: Key) -> bool:
-        """Check whether a key has an answer, or a failure that only `.retry()` asks for again."""
-        return key in self.finished or ((failure := self.failures.get(key)) is not None and failure.is_final)
+        """Check whether a key had an answer, or a failure that only `.retry()` asks for again, when it was loaded."""
+        return key in self._finished or ((failure := self.failures.get(key)) is not None and failure.is_final)
 
     def load(self, writer: str = "") -> None:
         """Read the ends of all parts, or of those of one writer.
@@ -66,14 +73,13 @@ class Folder:
         Raises:
             ConfigurationError: if they belong to another sweep, to an earlier version, or to none.
         """
-        self.parts.clear()
-        self.finished.clear()
-        self.failures.clear()
-        for name in self.place.names("parts"):
-            if writer in name:
-                part = self._read(name)
-                self._check(part.definition)
-                self._note(name, part)
+        self.parts = {name: self._read(name) for name in self.place.names("parts") if writer in name}
+        for part in self.parts.values():
+            self._check(part.definition)
+            self.kind = self.kind or part.kind
+        self._finished = FinishedKeys([part.keys for part in self.parts.values()])
+        failures = (failure for part in self.parts.values() for failure in part.failures)
+        self.failures = {failure.key: failure for failure in failures if failure.key not in self._finished}
 
     def clear(self) -> None:
         """Remove all parts.
@@ -94,7 +100,7 @@ class Folder:
         """
         for name, twice in self._overlaps():
             if twice:
-                rows = self.rows_of(name).without(twice, self.kind)
+                rows = self.rows_of(name).without(twice)
                 if rows.keys or rows.failures:
                     self.write_part(name, rows)
                 else:
@@ -108,31 +114,20 @@ class Folder:
         while target is not None:
             target = self._rewritten(target)
         if self.failures or _FAILURES in self.place.names("beside"):
-            rows = KeyedRows(failures_table(list(self.failures.values()), self.kind), ())
+            failures = failures_table(list(self.failures.values()), self.kind)
+            rows = KeyedRows(failures, key_array([], self.kind))
             self.place.write("beside", _FAILURES, part_bytes(rows, self.definition, self.kind))
 
     def write_part(self, name: str, rows: KeyedRows) -> None:
-        for key in rows.keys if self.failures else ():
-            self.failures.pop(key, None)
-        failures = [failure for failure in rows.failures if self.failures.get(failure.key) == failure]
         self._before_write()
-        data = part_bytes(rows._replace(failures=failures), self.definition, self.kind)
-        self.place.write("parts", name, data)
+        self.place.write("parts", name, part_bytes(rows, self.definition, self.kind))
         table = rows.table
-        self.parts[name] = SweepPart(self.definition, self.kind, rows.keys, failures, table.schema, table.num_rows)
-        self.finished.update(rows.keys)
-
-    def note_failure(self, failure: KeyFailure) -> KeyFailure:
-        """Note that a key failed; return the failure with the tries of earlier runs added to its own."""
-        if (earlier := self.failures.get(failure.key)) is not None:
-            failure = replace(failure, tries=failure.tries + earlier.tries)
-        self.failures[failure.key] = failure
-        return failure
+        self.parts[name] = SweepPart(self.definition, self.kind, rows.keys, rows.failures, table.schema, table.num_rows)
 
     def next_name(self, writer: str = "") -> str:
-        names, end = self.place.names("parts"), f"-{writer}.parquet" if writer else ".parquet"
-        last = max((int(name[5:10]) for name in names if name[5:10].isdecimal() and name.endswith(end)), default=0)
-        return f"part-{last + 1:05}{end}"
+        """Return a name that comes after those of all parts, because of two failures of a key the later one counts."""
+        last = max((int(name[5:10]) for name in self.place.names("parts") if name[5:10].isdecimal()), default=0)
+        return f"part-{last + 1:05}{f'-{writer}' if writer else ''}.parquet"
 
     def rows_of(self, name: str) -> KeyedRows:
         with self.place.open("parts", name) as file:
@@ -141,15 +136,13 @@ class Folder:
 
     def table(self, order: Collection[Key]) -> pd.DataFrame:
         """Return the rows of all parts in this order of their keys; other keys come last, in the order of parts."""
-        parts = []
-        for name, twice in self._overlaps():  # a worker may have written a part after the sweep had ended
-            rows = self.rows_of(name)
-            parts.append(rows.without(twice, self.kind) if twice else rows)
+        # A worker may have written a part after the sweep had ended.
+        parts = [self.rows_of(name).without(twice) for name, twice in self._overlaps()]
         if not any(part.keys for part in parts):
-            return frame_of({KEY: key_array([], self.kind)}, 0)
+            return frame_of({KEY: key_column(key_array([], self.kind))}, 0)
         table = joined(parts).table
         if order:
-            places = pc.index_in(table[0], value_set=key_array(list(order), self.kind))
+            places = pc.index_in(table[0], value_set=key_column(key_array(list(order), self.kind)))
             positions: Any = pc.fill_null(places, len(order)).to_numpy()
             table = table.take(np.argsort(positions, kind="stable"))
         return frame_of(dict(zip(table.column_names, table.columns, strict=True)), table.num_rows)
@@ -164,13 +157,16 @@ class Folder:
             return misfit.wider(target)
         return None
 
-    def _overlaps(self) -> Iterator[tuple[str, set[Key]]]:
+    def _overlaps(self) -> Iterator[tuple[str, pa.Array]]:
         """Yield each part, and those of its keys that parts before it have as well."""
+        counted = concatenated([part.keys for part in self.parts.values()]).value_counts()
+        several = counted.field("values").filter(pc.greater(counted.field("counts"), 1))
         seen: set[Key] = set()
         for name, part in list(self.parts.items()):
-            twice = seen.intersection(part.keys)
-            seen.update(part.keys)
-            yield name, twice
+            shared = part.keys.filter(pc.is_in(part.keys, value_set=several))
+            keys = shared.to_pylist()
+            yield name, shared.filter(pa.array([key in seen for key in keys], pa.bool_()))
+            seen.update(keys)
 
     def _read(self, name: str) -> SweepPart:
         with self.place.open("parts", name) as file:
@@ -186,14 +182,3 @@ class Folder:
                 words = "another schema" if name == "schema" else f"{name} = {excerpt(repr(theirs))}"
                 what = f"The folder holds a sweep with {words}, which does not mix with this one."
                 raise ConfigurationError(what, _ANEW, about=name)
-
-    def _note(self, name: str, part: SweepPart) -> None:
-        self.kind = self.kind or part.kind
-        self.parts[name] = part
-        self.finished.update(part.keys)
-        for failure in part.failures:  # of two failures of a key, that with more tries is the later one
-            known = self.failures.get(failure.key)
-            if known is None or known.tries <= failure.tries:
-                self.failures[failure.key] = failure
-        for key in self.failures.keys() & self.finished:
-            del self.failures[key]

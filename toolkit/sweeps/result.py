@@ -13,7 +13,7 @@ import pandas as pd
 from toolkit.core.errors import TabulationError
 from toolkit.core.text import REAL_ACCOUNT, as_html, badge, card, code, count_text, printable
 from toolkit.sweeps.folder import Folder
-from toolkit.sweeps.parts import KEY, Key, failures_table, key_array
+from toolkit.sweeps.parts import KEY, Key, failures_table, key_array, key_column
 from toolkit.tables.columns import frame_of
 from toolkit.tables.display import readable
 from toolkit.tables.field_names import is_key
@@ -35,11 +35,10 @@ class SweepResult:
 
     def __init__(self, job: Job, folder: Folder, order: Collection[Key], earlier: int) -> None:
         self.into = job.into
-        self.answered = len(folder.finished)
+        self.answered = folder.answered
         self.failed = len(folder.failures)
         self.rows = sum(part.rows for part in folder.parts.values())
         self.earlier = earlier
-        self._folder = folder
         self._order = order
         self._job = job
         self._environment = job.plan.definition["environment"]
@@ -54,8 +53,7 @@ class SweepResult:
             names: a table with a column of the keys, such as `session.accounts()` if they are ids. Its columns with
                 other names for the same things, such as account numbers, are put beside the keys.
         """
-        self._folder.load()
-        table = self._folder.table(self._order)
+        table = self._loaded().table(self._order)
         if names is not None:
             table = _with_names(table, names)
         table.attrs["source"] = " · ".join(filter(None, (self._environment, self._job.account, self._job.source)))
@@ -64,13 +62,15 @@ class SweepResult:
     def failures(self) -> pd.DataFrame:
         """Return a row for each key that failed: key, status (missing if no answer came), reason, and tries.
 
-        `tries` counts requests over all runs. A notebook shows reasons and keys whole, however long they are.
+        `tries` counts the requests of the run in which it failed last. A notebook shows reasons and keys whole, however
+        long they are.
         """
-        (folder := self._folder).load()
+        folder = self._loaded()
         failures = [folder.failures.pop(key) for key in self._order if key in folder.failures]
         failures += folder.failures.values()
         table = failures_table(failures, folder.kind).drop_columns(["is_final"])
-        table = table.set_column(0, KEY, key_array([failure.key for failure in failures], folder.kind))
+        keys = key_column(key_array([failure.key for failure in failures], folder.kind))
+        table = table.set_column(0, KEY, keys)
         columns = dict(zip(table.column_names, table.columns, strict=True))
         return readable(frame_of(columns, len(failures)), cuts_text=False)
 
@@ -100,6 +100,12 @@ class SweepResult:
         retry = f" · {code('.failures()')} · {code('.retry()')}" if self.failed else ""
         lines += [("folder", code(_shown(self.into))), ("next", code(".table()") + retry)]
         return card("Sweep", badges, lines)
+
+    def _loaded(self) -> Folder:
+        """Return what the folder holds now. It is not kept, because the keys of a large sweep take much memory."""
+        folder = Folder(self._job.place, self._job.plan.definition)
+        folder.load()
+        return folder
 
     def _failed_text(self, word: str = "") -> str:
         """Return the number of failures with their statuses: `3 failed (404: 2, no answer: 1)`."""

@@ -86,9 +86,9 @@ class Writer:
     def write(self) -> None:
         """Write all that was added."""
         self._folder.kind = kind = self._source.kind
-        rows, failures = self.make_rows.rows_of(self._answers, kind)
-        self.answered -= len(failures)
-        for failure in failures:
+        rows, unfit = self.make_rows.rows_of(self._answers, kind)
+        self.answered -= len(unfit)
+        for failure in unfit:
             self._fail(failure)
         if self._failures:
             rows.append(failed_rows(self._failures, kind))
@@ -97,15 +97,14 @@ class Writer:
             return
         if self._part is None:
             self._part_name = self._folder.next_name(self._name)
-        self._part = joined([*([] if self._part is None else [self._part]), *rows])
-        self._folder.write_part(self._part_name, self._part)
-        table = self._part.table
-        if table.num_rows >= _PART_ROWS or table.nbytes >= _PART_BYTES or len(self._part.keys) >= _PART_KEYS:
+        part = self._part = joined(rows if self._part is None else [self._part, *rows])
+        self._folder.write_part(self._part_name, part)
+        if part.table.num_rows >= _PART_ROWS or part.table.nbytes >= _PART_BYTES or len(part.keys) >= _PART_KEYS:
             self._part = None
 
     def _fail(self, failure: KeyFailure) -> None:
         self.failed += 1
-        self._failures.append(self._folder.note_failure(failure))
+        self._failures.append(failure)
         if self.failed == _WARN_AT and not self.answered:
             self.hint = (
                 f"The first {_WARN_AT} keys all failed: {failure.reason.rstrip('.')}. If that is not what you expect, "
