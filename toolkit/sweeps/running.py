@@ -102,6 +102,11 @@ class Writer:
         if part.table.num_rows >= _PART_ROWS or part.table.nbytes >= _PART_BYTES or len(part.keys) >= _PART_KEYS:
             self._part = None
 
+    def close(self) -> None:
+        """Write what is left, and let go of the open part."""
+        self.write()
+        self._part = None
+
     def _fail(self, failure: KeyFailure) -> None:
         self.failed += 1
         self._failures.append(failure)
@@ -219,7 +224,7 @@ class Run:
                     else:
                         self.writer.add(outcome)
                 self.writer.write_if_due()
-            self.writer.write()
+            self.writer.close()
             self.notes |= dict.fromkeys((self._plan.more, self.writer.make_rows.hint))
         except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
             self._stop(error)
