@@ -268,7 +268,7 @@ class Job:
         from toolkit.sweeps.on_dask import RUN, Spread, spread_keys
 
         transport, name = transport_of(self.plan.client), token_hex(4)
-        with Loan(cast("Session", transport.session), self.cluster, is_used_here=False) as lent:
+        with Loan(cast("Session", transport.session), self.cluster, is_async=False) as lent:
             self.place.write("beside", RUN, name.encode())  # workers of earlier runs write no more
             spread = Spread(replace(self.plan, client=None), lent, transport.scope.interface, self.place, name)
             try:
