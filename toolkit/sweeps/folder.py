@@ -25,10 +25,10 @@ from toolkit.sweeps.parts import (
     KeyedRows,
     KeyFailure,
     KeyKind,
-    Misfit,
     SweepPart,
     concatenated,
     failures_table,
+    fitting,
     joined,
     key_array,
     key_column,
@@ -109,10 +109,13 @@ class Folder:
 
     def finish(self) -> None:
         """Give all parts the same columns and types, so that they read as one dataset, and copy the failures."""
-        schemas = list(dict.fromkeys(part.schema for part in self.parts.values()))
-        target = target_of(schemas) if len(schemas) > 1 else None
-        while target is not None:
-            target = self._rewritten(target)
+        schemas = {part.schema for part in self.parts.values()}
+        if len(schemas) > 1:
+            least = target_of(part.schema for part in self.parts.values())
+            target = fitting(least, (self.rows_of(name).table for name in self._unlike(least)))
+            for name in self._unlike(target):
+                rows = self.rows_of(name)
+                self.write_part(name, rows._replace(table=with_columns(rows.table, target)))
         if self.failures or _FAILURES in self.place.names("beside"):
             failures = failures_table(list(self.failures.values()), self.kind)
             rows = KeyedRows(failures, key_array([], self.kind))
@@ -147,15 +150,8 @@ class Folder:
             table = table.take(np.argsort(positions, kind="stable"))
         return frame_of(dict(zip(table.column_names, table.columns, strict=True)), table.num_rows)
 
-    def _rewritten(self, target: pa.Schema) -> pa.Schema | None:
-        """Give all parts these columns; return a wider schema if a value does not fit."""
-        try:
-            for name, part in self.parts.items():
-                if not part.schema.equals(target):
-                    self.write_part(name, with_columns(self.rows_of(name), target))
-        except Misfit as misfit:
-            return misfit.wider(target)
-        return None
+    def _unlike(self, schema: pa.Schema) -> list[str]:
+        return [name for name, part in self.parts.items() if part.schema != schema]
 
     def _overlaps(self) -> Iterator[tuple[str, pa.Array]]:
         """Yield each part, and those of its keys that parts before it have as well."""

@@ -246,50 +246,37 @@ def failed_rows(failures: Sequence[KeyFailure], kind: KeyKind | None) -> KeyedRo
 
 def joined(parts: Sequence[KeyedRows]) -> KeyedRows:
     """Return the rows of all parts, with columns and types that fit all of them."""
-    if len(parts) == 1:
-        return parts[0]
-    target = target_of([part.table.schema for part in parts])
-    while True:
-        try:
-            tables = [with_columns(part, target).table for part in parts]
-        except Misfit as misfit:
-            target = misfit.wider(target)
-        else:
-            failures = tuple(failure for part in parts for failure in part.failures)
-            return KeyedRows(pa.concat_tables(tables), concatenated([part.keys for part in parts]), failures)
+    target = fitting(target_of([part.table.schema for part in parts]), (part.table for part in parts))
+    table = pa.concat_tables([with_columns(part.table, target) for part in parts])
+    failures = tuple(failure for part in parts for failure in part.failures)
+    return KeyedRows(table, concatenated([part.keys for part in parts]), failures)
 
 
-def target_of(schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """Return the schema that the rows of all parts fit, of which the first column holds the keys."""
-    key_column = key_column_beside(name for columns in schemas for name in columns.names[1:])
-    renamed = [schema(columns).set(0, columns.field(0).with_name(key_column)) for columns in dict.fromkeys(schemas)]
-    return reduce(widened, renamed)
+def target_of(schemas: Iterable[pa.Schema]) -> pa.Schema:
+    """Return the least schema of the rows of all parts, of which the first column holds the keys."""
+    distinct = list(dict.fromkeys(schemas))
+    key_column = key_column_beside(name for columns in distinct for name in columns.names[1:])
+    return reduce(widened, [schema(columns).set(0, columns.field(0).with_name(key_column)) for columns in distinct])
 
 
-class Misfit(Exception):
-    """A column, at an index, that loses something in the wider type of its schema, such as digits of a long integer."""
+def fitting(target: pa.Schema, tables: Iterable[pa.Table]) -> pa.Schema:
+    """Return the schema with text for columns that lose something in its type, such as digits of a long integer."""
+    for table in tables:
+        for index, column in enumerate(target):
+            try:
+                _converted(table, index, column)
+            except MISFIT:
+                target = target.set(index, column.with_type(pa.string()))
+    return target
 
-    def __init__(self, index: int) -> None:
-        super().__init__(index)
-        self._index = index
 
-    def wider(self, schema: pa.Schema) -> pa.Schema:
-        """Return the schema with text in this column, which loses nothing."""
-        return schema.set(self._index, schema.field(self._index).with_type(pa.string()))
+def with_columns(table: pa.Table, target: pa.Schema) -> pa.Table:
+    """Return the table with exactly these columns and types, which it fits."""
+    return pa.table([_converted(table, index, column) for index, column in enumerate(target)], schema=target)
 
 
-def with_columns(part: KeyedRows, target: pa.Schema) -> KeyedRows:
-    """Return the part with exactly these columns and types; Misfit if a value would not survive."""
-    table = part.table.rename_columns([target.field(0).name, *part.table.column_names[1:]])
-    columns = []
-    for index, column in enumerate(target):
-        if column.name not in table.column_names:
-            columns.append(pa.chunked_array([pa.nulls(table.num_rows, column.type)]))
-            continue
-        try:
-            columns.append(converted(table[column.name], column.type, {}))
-        except MISFIT:
-            if pa.types.is_string(column.type):
-                raise
-            raise Misfit(index) from None
-    return part._replace(table=pa.table(columns, schema=target))
+def _converted(table: pa.Table, index: int, column: pa.Field) -> pa.ChunkedArray:
+    """Return a column of the table with its new type and, if it is the first, the one of keys, its new name."""
+    if index and column.name not in table.column_names[1:]:
+        return pa.chunked_array([pa.nulls(table.num_rows, column.type)])
+    return converted(table[table.column_names.index(column.name, 1) if index else 0], column.type, {})
