@@ -11,9 +11,8 @@ import pytest
 import toolkit as tk
 from toolkit.session.sending import transport_of
 from toolkit.sweeps.asking import Plan
-from toolkit.sweeps.folder import Folder
+from toolkit.sweeps.folder import Folder, place_of
 from toolkit.sweeps.on_dask import RUN, Spread, ask_share
-from toolkit.sweeps.places import place_of
 
 
 def path_of(key):

@@ -91,7 +91,7 @@ class Loan:
         self.name = secrets.token_hex(8)
         self._terms = terms_of(session, self.name)._replace(is_async=is_async)
         self._rate = session._sender.pace.per_second  # noqa: SLF001
-        self._cluster = cluster
+        self._cluster: Any = cluster
         self._lender = lender_of(session)
         self._topic = TOPIC + self.name
         self._is_subscribed = False

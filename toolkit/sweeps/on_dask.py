@@ -18,10 +18,9 @@ from typing import Any, Final
 from toolkit.core.document import Interface
 from toolkit.core.errors import SweepError
 from toolkit.sweeps.asking import Plan
-from toolkit.sweeps.folder import Folder
+from toolkit.sweeps.folder import Folder, SweepPlace
 from toolkit.sweeps.lend import count_workers
 from toolkit.sweeps.parts import Key, KeySource
-from toolkit.sweeps.places import SweepPlace
 from toolkit.sweeps.running import Run
 
 RUN: Final = "run"

@@ -19,7 +19,7 @@ from typing import Any, Final
 from toolkit.core.clock import SystemClock
 from toolkit.core.errors import ServiceError, Unreachable
 from toolkit.core.tracebacks import warn
-from toolkit.sweeps.asking import Answered, Outcome, Plan, RowMaker
+from toolkit.sweeps.asking import Answered, Outcome, Plan
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.parts import KeyedRows, KeyFailure, KeySource, failed_rows, joined
 from toolkit.transport.flow import Flow, Pause, run, run_async
@@ -56,7 +56,7 @@ class Writer:
     def __init__(self, plan: Plan, folder: Folder, source: KeySource, *, name: str, is_replay: bool) -> None:
         self.answered = self.failed = 0  # keys in this run
         self.hint = ""  # what to warn of while the run goes on
-        self.make_rows = RowMaker(plan.definition, plan.schema, plan.known)
+        self._plan = plan
         self._folder = folder
         self._source = source
         self._name = name
@@ -86,7 +86,7 @@ class Writer:
     def write(self) -> None:
         """Write all that was added."""
         self._folder.kind = kind = self._source.kind
-        rows, unfit = self.make_rows.rows_of(self._answers, kind)
+        rows, unfit = self._plan.rows_of(self._answers, kind)
         self.answered -= len(unfit)
         for failure in unfit:
             self._fail(failure)
@@ -225,7 +225,7 @@ class Run:
                         self.writer.add(outcome)
                 self.writer.write_if_due()
             self.writer.close()
-            self.notes |= dict.fromkeys((self._plan.more, self.writer.make_rows.hint))
+            self.notes |= dict.fromkeys((self._plan.more, self._plan.hint))
         except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
             self._stop(error)
 

@@ -24,9 +24,8 @@ from toolkit.local.progress import progress_bar
 from toolkit.session.pages import checked_cursor
 from toolkit.session.sending import transport_of
 from toolkit.sweeps.asking import Plan
-from toolkit.sweeps.folder import Folder
+from toolkit.sweeps.folder import Folder, SweepPlace, place_of
 from toolkit.sweeps.parts import Key, KeySource
-from toolkit.sweeps.places import SweepPlace, place_of
 from toolkit.sweeps.result import SweepResult
 from toolkit.sweeps.running import Run
 from toolkit.tables.conversion import Numbers
