@@ -73,18 +73,12 @@ class LentSession:
             raise AttributeError(f"a lent session has no attribute {name!r}")
         return getattr(session_for(self._terms), name)
 
-    def __dir__(self) -> list[str]:
-        return dir(session_for(self._terms))
-
     def __repr__(self) -> str:
         terms = self._terms
         return f"<LentSession {terms.environment} as {terms.profile!r}: loan {terms.loan}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return LentSession, (self._terms,)
-
-    def __dask_tokenize__(self) -> tuple[str, str]:
-        return type(self).__name__, self._terms.loan
 
 
 def session_for(terms: Terms) -> Session | AsyncSession:

@@ -8,6 +8,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
@@ -88,19 +89,14 @@ class Loan:
     """
 
     def __init__(self, session: Session | AsyncSession, cluster: Client, *, is_async: bool) -> None:
-        self.name = secrets.token_hex(8)
-        self._terms = terms_of(session, self.name)._replace(is_async=is_async)
+        self._terms = terms_of(session, secrets.token_hex(8))._replace(is_async=is_async)
         self._rate = session._sender.pace.per_second  # noqa: SLF001
         self._cluster: Any = cluster
         self._lender = lender_of(session)
-        self._topic = TOPIC + self.name
+        self._topic = TOPIC + self._terms.loan
         self._is_subscribed = False
         self._publishing = asyncio.Lock()
         self._thread: threading.Thread | None = None
-
-    def __repr__(self) -> str:
-        state = "ended" if self._lender.is_over else "open" if self._thread else "not open"
-        return f"<Loan {self.name} of {self._terms.profile!r}: {state}>"
 
     def __enter__(self) -> LentSession:
         if getattr(self._cluster, "asynchronous", False) is True:
@@ -184,8 +180,7 @@ def check_cluster(cluster: Any) -> str:
             "Open it before the loan, and close it afterwards.",
             about="cluster",
         )
-    scheduler = str(cluster.scheduler_info()["address"])
-    return refuse_open_addresses([str(cluster.scheduler.address), scheduler, *map(str, cluster.nthreads())])
+    return refuse_open_addresses([cluster.scheduler.address, cluster.scheduler_info()["address"], *cluster.nthreads()])
 
 
 def count_workers(cluster: Any) -> int:
@@ -195,12 +190,10 @@ def count_workers(cluster: Any) -> int:
 
 def refuse_open_addresses(addresses: Iterable[str]) -> str:
     """Return the first address, or "", that has no TLS and is this machine's; refuse those of other machines."""
-    open_here = ""
-    for address in addresses:
-        parts = urlsplit(address if "://" in address else f"tcp://{address}")
-        if parts.scheme in _PRIVATE_SCHEMES:
-            continue
-        if not is_loopback(parts.hostname or ""):
+    split = {address: urlsplit(address if "://" in address else f"tcp://{address}") for address in addresses}
+    readable = [address for address, parts in split.items() if parts.scheme not in _PRIVATE_SCHEMES]
+    for address in readable:
+        if not is_loopback(split[address].hostname or ""):
             raise UnsafeAddress(
                 f"The cluster is called without TLS at {excerpt(address)}, on another machine. Whoever can read the "
                 "network there would read the access tokens.",
@@ -208,8 +201,7 @@ def refuse_open_addresses(addresses: Iterable[str]) -> str:
                 "with distributed.Security.",
                 about="cluster",
             )
-        open_here = open_here or address
-    return open_here
+    return next(iter(readable), "")
 
 
 class Lender:
@@ -221,8 +213,8 @@ class Lender:
 
     def __init__(self, authorizer: TokenAuthorizer, network: Network, clock: Clock) -> None:
         self.is_over = False
-        self._authorizer = authorizer
         self.network = network
+        self._authorizer = authorizer
         self._clock = clock
         self._lock = threading.Lock()
         self._wake = threading.Event()
@@ -237,12 +229,11 @@ class Lender:
 
     def note(self, report: object) -> None:
         """Note a borrower's report. Several about a token count once; those about an older token are ignored."""
-        if not isinstance(report, Mapping) or report.get("is_refused") is not True:
-            return
-        with self._lock:
-            if report.get("number") == self._number != self._declined:
-                self._refused = report.get("was_accepted") is True or self._refused is True
-                self._wake.set()
+        if isinstance(report, Mapping) and report.get("is_refused") is True:
+            with self._lock:
+                if report.get("number") == self._number != self._declined:
+                    self._refused = report.get("was_accepted") is True or self._refused is True
+                    self._wake.set()
 
     def fields(self) -> dict[str, Any]:
         """Return what to publish at this moment; each has the next edition."""
@@ -252,8 +243,7 @@ class Lender:
             if self.is_over:
                 published = Published(self._edition, is_over=True)
             elif token is not None:
-                now, monotonic = self._clock.now(), self._clock.monotonic()
-                left = min((token.expires_at - now).total_seconds(), token.expires_monotonic - monotonic)
+                left = self._until(token.expires_at, token.expires_monotonic)
                 seconds = min(HEARD_FOR, early_seconds(token.lifetime) / 2, left)
                 if seconds > 0:
                     text = token.access_token.reveal()
@@ -294,9 +284,12 @@ class Lender:
             self._token, self._problem = token, problem
         if token is None:
             return _RETRY_AFTER  # the session knows when another request is reasonable
-        now, monotonic = self._clock.now(), self._clock.monotonic()
-        left = min((token.renew_at - now).total_seconds(), token.renew_monotonic - monotonic)
+        left = self._until(token.renew_at, token.renew_monotonic)
         return min(max(left + _JUST_AFTER, _SHORTEST_WAIT), _LONGEST_WAIT)
+
+    def _until(self, instant: datetime, monotonic: float) -> float:
+        """Return the seconds until an instant of both clocks, whichever comes first."""
+        return min((instant - self._clock.now()).total_seconds(), monotonic - self._clock.monotonic())
 
 
 def lender_of(session: Session | AsyncSession) -> Lender:
@@ -310,8 +303,7 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
     """Return what a worker needs of a session that can be lent; errors are those of `lend`."""
     if not isinstance(session, Session | AsyncSession):
         raise wrong_type("session", "a Session or an AsyncSession", session, "Open one with tk.Session().")
-    sender, network = session._sender, session._below  # noqa: SLF001
-    credentials, rules = session.credentials, session.environment.rules
+    sender, network, credentials = session._sender, session._below, session.credentials  # noqa: SLF001
     if sender.cassette_in_use() is not None:
         raise ConfigurationError(
             "A session with a cassette cannot be lent: a cassette has one writer, and a replay has no tokens.",
@@ -343,14 +335,13 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
             about=name,
         )
     sender.authorizer()  # checks where the credentials may go
-    names = [name for interface, name in rules.addresses.items() if interface is not Interface.AUTH]
-    addresses = session.settings.addresses
+    names = {name for interface, name in session.environment.rules.addresses.items() if interface != Interface.AUTH}
     return Terms(
         loan=loan,
         environment=str(session.environment),
         profile=credentials.name,
         kind=str(credentials.kind),
-        addresses={name: addresses[name] for name in names if name in addresses},
+        addresses={name: address for name, address in session.settings.addresses.items() if name in names},
         header_prefix=session.settings.header_prefix,
         options={"timeout": sender.timeout, "verify": verify, "retry": session.retry},
         is_async=isinstance(session, AsyncSession),

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pandas as pd
 
-from toolkit.core.errors import TabulationError
 from toolkit.core.text import REAL_ACCOUNT, as_html, badge, card, code, count_text, printable
 from toolkit.sweeps.folder import Folder
-from toolkit.sweeps.parts import KEY, Key, failures_table, key_array, key_column
+from toolkit.sweeps.parts import KEY, Key, failures_table, key_column
 from toolkit.tables.columns import frame_of
 from toolkit.tables.display import readable
-from toolkit.tables.field_names import is_key
 
 if TYPE_CHECKING:
     from toolkit.sweeps.sweeping import Job
@@ -44,18 +42,12 @@ class SweepResult:
         self._environment = job.plan.definition["environment"]
         self._reasons = Counter(failure.status for failure in folder.failures.values())
 
-    def table(self, names: pd.DataFrame | None = None) -> pd.DataFrame:
+    def table(self) -> pd.DataFrame:
         """Return all rows of the folder, in the order of the keys in this sweep; rows of other keys come last.
 
         A folder that does not fit into memory is better read by Polars, DuckDB or Dask.
-
-        Args:
-            names: a table with a column of the keys, such as `session.accounts()` if they are ids. Its columns with
-                other names for the same things, such as account numbers, are put beside the keys.
         """
         table = self._loaded().table(self._order)
-        if names is not None:
-            table = _with_names(table, names)
         table.attrs["source"] = " · ".join(filter(None, (self._environment, self._job.account, self._job.source)))
         return table
 
@@ -69,9 +61,8 @@ class SweepResult:
         failures = [folder.failures.pop(key) for key in self._order if key in folder.failures]
         failures += folder.failures.values()
         table = failures_table(failures, folder.kind).drop_columns(["is_final"])
-        keys = key_column(key_array([failure.key for failure in failures], folder.kind))
-        table = table.set_column(0, KEY, keys)
         columns = dict(zip(table.column_names, table.columns, strict=True))
+        columns[KEY] = key_column(table[KEY])
         return readable(frame_of(columns, len(failures)), cuts_text=False)
 
     def retry(self) -> SweepResult | Coroutine[Any, Any, SweepResult]:
@@ -102,8 +93,7 @@ class SweepResult:
         return card("Sweep", badges, lines)
 
     def _loaded(self) -> Folder:
-        """Return what the folder holds now. It is not kept, because the keys of a large sweep take much memory."""
-        folder = Folder(self._job.place, self._job.plan.definition)
+        folder = Folder(self._job.place, self._job.plan.definition)  # not kept: many keys take much memory
         folder.load()
         return folder
 
@@ -119,20 +109,3 @@ def _shown(into: str) -> str:
     """Return the folder as displays show it: an absolute path is that of one machine, so its last name is enough."""
     path = Path(into)
     return path.name if path.is_absolute() else into
-
-
-def _with_names(table: pd.DataFrame, names: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a sweep with other names of their keys beside these.
-
-    Raises:
-        TabulationError: if no column has all keys, each in one row.
-    """
-    keys = table.iloc[:, 0]
-    columns = [name for name in names.columns if isinstance(name, str) and is_key(name)]
-    own = next((name for name in columns if names[name].is_unique and keys.isin(names[name]).all()), None)
-    if own is None:
-        raise TabulationError("No column of names= has all keys of this sweep, each in one row.", about="names")
-    indexed = names.set_index(own)
-    for place, name in enumerate((name for name in columns if name != own and name not in table.columns), 1):
-        table.insert(place, name, keys.map(indexed[name]))
-    return table
