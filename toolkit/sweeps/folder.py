@@ -266,7 +266,7 @@ class Folder:
 
     def rows_of(self, name: str) -> KeyedRows:
         with self.place.open("parts", name) as file:
-            table = parquet.ParquetFile(file).read().replace_schema_metadata(None)
+            table = parquet.ParquetFile(file).read(use_threads=False).replace_schema_metadata(None)
         return KeyedRows(table, self.parts[name].keys, self.parts[name].failures)
 
     def table(self, order: Collection[Key]) -> pd.DataFrame:

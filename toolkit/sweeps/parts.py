@@ -38,6 +38,9 @@ _NOTE: Final = b"toolkit.sweep"
 _KEYS: Final = b"toolkit.sweep.keys"
 _VERSION: Final = 2
 _LARGEST: Final = 2**63
+# On this thread alone, because each thread of Arrow keeps memory that it has used.
+_WRITING: Final = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
+_READING: Final = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,13 +225,13 @@ def read_part(name: str, file: BinaryIO) -> SweepPart:
 def _packed(table: pa.Table) -> str:
     """Return a table as text, since metadata is text: so keys of any type are exact."""
     sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+    with pa.ipc.new_stream(sink, table.schema, options=_WRITING) as writer:
         writer.write_table(table)
     return base64.b64encode(sink.getvalue()).decode("ascii")
 
 
 def _unpacked(packed: str | bytes) -> pa.Table:
-    return pa.ipc.open_stream(base64.b64decode(packed)).read_all()
+    return pa.ipc.open_stream(base64.b64decode(packed), options=_READING).read_all()
 
 
 def key_column_beside(names: Iterable[str]) -> str:
