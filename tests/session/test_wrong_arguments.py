@@ -10,7 +10,6 @@ import pytest
 
 import toolkit as tk
 from toolkit.cassettes.format.interactions import HEADER, encode
-from toolkit.practice_service.authentication import Holders
 
 ANYTHING = (
     *(None, 3, -1, 0, 1.5, float("nan"), True, 10**400),
@@ -19,7 +18,7 @@ ANYTHING = (
 )
 PAPER = {"environment": "paper"}
 ROWS = [{"a": 1, "b": "x"}]
-CREDENTIALS = Holders().credentials
+CREDENTIALS = tk.practice().credentials
 
 
 class Scene:
