@@ -8,8 +8,8 @@ from decimal import Decimal
 
 import httpx
 import pytest
+from manual_clock import ManualClock
 
-from toolkit.core.clock import ManualClock
 from toolkit.practice_service import payloads
 from toolkit.practice_service.app import PracticeApp
 from toolkit.practice_service.service import World

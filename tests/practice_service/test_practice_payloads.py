@@ -6,9 +6,9 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 from practice_requests import PATHS, get, own_headers, url_of
 
-from toolkit.core.clock import ManualClock
 from toolkit.practice_service import practice
 from toolkit.practice_service.payloads import base_price, price
 

@@ -11,8 +11,7 @@ Everything it serves is made up. It needs starlette and uvicorn, an extra that i
 
 from __future__ import annotations
 
-from toolkit.core.arguments import as_clock
-from toolkit.core.clock import Clock, SystemClock
+from toolkit.core.ledger import Clock, as_clock
 from toolkit.practice_service.service import PracticeService, World
 
 
@@ -64,8 +63,7 @@ def practice(
     Raises:
         ConfigurationError: if a value is out of range; `about` is the argument.
     """
-    time = as_clock(clock) or SystemClock()
-    return PracticeService(World(time, accounts, token_validity, delay, token_delay, rate_limit), port)
+    return PracticeService(World(as_clock(clock), accounts, token_validity, delay, token_delay, rate_limit), port)
 
 
 __all__ = ["PracticeService", "practice"]

@@ -19,14 +19,14 @@ from toolkit.auth.credentials import Credentials
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
 from toolkit.auth.private_keys import new_key
 from toolkit.auth.signers import ASSERTION_TYPE
-from toolkit.core.arguments import as_choice
 from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, TOKEN_TYPE, Environment, header_names
+from toolkit.core.errors import as_choice
 from toolkit.core.secret import Secret
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
 
-    from toolkit.core.clock import Clock
+    from toolkit.core.ledger import Clock
 
 _LONGEST_LIFETIME: Final = 3_600  # seconds of an assertion; Authlib's are as long
 _UNKNOWN: Final = "No client of this environment has this client ID and this kind of proof."

@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from toolkit.auth.profiles.practice_profiles import register_service
-from toolkit.core.arguments import as_choice, as_count, as_number
-from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
-from toolkit.core.errors import ConfigurationError, not_installed
+from toolkit.core.errors import ConfigurationError, as_choice, as_count, as_number, how_to_install
+from toolkit.core.ledger import Clock, SystemClock
 from toolkit.local.settings import Settings
 from toolkit.local.variables import is_offline
 from toolkit.practice_service.authentication import Authenticator
@@ -262,8 +261,8 @@ def _serve(world: World, port: int) -> tuple[ExitStack, dict[str, str]]:
 
         from toolkit.practice_service.app import PracticeApp
     except ModuleNotFoundError as error:
-        packages = {"starlette", "uvicorn"}
-        raise not_installed(error, packages, "The practice service", "practice", about="practice") from None
+        what = f"The practice service needs {error.name}, which is not installed."
+        raise ConfigurationError(what, how_to_install("practice"), about="practice") from None
     sockets = _listen(port)
     names = dict(zip((listening.getsockname()[1] for listening in sockets), ADDRESS_NAMES, strict=True))
     config = Config(

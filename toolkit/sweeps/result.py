@@ -14,9 +14,8 @@ from toolkit.core.errors import TabulationError
 from toolkit.core.text import REAL_ACCOUNT, as_html, badge, card, code, count_text, printable
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.parts import KEY, Key, failures_table, key_array
-from toolkit.tables.columns import frame_of
+from toolkit.tables.columns import frame_of, is_key
 from toolkit.tables.display import readable
-from toolkit.tables.field_names import is_key
 
 if TYPE_CHECKING:
     from toolkit.sweeps.sweeping import Job
