@@ -1,10 +1,10 @@
-"""The documentation as data: its pages, their blocks of code, headings and links, each with file and line.
+"""The documentation as data: its pages, their blocks of code, and their links.
 
 Pages are `README.md`, the Markdown below `.github`, and the Markdown below `notebooks`. A block is code between fences:
 
 - `python` and `ipython`: run in their order in one namespace. `ipython` may have magics (`%load_ext toolkit`).
 - `sh`: run with bash in the same folder, in the order of the page; `toolkit`, `python` and `pytest` are those of the
-  tests, and only a few other harmless commands may stand there (`COMMANDS`).
+  tests.
 - `powershell`: each line that begins with `toolkit` is checked against the options of the application.
 - `toml`: loads as a `toolkit.toml`, or parses if it is for another program. `yaml`, `json`: parse.
 - `text`, `python-console`, none: output; neither run nor checked.
@@ -19,7 +19,6 @@ blocks that `.ci/run` runs (`<!-- ci: NAME -->`) are not run again.
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -30,8 +29,6 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).resolve().parents[1]
-# What a block of sh may call besides the toolkit; it stays in the project folder of the page.
-COMMANDS = frozenset("toolkit python pytest cat cd chmod cp echo export ls mkdir mv printf test umask unset".split())
 KINDS = frozenset("python ipython sh powershell toml yaml json text python-console".split())
 _PARSER = MarkdownIt("commonmark").enable("table")
 _MARK = re.compile(r"<!-- (not run|ci): *(\S.*?) *-->\s*\Z")
@@ -100,47 +97,10 @@ def _blocks(page: str, text: str, above: int) -> Iterator[Block]:
         before = token
 
 
-@dataclass(frozen=True)
-class Link:
-    """A link or a picture: page and line of the paragraph it stands in, and where it leads."""
-
-    page: str
-    line: int
-    target: str
-
-    @property
-    def place(self) -> str:
-        """Page and line, as editors and terminals take them."""
-        return f"{self.page}:{self.line}"
-
-
-def links_of(file: Path, root: Path = ROOT) -> list[Link]:
-    """Return the links and pictures of a page or of the text cells of a notebook."""
-    page = file.relative_to(root).as_posix()
-    links = []
-    for token in _PARSER.parse(markdown_of(file)):
-        for child in token.children or ():
-            target = child.attrGet("href") or child.attrGet("src")
-            if target:
-                links.append(Link(page, (token.map or [0])[0] + 1, str(target)))
-    return links
-
-
-def anchors_of(text: str) -> set[str]:
-    """Return the anchors of the headings in Markdown, as GitHub and MyST make them, and those in `(name)=`."""
-    anchors = set(re.findall(r"^\(([\w.-]+)\)=$", text, re.MULTILINE))
-    tokens = _PARSER.parse(text)
-    for opening, inline in itertools.pairwise(tokens):
-        if opening.type == "heading_open":
-            words = "".join(child.content for child in inline.children or () if child.type in ("text", "code_inline"))
-            slug = re.sub(r"[^\w\u4e00-\u9fff\- ]", "", words.strip().lower().replace(" ", "-"))
-            number = 1
-            unique = slug
-            while unique in anchors:
-                unique = f"{slug}-{number}"
-                number += 1
-            anchors.add(unique)
-    return anchors
+def links_of(file: Path) -> list[str]:
+    """Return where the links and pictures of a page or of the text cells of a notebook lead."""
+    children = [child for token in _PARSER.parse(markdown_of(file)) for child in token.children or ()]
+    return [str(target) for child in children if (target := child.attrGet("href") or child.attrGet("src"))]
 
 
 def markdown_of(file: Path) -> str:

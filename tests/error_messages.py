@@ -1,4 +1,4 @@
-"""Random error messages about credentials, in English, German and Japanese, that hold no secret.
+"""Random error messages about credentials, in English and Japanese, that hold no secret.
 
 Services talk about passwords, tokens and keys all the time: in sentences, in JSON under the very names of credentials,
 in HTML forms, in settings to copy. A recording keeps such answers as they are. Each message is drawn from word lists
@@ -64,25 +64,6 @@ ENGLISH = {
     'Use export {field}="{dummy}" and call {path}|token={state}, session={state}|password: {state}|'
     "Bearer token {state}|Basic authentication is {state} for {path}|{Thing} contains invalid characters. {advice}",
 }
-GERMAN = {
-    "thing": "Passwort|Token|Zugriffstoken|API-Schlüssel|Geheimschlüssel|"
-    "Sitzung|Sitzungscookie|Einmalpasswort|Kennwort|"
-    "Zwei-Faktor-Code|Aktualisierungstoken|Client-Geheimnis|PIN|Signatur|Anmeldedaten|Bestätigungscode|Schlüssel",
-    "state": "ungültig|abgelaufen|erforderlich|zu kurz|unbekannt|"
-    "gesperrt|widerrufen|falsch|nicht erlaubt|leer|veraltet|"
-    "deaktiviert|bereits verwendet|fehlerhaft|nicht angegeben",
-    "advice": "Bitte melden Sie sich erneut an.|"
-    "Erzeugen Sie in den Einstellungen einen neuen.|Versuchen Sie es später.|"
-    "Bitte wenden Sie sich an die Administration.|Näheres steht in der Dokumentation.|Prüfen Sie Ihre Eingaben.",
-    "sentence": "Das Passwort ist {state}|{thing} {state}|Ihr {thing} ist {state}. {advice}|Kein {thing} angegeben|"
-    "{thing} muss mindestens {number} Zeichen lang sein|Im Parameter '{field}' fehlt: {thing}|Feld {field}: {state}|"
-    "Die Anmeldung von „{user}“ ist fehlgeschlagen: {thing} {state}|"
-    "Zu viele Anmeldeversuche, warten Sie {number} Sekunden|"
-    "Das Limit von {number} Aufrufen je {thing} ist für {path} überschritten|{thing} und {thing} stimmen nicht überein|"
-    "Der Wert von {field} muss vom Typ {type} sein, nicht {other_type}|Setzen Sie {field}={dummy}. {advice}|"
-    "Erwartet wird die Kopfzeile Authorization: Bearer {dummy}|{code}: {thing} {state}|Passwort: {state}|Token={state}|"
-    "Rufen Sie {path}?{field}={dummy} auf. {advice}|Der {thing} läuft in {number} Tagen ab. {advice}",
-}
 JAPANESE = {
     "thing": "パスワード|トークン|アクセストークン|APIキー|シークレットキー|セッション|クッキー|認証コード|暗証番号|"
     "ワンタイムパスワード|署名|秘密鍵|資格情報|リフレッシュトークン|二段階認証コード",
@@ -102,7 +83,7 @@ JAPANESE = {
     "{path}?{field}={dummy} を呼び出してください|"
     "{thing}はあと{number}日で期限が切れます|トークン={state}|パスワード:{state}",
 }
-LANGUAGES = {"en": ENGLISH, "de": GERMAN, "ja": JAPANESE}
+LANGUAGES = {"en": ENGLISH, "ja": JAPANESE}
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import base64
 import gzip
 import io
 import json
+import string
 import struct
 import tarfile
 import zipfile
@@ -23,8 +24,7 @@ from urllib.parse import quote
 
 import yaml
 
-from tests.planted_files import HEX, jwt, letters
-
+HEX = "0123456789abcdef"
 PLACEHOLDER = "<PASSWORD>"  # as a recorder writes it
 
 
@@ -71,6 +71,21 @@ def write_project(folder: Path, random: Random) -> list[str]:
         file.write(folder, texts)
         secrets += texts
     return secrets
+
+
+def letters(random: Random, count: int, alphabet: str = string.ascii_letters + string.digits) -> str:
+    """Return random letters and digits, at least one of each kind that the alphabet has."""
+    while True:
+        text = "".join(random.choices(alphabet, k=count))
+        if any(each.isdigit() for each in text) and any(each.isalpha() for each in text):
+            return text
+
+
+def jwt(random: Random) -> str:
+    """Return a signed token with random claims."""
+    parts = [{"alg": "HS256", "typ": "JWT"}, {"sub": letters(random, 8), "iat": random.randrange(10**9, 2 * 10**9)}]
+    coded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
+    return ".".join([*coded, letters(random, 43)])
 
 
 def password(random: Random) -> str:

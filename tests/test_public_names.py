@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
 import pytest
 
 import toolkit as tk
@@ -188,60 +187,6 @@ def test_error_tree():
     assert [name for name, parent in ERRORS.items() if errors[parent] not in errors[name].__bases__] == []
     assert issubclass(tk.InterfaceNotAllowed, AttributeError)
     assert not issubclass(tk.AccessError, AttributeError)
-
-
-def test_attributes_of_credentials(make_credentials):
-    """Credentials have the attributes that are named in their constructors; what is secret is a `Secret`."""
-    pair, secret = make_credentials("paper"), make_credentials("broker-live")
-    key = make_credentials("broker-live", "key")
-    assert all(isinstance(value, tk.Secret) for value in (pair.key_id, pair.secret_key, secret.client_secret))
-    assert (pair.scheme, pair.name, pair.environment) == ("headers", "default", "paper")
-    assert (secret.client_id, key.client_id, key.audience) == ("client-1", "client-1", "token-endpoint")
-    assert isinstance(key.private_key, tk.Signer)
-    assert (key.key_id, key.algorithm) == (None, "ES256")
-
-
-@pytest.mark.parametrize(
-    ("session_type", "client_type"), [(tk.Session, httpx.Client), (tk.AsyncSession, httpx.AsyncClient)]
-)
-def test_attributes_of_sessions(session_type, client_type, settings, make_credentials):
-    """A session has a client for each interface that its environment allows, and no others."""
-    pair = make_credentials("paper")
-    session = session_type(credentials=pair, settings=settings)
-    assert (session.environment, session.credentials, session.token) == ("paper", pair, None)
-    assert isinstance(session.trading, client_type)
-    assert isinstance(session.market_data, client_type)
-    assert not hasattr(session, "broker")
-    assert {"access_token", "issued_at", "expires_at"} <= set(tk.Token.__dataclass_fields__)
-
-
-def test_settings():
-    """Settings are made of addresses, header prefix and cassettes folder; addresses lose a trailing slash."""
-    settings = tk.Settings(addresses={"auth_sandbox": "https://a.example/"}, header_prefix="SVC", cassettes="cassettes")
-    assert dict(settings.addresses) == {"auth_sandbox": "https://a.example"}
-    assert tk.Settings().header_prefix == "SVC"
-
-
-def test_cassette(tmp_path):
-    """A cassette is a context manager with a length, counts, a table and a transport for any httpx client."""
-    path = tmp_path / "new.yaml"
-    with tk.Cassette(path, "new_episodes", match_on=["method", "uri"], secrets=["QXZ-secret"]) as cassette:
-        assert all(hasattr(cassette.transport(), name) for name in ("handle_request", "handle_async_request"))
-        assert (len(cassette), cassette.play_count, list(cassette.unplayed)) == (0, 0, [])
-        assert len(cassette.table()) == 0
-
-
-def test_practice():
-    """A practice service has settings, credentials by name, and counts."""
-    service = tk.practice(accounts=2)
-    assert {"live", "paper", "broker-secret", "broker-key", "sandbox-secret", "sandbox-key"} <= set(service.credentials)
-    assert service.stats.token_requests == 0
-    assert "settings" in dir(service)
-
-
-def test_panel(settings):
-    """A panel has the session that it opens."""
-    assert "session" in dir(tk.panel(settings=settings))
 
 
 def test_import_is_light():

@@ -4,11 +4,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 import toolkit as tk
-from toolkit.practice_service import practice
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -33,16 +31,6 @@ def test_table_of_environments() -> None:
         assert holder == rules.holder
         assert re.findall(r"`(\w+)`", addresses) == list(rules.addresses.values())
         assert {kind for kind, text in words.items() if text in credentials} == set(rules.credentials)
-
-
-def test_credentials_from_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Variables with the names that the page about settings gives are enough to open a session of an environment."""
-    with practice(accounts=2) as service:
-        pair = service.credentials["paper"]
-        assert isinstance(pair, tk.KeyPair)
-        monkeypatch.setenv("TOOLKIT_PAPER_KEY_ID", pair.key_id.reveal())
-        monkeypatch.setenv("TOOLKIT_PAPER_SECRET_KEY", pair.secret_key.reveal())
-        assert len(tk.Session("paper", settings=service.settings).accounts()) == 1
 
 
 def yaml_blocks(page: str) -> list[Any]:

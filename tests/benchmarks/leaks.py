@@ -3,8 +3,6 @@
 Every recorder records the same twenty calls, each with a secret of its own. The toolkit is not configured. Three of the
 secrets stand where only their value gives them away; it knows those as a session knows its own credentials. Stock
 vcrpy, vcrpy with all its filters, and cassetter, if it is installed, record the same calls.
-
-A second table counts what `tk.scan` flags of files with one planted secret each, and of neighbours that have none.
 """
 
 from __future__ import annotations
@@ -15,16 +13,14 @@ import tempfile
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import httpx
 
 import toolkit as tk
-from tests.benchmarks.measuring import IS_QUICK, Table
+from tests.benchmarks.measuring import Table
 from tests.benchmarks.peers import version
 from tests.canaries import found_in, new, planted
-from tests.planted_files import CLEAN, PLANTED, Files
 from tests.recordings import serve
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
@@ -137,30 +133,6 @@ def leaks(record: Callable[..., None]) -> list[str]:
     return places
 
 
-def flagged(files: Files, rounds: int) -> list[tuple[str, int]]:
-    """Write files of each kind `rounds` times, and return how many of each kind `tk.scan` flags."""
-    random = Random(11)  # noqa: S311 - the same files in each run
-    counts = dict.fromkeys(files, 0)
-    for _ in range(rounds):
-        with tempfile.TemporaryDirectory() as name:
-            for file, text in files.items():
-                (Path(name) / file).write_text(text(random), encoding="utf-8")
-            for file in {Path(finding.path).name for finding in tk.scan(Path(name))}:
-                counts[file] += 1
-    return list(counts.items())
-
-
-def print_scan(rounds: int) -> None:
-    """Print how many files with a planted secret are flagged, and how many of their clean neighbours."""
-    table = Table("tk.scan", "flagged", "files", label_width=28)
-    for label, files, expected in (("planted secrets", PLANTED, rounds), ("clean neighbours", CLEAN, 0)):
-        counts = flagged(files, rounds)
-        table.print_row(label, str(sum(count for _, count in counts)), str(len(counts) * rounds))
-        wrong = [f"{file} ({count} of {rounds})" for file, count in counts if count != expected]
-        if wrong:
-            print(f"    {'missed' if expected else 'false alarms'}: {'; '.join(wrong)}")
-
-
 def main() -> None:
     """Count the leaks of each recorder; exit with status 1 if the toolkit has one."""
     filters = {
@@ -184,8 +156,6 @@ def main() -> None:
             print(f"    {'; '.join(leaked)}")
     if not installed:
         print("cassetter is not installed")
-    print()
-    print_scan(1 if IS_QUICK else 5)
     sys.exit(bool(places["toolkit"]))
 
 

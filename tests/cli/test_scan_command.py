@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from typer.testing import CliRunner
 
-from tests.planted_files import letters
+from tests.planted_project import letters
 from toolkit.cli.app import app
 
 SECRET = f"client_secret = '{letters(Random(3), 40)}'\n"  # noqa: S311

@@ -1,4 +1,4 @@
-"""How-to pages have one form, the first page leads to each, and messages that they quote are those of the package."""
+"""Messages that how-to pages quote are those of the package."""
 
 from __future__ import annotations
 
@@ -15,16 +15,6 @@ import toolkit
 PAGES = {file.relative_to(ROOT).as_posix(): file for file in page_files() if file.parent.name == "how-to"}
 # What an item quotes at its beginning, perhaps after the name of an error: "- *The cassette ... does not exist*: ...".
 QUOTED = re.compile(r"^- (?:`\w+` )?(\*[^*]+\*(?:(?:, | and )\*[^*]+\*)*)", re.MULTILINE)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_form(page: str) -> None:
-    """A page is short: a title, its answer, code, and near the end what to do if it fails."""
-    lines = PAGES[page].read_text(encoding="utf-8").splitlines()
-    headings = [line for line in lines if line.startswith("## ")]
-    assert lines[0].startswith("# ")
-    assert lines[2][0].isalpha() or lines[2][0] == "`"
-    assert headings[-1] == "## If it fails"
 
 
 def texts_of_the_package() -> Iterator[str]:

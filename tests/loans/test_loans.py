@@ -13,10 +13,10 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 
 import toolkit as tk
 from toolkit.auth.tokens.token import Token
-from toolkit.core.clock import ManualClock
 from toolkit.core.secret import Secret
 from toolkit.sweeps import borrower as handles
 from toolkit.sweeps.borrower import HEARD_FOR, SILENCE, BorrowedCredentials, Borrower, LentSession, Terms

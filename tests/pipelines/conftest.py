@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from tests.planted_files import letters
+from tests.planted_project import letters
 
 ROOT = Path(__file__).resolve().parents[2]
 

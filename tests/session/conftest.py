@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from sender_calls import Way
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
@@ -28,9 +27,3 @@ def replayed(settings):
         return tk.Session(cassette=cassette, mode="none", settings=settings, **options)
 
     return opened
-
-
-@pytest.fixture
-def way(make_credentials, service):
-    """A sandbox broker partner with a client secret."""
-    return Way(make_credentials("broker-sandbox"), service)

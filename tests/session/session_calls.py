@@ -21,10 +21,10 @@ def own_client(session):
     return "trading" if session.environment in ("live", "paper") else "broker"
 
 
-def call(session, path=None, client=None, **request):
-    """Return the response to a GET, by default that for the accounts, through a session of either kind."""
+def call(session, path=None, client=None, method="GET", **request):
+    """Return the response to a call, by default a GET of the accounts, through a session of either kind."""
     client = client or own_client(session)
-    return finished(getattr(session, client).get(path or PATHS[client], **request))
+    return finished(getattr(session, client).request(method, path or PATHS[client], **request))
 
 
 def finished(value, run=asyncio.run):

@@ -35,11 +35,11 @@ import rich.pretty
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 from session_calls import finished
 
 import toolkit as tk
 from toolkit.core.addresses import Address
-from toolkit.core.clock import ManualClock
 from toolkit.transport.network import Network
 
 TESTS = Path(__file__).parent
@@ -570,41 +570,6 @@ def test_files_that_are_broken(tmp_path):
     findings = tk.scan(file, secrets=[text])
     assert len(list(findings)) >= 1
     assert exposed(findings, [text]) == set()
-
-
-def test_recordings_of_other_programs(tmp_path):
-    """The tables of a recording that nobody scrubbed show none of its secrets, and its scrubbed file holds none."""
-    secrets = [canaries.new(), canaries.new()]
-    item = {
-        "request": {
-            "method": "GET",
-            "uri": f"https://api.example.com/a?api_key={secrets[0]}",
-            "headers": {"Authorization": [f"Bearer {secrets[1]}"]},
-            "body": None,
-        },
-        "response": {
-            "status": {"code": 200, "message": "OK"},
-            "headers": {"Content-Type": ["application/json"], "X-Echo": [secrets[0]]},
-            "body": {"string": json.dumps({"echo": secrets, "access_token": secrets[1]})},
-        },
-    }
-    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
-    old.write_text(json.dumps({"version": 1, "interactions": [item]}))
-    new.write_text(
-        json.dumps({"version": 1, "interactions": [item, {**item, "request": {**item["request"], "method": "HEAD"}}]})
-    )
-    tables = [
-        tk.list_cassettes(tmp_path),
-        tk.check_cassettes([old]),
-        tk.compare_cassettes(old, new),
-        tk.prune_cassette(new, [1], dry_run=True),
-        tk.scrub_cassette(old, dry_run=True),
-        tk.scrub_cassette(old),
-    ]
-    for table in tables:
-        assert secrets_in(f"{table.to_json(date_format='iso')} {table!r} {table.attrs}", secrets) == []
-        assert len(table)
-    assert secrets_in(old.read_bytes(), secrets) == []
 
 
 def test_saved_profiles(monkeypatch):

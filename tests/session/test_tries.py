@@ -5,19 +5,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sender_calls import START, Way
+from manual_clock import ManualClock
 from session_calls import BOTH, bearer, call, finished
 
 import toolkit as tk
-from toolkit.core.clock import ManualClock
 
+START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 BROKEN = [httpx.ConnectError, httpx.ConnectTimeout, httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError]
+
+
+@pytest.fixture
+def steady(open_session):
+    """Return a function that opens a session whose pauses take their full length; it begins at `START`."""
+
+    def opened(*, is_async=False, **options):
+        session = open_session(clock=ManualClock(START), is_async=is_async, **options)
+        session._sender.jitter = lambda: 1.0
+        return session
+
+    return opened
 
 
 def answers(service, *outcomes):
@@ -34,32 +46,37 @@ def answers(service, *outcomes):
     service.answer = answer
 
 
+def ends_in(session, outcome, **request):
+    """Make a call and check its status, or its error."""
+    if isinstance(outcome, int):
+        assert call(session, **request).status_code == outcome
+    else:
+        with pytest.raises(outcome):
+            call(session, **request)
+
+
 # What is sent again
 
 
 @BOTH
 @pytest.mark.parametrize("outcome", [429, 503, *BROKEN], ids=str)
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_passing(way, service, outcome, method, is_async):
+def test_passing(steady, service, outcome, method, is_async):
     """A read that failed in passing is sent again, after growing pauses; the caller sees the last answer."""
     answers(service, outcome, outcome, 200)
-    response = way.send(method, is_async=is_async)
-    assert response.status_code == 200
+    session = steady(is_async=is_async)
+    assert call(session, method=method).status_code == 200
     assert len(service.calls) == 3
-    assert way.clock.now() == START + timedelta(seconds=0.5 + 1.0)
+    assert session.now() == START + timedelta(seconds=0.5 + 1.0)
 
 
 @BOTH
 @pytest.mark.parametrize("outcome", [429, 503, httpx.ConnectError], ids=str)
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
-def test_writes_are_never_repeated(way, service, outcome, method, is_async):
+def test_writes_are_never_repeated(open_session, service, outcome, method, is_async):
     """Anything but a read is sent once, whatever happens."""
     answers(service, outcome)
-    if outcome is httpx.ConnectError:
-        with pytest.raises(httpx.ConnectError):
-            way.send(method, is_async=is_async)
-    else:
-        assert way.send(method, is_async=is_async).status_code == outcome
+    ends_in(open_session(is_async=is_async), outcome, method=method)
     assert len(service.calls) == 1
 
 
@@ -84,14 +101,15 @@ def test_limits(open_session, service, is_async):
 # Pauses
 
 
-def test_retry_after(way, service):
+def test_retry_after(steady, service):
     """The service says how long to wait; one beyond the limit gives its answer at once."""
     answers(service, (429, {"Retry-After": "7"}), 200)
-    way.send()
-    assert way.clock.now() == START + timedelta(seconds=7.5)
+    session = steady()
+    call(session)
+    assert session.now() == START + timedelta(seconds=7.5)
     answers(service, (503, {"Retry-After": "31"}), 200)
-    assert way.send().status_code == 503
-    assert way.clock.now() == START + timedelta(seconds=7.5)
+    assert call(session).status_code == 503
+    assert session.now() == START + timedelta(seconds=7.5)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -102,40 +120,38 @@ def test_retry_after(way, service):
     tries=st.integers(1, 5),
     within=st.floats(0, 60),
 )
-def test_never_beyond_the_limits(make_credentials, service, outcomes, tries, within):
+def test_never_beyond_the_limits(open_session, service, outcomes, tries, within):
     """Whatever the service does: no try too many, and none after the limit."""
-    service = type(service)()
-    way = Way(make_credentials("paper"), service)
-    way.sender.retry, way.sender.jitter = tk.Retry(tries, within), lambda: 0.7
+    service.requests.clear()
+    session = open_session("paper", clock=ManualClock(START), retry=tk.Retry(tries, within))
     plain = [
         (outcome[0], {"Retry-After": str(outcome[1])}) if isinstance(outcome, tuple) else outcome
         for outcome in outcomes
     ]
     answers(service, *plain, 200)
     with contextlib.suppress(httpx.TransportError):
-        way.send()
+        call(session)
     assert len(service.calls) <= min(tries, len(outcomes) + 1)
-    assert (way.clock.now() - START).total_seconds() <= within + 1e-6
+    assert (session.now() - START).total_seconds() <= within + 1e-6
 
 
-def test_cancelled_while_pausing(way, service):
+def test_cancelled_while_pausing(open_session, service):
     """A task can be cancelled while its call waits for the next try; nothing is sent after that."""
 
     class Stuck(ManualClock):
         sleep = None  # pauses are real on this clock
 
-    way.sender.clock = Stuck(START)
     answers(service, (503, {"Retry-After": "29"}))
 
     async def main():
-        async with httpx.AsyncClient(transport=way.transport()) as client:
-            task = asyncio.create_task(client.get("https://broker.example.com/v1/accounts"))
-            for _ in range(50):
-                await asyncio.sleep(0)
-            assert len(service.calls) == 1
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
+        session = open_session(is_async=True, clock=Stuck(START))
+        task = asyncio.create_task(session.broker.get("/v1/accounts"))
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert len(service.calls) == 1
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
 
     asyncio.run(main())
     assert len(service.calls) == 1
@@ -145,24 +161,25 @@ def test_cancelled_while_pausing(way, service):
 
 
 @BOTH
-def test_token_that_expires_while_waiting(way, service, is_async):
+def test_token_that_expires_while_waiting(steady, service, is_async):
     """A token that expires during a pause is replaced before the next try."""
     service.expires_in = 5
     answers(service, (429, {"Retry-After": "10"}), 200)
-    assert way.send(is_async=is_async).status_code == 200
+    assert call(steady(is_async=is_async)).status_code == 200
     assert [bearer(request) for request in service.calls] == service.issued
     assert len(service.issued) == 2
 
 
 @BOTH
 @pytest.mark.parametrize("outcomes", [(401, 429, 200), (429, 401, 200), (429, 401, 503, 200)], ids=str)
-def test_renewal_and_retry(way, service, outcomes, is_async):
+def test_renewal_and_retry(steady, service, outcomes, is_async):
     """A renewal after a 401 and tries after 429 go together, in any order."""
     answers(service, *outcomes)
-    assert way.send(is_async=is_async).status_code == 200
+    session = steady(is_async=is_async)
+    assert call(session).status_code == 200
     assert len(service.calls) == len(outcomes)
     assert len(service.issued) == 2
-    assert way.sender.ledger.calls()[-1].tries == len(outcomes)
+    assert session.calls()["tries"].iloc[-1] == len(outcomes)
 
 
 # What is remembered
@@ -175,15 +192,6 @@ def test_token_request_tries(open_session, service):
     with open_session(clock=ManualClock(START), cassette="tries") as session:
         call(session)
     assert session.calls()[["path", "tries"]].values.tolist() == [["/v1/oauth2/token", 2], ["/v1/accounts", 1]]
-
-
-def ends_in(session, outcome):
-    """Make a call and check its status, or its error."""
-    if isinstance(outcome, int):
-        assert call(session).status_code == outcome
-    else:
-        with pytest.raises(outcome):
-            call(session)
 
 
 @BOTH

@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import toolkit as tk
-from toolkit.core.clock import SystemClock
+from toolkit.core.ledger import SystemClock
 from toolkit.sweeps import running
 from toolkit.transport.network import LANE
 

@@ -16,9 +16,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from toolkit.cassettes.format.interactions import FAILURES, Interaction, RecordedFailure
-from toolkit.core.clock import Clock
 from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, SecretLeak
-from toolkit.core.ledger import Call
+from toolkit.core.ledger import Call, Clock
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import capped

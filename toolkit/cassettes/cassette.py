@@ -18,10 +18,8 @@ from toolkit.cassettes.recording.recorder import Recorder, finish_now, part_of, 
 from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.cassettes.replay.player import Player, RecordedValues, play_log_of
-from toolkit.core.arguments import as_flag, as_texts
-from toolkit.core.clock import SystemClock
-from toolkit.core.errors import CassetteError, ConfigurationError
-from toolkit.core.ledger import EPOCH, TRAFFIC, Authorization
+from toolkit.core.errors import CassetteError, ConfigurationError, as_flag, as_several
+from toolkit.core.ledger import EPOCH, TRAFFIC, Authorization, SystemClock
 from toolkit.core.secret import Secret
 from toolkit.core.text import as_html, badge, card, count_text, date_text
 from toolkit.core.tracebacks import frameless, shell, warn
@@ -103,7 +101,8 @@ class Cassette:
     ) -> None:
         self.path, self.mode = find_cassette(path, settings), as_mode(mode)
         self.strict = as_flag(strict, about="strict")
-        match_on = None if match_on is None else as_texts(match_on, about="match_on", example='["method", "uri"]')
+        if match_on is not None:
+            match_on = as_several(match_on, str, about="match_on", example='["method", "uri"]')
         if scrubber is None:
             settings = as_settings(settings)
             scrubber = todays_scrubber(settings)

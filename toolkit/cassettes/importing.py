@@ -26,9 +26,8 @@ from toolkit.cassettes.format.interactions import Interaction, is_uri
 from toolkit.cassettes.har import Entry
 from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
-from toolkit.core.arguments import as_flag, as_texts
 from toolkit.core.document import TOKEN_PATH, CredentialKind, Environment
-from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
+from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak, as_flag, as_several
 from toolkit.core.ledger import Authorization
 from toolkit.core.secret import Secret
 from toolkit.core.text import count_text, excerpt
@@ -146,7 +145,7 @@ def import_cassette(
     """
     settings = as_settings(settings)
     called = None if environment is None else as_environment(environment)
-    patterns = as_texts(only, about="only", example='"api.example.com"')
+    patterns = as_several(only, str, about="only", example='"api.example.com"')
     file = expanded(source, about="source")
     program, entries = _read(file)
     path = _target(name, file, replace=as_flag(replace, about="replace"), settings=settings)

@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 from typing import Final, Literal, get_args
 
-from toolkit.core.arguments import as_choice
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, as_choice
 from toolkit.local.files import expanded, lies_in
 from toolkit.local.settings import Settings, as_settings
 from toolkit.local.variables import is_offline

@@ -24,10 +24,9 @@ from toolkit.cassettes.bodies import (
 )
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay.matching import ANYONE, Identity
-from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import CassetteError, ToolkitError, UnsafeAddress
-from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Call, Ledger, source_of
+from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Call, Clock, Ledger, SystemClock, source_of
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import AFTER_THE_CALL
@@ -143,8 +142,6 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     release = None if outgoing.places is None else outgoing.places.leave
     if tape is None or recorded is None:
         return observe(response, call, clock, release=release)
-    if tape.mode != "all":  # which records again each time
-        source_of(response).recorded_in = tape.path.name
     recorder = _recorder(tape, _as_sent(recorded, outgoing), response, call)
     observed = partial(observe, response, call, clock, recorder, release=release, sent=len(recorded.body))
     # A transport that has the whole body at hand, as in tests, is recorded at once.

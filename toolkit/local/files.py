@@ -19,8 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from toolkit.core.arguments import wrong_type
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, wrong_type
 from toolkit.core.secret import Secret
 from toolkit.core.text import printable
 

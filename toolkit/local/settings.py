@@ -20,9 +20,8 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from toolkit.core.addresses import Address
-from toolkit.core.arguments import LONGEST_QUOTE, as_mapping, wrong_type
 from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
-from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.core.errors import LONGEST_QUOTE, ConfigurationError, UnsafeAddress, as_mapping, wrong_type
 from toolkit.core.text import badge, card, code, excerpt
 from toolkit.core.tracebacks import frameless
 from toolkit.local.files import expanded, lies_in, parse_toml, read_text

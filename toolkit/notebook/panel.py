@@ -325,8 +325,8 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         connection = self._connection
         if connection is not None:
             session = connection.session
-            tracebacks.note_name(session, lambda: f"{self._variable()}.session" if self._variable() else "")
-            self._view.facts = panel_view.facts_of(connection, tracebacks.name_of(session))
+            own = f"{self._variable()}.session" if self._variable() else ""
+            self._view.facts = panel_view.facts_of(connection, tracebacks.name_of(session) or own)
             if not session.replays_only and session.token is not self._sent_token:
                 self._send_token()
 

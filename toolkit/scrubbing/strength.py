@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from enum import Enum
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 from toolkit.core.secret import SHORTEST_SECRET
@@ -229,21 +229,13 @@ def _prices() -> tuple[bytes, list[list[float]]]:
     return bytes(numbers), prices
 
 
-# Starts that are not the beginning of a word, so that a search by words misses them.
-_STARTS_WITH_SIGNS: Final = sorted(
-    start
-    for form in FORMATS
-    for start in form.starts.split()
-    if form.is_certain and (start == "dt0" or not re.fullmatch(r"[A-Za-z0-9_+/-]{3,}", start))
-)
 # Formats without a literal start: Mailchimp, Telegram, Discord, Twitter. They count as whole values only.
 _WHOLE: Final = (
     r"[0-9a-f]{32}-us[0-9]{1,2}|[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"
     r"|[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}|A[A-Z]AAA[A-Za-z0-9_-]{20,60}%[A-Za-z0-9%]{20,200}"
 )
 _BEFORE: Final = "A-Za-z0-9_+/-"  # characters before which a key does not start
-_HEAD: Final = 3  # characters of a word that tell whether it may be a key
-_SHORTEST_KEY: Final = 14  # characters of a word
+_HEAD: Final = 3  # characters of a word that tell whether a key may begin with it
 _WORD_BYTES: Final = bytes(byte if re.match(f"[{_BEFORE}]", chr(byte)) else 32 for byte in range(256))
 _NOT_BEFORE: Final = re.compile(f"[{_BEFORE}]")
 _LONGEST_KEY: Final = 2_048  # characters of a credential that begins at the end of a slice
@@ -269,6 +261,17 @@ def _starts() -> dict[str, list[tuple[Format, str, re.Pattern[str]]]]:
     return starts
 
 
+@cache
+def _certain_starts() -> dict[bytes, list[tuple[Format, str, re.Pattern[str]]]]:
+    """Return those of the formats that cannot be mistaken for anything else, by the first characters of a word."""
+    starts: dict[bytes, list[tuple[Format, str, re.Pattern[str]]]] = {}
+    for form, start, pattern in chain.from_iterable(_starts().values()):
+        if form.is_certain:
+            [head, *_] = start.encode().translate(_WORD_BYTES).split()
+            starts.setdefault(head[:_HEAD], []).append((form, start, pattern))
+    return starts
+
+
 def has_provider_format(value: str) -> bool:
     """Check whether a value begins with a key or token in a provider's format, or is text around a credential."""
     if any(pattern.match(value) for _, _, pattern in _starts().get(value[:2], ())):
@@ -285,10 +288,14 @@ def provider_credentials(text: str) -> Iterator[tuple[int, int, Format]]:
 
     Only formats that cannot be mistaken for anything else are looked for.
     """
-    for start in _possible_starts(text):
-        for form, whole, pattern in _starts()[start[:2]]:
-            if form.is_certain and whole.startswith(start):
-                yield from _credentials_of(form, whole, pattern, text)
+    heads: set[bytes] = set()
+    shadow = text.encode("ascii", "replace")
+    for first in range(0, len(shadow), SLICE):  # each step blocks other threads
+        part = shadow[max(0, first - _LONGEST_KEY) : first + SLICE]
+        heads.update([word[:_HEAD] for word in set(part.translate(_WORD_BYTES).split())])
+    for head in sorted(heads & _certain_starts().keys()):
+        for form, start, pattern in _certain_starts()[head]:
+            yield from _credentials_of(form, start, pattern, text)
 
 
 def _credentials_of(form: Format, start: str, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int, Format]]:
@@ -298,19 +305,3 @@ def _credentials_of(form: Format, start: str, pattern: re.Pattern[str], text: st
         if match is not None and not (at and _NOT_BEFORE.match(text, at - 1)) and not _SAMPLE_KEY.search(match[0]):
             yield *match.span(), form
         at = text.find(start, at + 1 if match is None else match.end())
-
-
-def _possible_starts(text: str) -> list[str]:
-    """Return the first characters of formats with which words of a text begin, if the words are long enough."""
-    starts: set[bytes] = set()
-    certain, shadow = _certain_starts(), text.encode("ascii", "replace")
-    for first in range(0, len(shadow), SLICE):  # each step blocks other threads
-        part = shadow[max(0, first - _LONGEST_KEY) : first + SLICE]
-        starts.update([word[:_HEAD] for word in part.translate(_WORD_BYTES).split() if len(word) >= _SHORTEST_KEY])
-    of_words = {start.decode() for start in starts & certain}
-    return sorted(of_words | {start for start in _STARTS_WITH_SIGNS if start in text})
-
-
-@cache
-def _certain_starts() -> frozenset[bytes]:
-    return frozenset(start[:_HEAD].encode() for form in FORMATS if form.is_certain for start in form.starts.split())

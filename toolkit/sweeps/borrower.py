@@ -20,9 +20,9 @@ from toolkit.auth.authorizers import BearerAuthorizer, Grant
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.single_flight import TokenSource
 from toolkit.auth.tokens.token import Token, is_bearer_token
-from toolkit.core.clock import Clock
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError, TokenError, not_installed
+from toolkit.core.errors import ConfigurationError, TokenError, how_to_install
+from toolkit.core.ledger import Clock
 from toolkit.core.secret import REGISTER, Secret
 from toolkit.local.settings import Settings
 from toolkit.session.session import AsyncSession, Session
@@ -248,5 +248,6 @@ def dask_distributed() -> Any:
     try:
         import distributed
     except ModuleNotFoundError as error:
-        raise not_installed(error, {"dask", "distributed"}, "A loan", "dask", about="cluster") from None
+        what = f"A loan needs {error.name}, which is not installed."
+        raise ConfigurationError(what, how_to_install("dask"), about="cluster") from None
     return distributed

@@ -16,10 +16,9 @@ from toolkit.auth.authorizers import TokenAuthorizer
 from toolkit.auth.kinds import KeyPair
 from toolkit.auth.tokens.token import Token, early_seconds
 from toolkit.core.addresses import is_loopback
-from toolkit.core.arguments import wrong_type
-from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Interface
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError, UnsafeAddress
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError, UnsafeAddress, wrong_type
+from toolkit.core.ledger import Clock, SystemClock
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.session.session import AsyncSession, Session

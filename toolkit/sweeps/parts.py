@@ -25,8 +25,7 @@ from pyarrow import parquet
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.text import excerpt
-from toolkit.tables.columns import frame_of
-from toolkit.tables.conversion import MISFIT, converted
+from toolkit.tables.columns import MISFIT, converted, frame_of
 from toolkit.tables.schema import schema, widened
 
 Key: TypeAlias = str | int | date

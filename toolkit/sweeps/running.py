@@ -16,8 +16,8 @@ from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, Final
 
-from toolkit.core.clock import SystemClock
 from toolkit.core.errors import ServiceError, Unreachable
+from toolkit.core.ledger import SystemClock
 from toolkit.core.tracebacks import warn
 from toolkit.sweeps.asking import Answered, Outcome, Plan
 from toolkit.sweeps.folder import Folder

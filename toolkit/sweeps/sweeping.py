@@ -16,8 +16,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from toolkit.cassettes.cell_cassette import kind_text
-from toolkit.core.arguments import as_choice, as_count, as_function
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, as_choice, as_count, wrong_type
 from toolkit.core.text import REAL_ACCOUNT, count_text, excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.local.progress import progress_bar
@@ -28,7 +27,7 @@ from toolkit.sweeps.folder import Folder, SweepPlace, place_of
 from toolkit.sweeps.parts import Key, KeySource
 from toolkit.sweeps.result import SweepResult
 from toolkit.sweeps.running import Run
-from toolkit.tables.conversion import Numbers
+from toolkit.tables.columns import Numbers
 from toolkit.tables.schema import schema as schema_of
 from toolkit.tables.tabulation import check_names
 from toolkit.transport.next_page import Cursor
@@ -162,7 +161,8 @@ def sweep(
         "pages": pages,
         "schema": None if columns is None else [[column.name, str(column.type)] for column in columns],
     }
-    call = as_function(call, about="call", example='lambda key: f"/v1/accounts/{key}/positions"')
+    if not callable(call):
+        raise wrong_type("call", "a function", call, 'For example call=lambda key: f"/v1/accounts/{key}/positions".')
     job = Job(
         plan=Plan(client, call, checked_cursor(cursor), definition, columns),
         place=place_of(into),

@@ -14,10 +14,8 @@ import pyarrow as pa
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.text import count_text, excerpt
-from toolkit.tables.columns import frame_of
-from toolkit.tables.conversion import MISFIT
+from toolkit.tables.columns import MISFIT, frame_of, is_key
 from toolkit.tables.display import is_missing, readable
-from toolkit.tables.field_names import is_key
 
 # Tried in this order before the names of other identifiers.
 _USUAL_KEYS: Final = ("id", "account_id", "account_number", "number", "uuid", "account")

@@ -22,7 +22,7 @@ import pandas as pd
 
 from toolkit.core.ledger import Authorization, Call
 from toolkit.core.text import as_html, count_text, excerpt, printable
-from toolkit.tables.field_names import is_code, is_key
+from toolkit.tables.columns import is_code, is_key
 
 # The text in `attrs` that is shown below a table, such as how many rows differ, if the table still has all its rows.
 SUMMARY: Final = "summary"

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.text import excerpt
-from toolkit.tables.field_names import KeyPath, is_key, words
+from toolkit.tables.columns import is_key, words
 
 # The column of the keys that records stand under, where nobody named it.
 _KEY_COLUMN: Final = "key"
@@ -53,6 +53,8 @@ _DATA_KEY: Final = re.compile(r"[A-Z0-9^][A-Z0-9 ./:^=@+_-]*|\d.*|[0-9a-f]{8}-[0
 # Names of members that services write in capitals, and that are no symbols.
 _MEMBER_NAMES: Final = frozenset("data items results records rows response errors".split())
 
+# The keys from a record down to a value; empty for a record that is itself a value.
+KeyPath: TypeAlias = tuple[str, ...]
 # The values that identify the records around a row, by (path of their list, key).
 Identity: TypeAlias = dict[tuple[KeyPath, str], Any]
 # Records that share the records around them.

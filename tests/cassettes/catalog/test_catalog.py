@@ -11,6 +11,7 @@ import yaml
 from forgetting import forget_everything
 from hypothesis import given
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 from recordings import paths_in
 
 import toolkit as tk
@@ -18,7 +19,6 @@ from toolkit.cassettes.catalog.rewriting import rescrubbed
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
 from toolkit.cassettes.recording.recorder import Recorder, todays_scrubber
-from toolkit.core.clock import ManualClock
 from toolkit.core.errors import CassetteBusy, ConfigurationError
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets

@@ -11,6 +11,7 @@ from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import decode_usual
 from toolkit.cassettes.format.decoding import decode
 from toolkit.cassettes.format.interactions import HEADER, MARKER, RecordedFailure, encode
+from toolkit.cassettes.format.yaml_text import dump
 from toolkit.core.errors import CassetteCorrupt
 
 
@@ -33,6 +34,18 @@ def test_decode_reverses_encode(interactions, data):
     item = encode(interaction)
     assert item.isascii()
     assert decode(item, source="x.yaml") == interaction
+
+
+TEXTS = st.text("ab19 -:#?,[]{}&*!|>'\"%@`.=<~_\\/+exyné\x85\u2028\x07😀", max_size=20) | st.text(
+    "0123456789.:-eE+_TZ "
+)
+
+
+@given(st.lists(TEXTS | st.binary(min_size=1) | st.floats(-9, 9) | st.integers() | st.booleans() | st.none()))
+def test_written_as_pyyaml_writes_it(values):
+    """Values of one line are written byte for byte as PyYAML writes them, so the same call makes the same lines."""
+    written = yaml.safe_dump([{"a b": values}], sort_keys=False, width=1 << 30, default_flow_style=False)
+    assert dump({"a b": values}) == written.encode("ascii")
 
 
 @given(st.data())

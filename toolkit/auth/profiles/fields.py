@@ -17,9 +17,8 @@ from typing import Final
 
 from toolkit.auth.credentials import Credentials, Field
 from toolkit.auth.kinds import KINDS
-from toolkit.core.arguments import as_instance
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError, as_instance
 from toolkit.core.secret import Secret
 from toolkit.core.tracebacks import frameless
 from toolkit.local.files import expanded, lies_in, read_text, shown
@@ -164,7 +163,7 @@ def decompose(credentials: Credentials) -> dict[str, Secret]:
 
     Options that are not set are left out, and so is a passphrase, which is not needed any more.
     """
-    as_instance(credentials, Credentials, about="credentials", next_step="Pass a KeyPair or the like.")
+    as_instance(credentials, Credentials, about="credentials", example="tk.KeyPair(...)")
     texts = {field.name: field.text_of(credentials) for field in credentials.fields}
     return {name: text for name, text in texts.items() if text is not None}
 

@@ -15,8 +15,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from toolkit.auth.sealing import Seal
 from toolkit.auth.tokens.token import LONGEST_LIFETIME, Token, is_bearer_token
 from toolkit.core.addresses import Address
-from toolkit.core.clock import Clock
-from toolkit.core.ledger import instant_text, parse_instant
+from toolkit.core.ledger import Clock, instant_text, parse_instant
 from toolkit.core.secret import REGISTER, Secret
 from toolkit.core.tracebacks import warn
 from toolkit.local.files import is_own_folder, private_folder, read_private, shown, write_atomically

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from toolkit.cassettes.catalog.facts import cassettes_at, name_of
 from toolkit.cassettes.catalog.showing import frame_of
 from toolkit.cassettes.replay.player import read_play_log
-from toolkit.core.arguments import as_clock, wrong_type
-from toolkit.core.clock import Clock, SystemClock
+from toolkit.core.errors import wrong_type
+from toolkit.core.ledger import Clock, as_clock
 from toolkit.local.settings import as_settings
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def check_cassettes(
         what = f"The cassette {missing} does not exist."
         raise ConfigurationError(what, "See which there are: toolkit cassettes list.", about="cassettes")
     played = None if play_log is None else read_play_log(play_log)
-    now = (as_clock(clock) or SystemClock()).now()
+    now = as_clock(clock).now()
     findings = scan_files([path for path in paths if path.is_file()], settings=settings)
     rows = []
     for path in paths:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.cassettes.cassette import is_stale
 from toolkit.cassettes.catalog.showing import frame_of
-from toolkit.core.arguments import as_clock
-from toolkit.core.clock import Clock, SystemClock
+from toolkit.core.ledger import Clock, as_clock
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +21,7 @@ from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.paths import find_cassette, same_name_in_project
 from toolkit.cassettes.replay import differences
-from toolkit.core.arguments import LONGEST_QUOTE
-from toolkit.core.errors import CassetteError, ConfigurationError
+from toolkit.core.errors import LONGEST_QUOTE, CassetteError, ConfigurationError
 from toolkit.core.ledger import EPOCH
 from toolkit.core.text import count_text
 from toolkit.local.files import UnfitFile, expanded, read_file
@@ -182,7 +180,7 @@ def list_cassettes(
         ConfigurationError: if the folder does not exist.
     """
     settings = as_settings(settings)
-    now = (as_clock(clock) or SystemClock()).now()
+    now = as_clock(clock).now()
     files = cassettes_in(settings.cassettes_folder if folder is None else expanded(folder, about="folder"))
     names = "name environments interactions recorded last stale size written_by problem"
     return frame_of(names, [_facts_of(path, settings, now) for path in files])

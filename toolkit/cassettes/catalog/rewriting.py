@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.cassettes.catalog.facts import parse_numbers, read_cassette
 from toolkit.cassettes.catalog.showing import frame_of, scrubber_to_show, table_of
 from toolkit.cassettes.replay.player import read_play_log
-from toolkit.core.arguments import as_flag, as_text, wrong_type
+from toolkit.core.errors import as_flag, as_text, wrong_type
 from toolkit.local.settings import as_settings
 from toolkit.scrubbing.rules.model import Rules, as_rules
 

@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 
 from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import EPOCH, Authorization, checked_count, instant_text, parse_instant
-from toolkit.core.text import NO_CONNECTION
 from toolkit.scrubbing.compression import DECOMPRESSORS, Broken
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
+from toolkit.transport.errors import NO_CONNECTION
 
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
 HEADER: Final = MARKER + b"version: 1\ninteractions:\n"
@@ -120,7 +120,7 @@ def encode(interaction: Interaction) -> bytes:
             "body": {"string": _text_or_bytes(response.body)},
         },
     }
-    return yaml_text.dump([{**item, **_own_keys(interaction), "complete": True}])
+    return yaml_text.dump({**item, **_own_keys(interaction), "complete": True})
 
 
 def _own_keys(interaction: Interaction) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 
 from toolkit.cassettes.format.interactions import Interaction, is_uri
-from toolkit.core.arguments import as_choice
+from toolkit.core.errors import as_choice
 from toolkit.scrubbing.messages import RecordedRequest, header_value
 from toolkit.scrubbing.vocabulary import Place, credential_kind
 

@@ -366,6 +366,6 @@ def _spliced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
 
 def _levels_below(text: str) -> Iterator[str]:
     """Yield a text with its escapes undone, one kind after the other, if names and values may be behind these."""
-    if any(map(text.__contains__, _SIGNS_OF_ESCAPES)):
+    if any(map(text.__contains__, "%\\&")) and any(map(text.__contains__, _SIGNS_OF_ESCAPES)):
         for level in dict.fromkeys(without_escapes(text.encode("utf-8", "surrogatepass"))):
             yield level.decode("utf-8", "replace")

@@ -75,28 +75,21 @@ def credentials_in(text: str) -> Iterator[ShapedCredential]:
         return
     # A pattern that begins with a literal text is searched for many times faster than one that takes both cases.
     shadow = text.encode("ascii", "replace").lower()
-    for signs, find in _FINDERS:
-        if any(map(text.__contains__, signs)):
-            yield from find(text)
-        if find is _private_keys:
-            yield from _bearers(text, shadow)
-    yield from _basic_pairs(text, shadow)
-    yield from _provider_keys(text)
-
-
-def _provider_keys(text: str) -> Iterator[ShapedCredential]:
+    for sign, find in _FINDERS:
+        if sign in shadow:
+            yield from find(text, shadow)
     for start, end, form in provider_credentials(text):
         yield ShapedCredential(start, end, form.kind, f"{PROVIDER_KEY} {form.provider}", text[start:end])
 
 
-def _private_keys(text: str) -> Iterator[ShapedCredential]:
+def _private_keys(text: str, _: bytes) -> Iterator[ShapedCredential]:
     for match in matches_in(_PRIVATE_KEY, text, longest=_LONGEST):
         key = _ESCAPED_SLASH.sub("/", _ESCAPED_BREAK.sub(lambda sign: {"n": "\n", "r": "\r"}[sign[1]], match[0]))
         if _KEY_LINE.search(match[1]):
             yield ShapedCredential(*match.span(), "PRIVATE_KEY", "private key", key)
 
 
-def _keys_in_base64(text: str) -> Iterator[ShapedCredential]:
+def _keys_in_base64(text: str, _: bytes) -> Iterator[ShapedCredential]:
     for match in matches_in(_KEY_IN_BASE64, text, longest=_LONGEST):
         if b"PRIVATE KEY" in base64.b64decode(match[0][:80]):
             yield ShapedCredential(*match.span(), "PRIVATE_KEY", "private key", match[0])
@@ -110,7 +103,7 @@ def _bearers(text: str, shadow: bytes) -> Iterator[ShapedCredential]:
             yield ShapedCredential(start, start + len(token), "ACCESS_TOKEN", "bearer token", token)
 
 
-def _signed_tokens(text: str) -> Iterator[ShapedCredential]:
+def _signed_tokens(text: str, _: bytes) -> Iterator[ShapedCredential]:
     for match in matches_in(_SIGNED, text, longest=_LONGEST):
         yield ShapedCredential(*match.span(), "SIGNED_TOKEN", "signed token", match[0])
 
@@ -128,7 +121,7 @@ def _basic_pairs(text: str, shadow: bytes) -> Iterator[ShapedCredential]:
                 yield ShapedCredential(*match.span(1), "AUTHORIZATION", "basic credentials", pair)
 
 
-def _passwords_of_urls(text: str) -> Iterator[ShapedCredential]:
+def _passwords_of_urls(text: str, _: bytes) -> Iterator[ShapedCredential]:
     for match in matches_in(_USER_INFO, text, longest=_LONGEST):
         for group in (1, 2):
             value = unquote(match[group] or "")
@@ -137,7 +130,7 @@ def _passwords_of_urls(text: str) -> Iterator[ShapedCredential]:
                 yield ShapedCredential(*match.span(group), "PASSWORD", "password in a URL", value)
 
 
-def _parts_of_paths(text: str) -> Iterator[ShapedCredential]:
+def _parts_of_paths(text: str, _: bytes) -> Iterator[ShapedCredential]:
     for match in matches_in(_PATH, text, longest=_LONGEST):
         group = match.lastindex or 1
         is_bot = group == 1
@@ -145,22 +138,21 @@ def _parts_of_paths(text: str) -> Iterator[ShapedCredential]:
         yield ShapedCredential(*match.span(group), "ACCESS_TOKEN", what, match[group])
 
 
-def _segments_after_words(text: str) -> Iterator[ShapedCredential]:
+def _segments_after_words(text: str, _: bytes) -> Iterator[ShapedCredential]:
     for match in matches_in(_SEGMENT, text, longest=_LONGEST):
         before = text[max(0, match.start() - _LONGEST_WORD) : match.start(1)]
         if compiled(_WORD_BEFORE).search(before) and grade(match[1]) is Strength.STRONG:
             yield ShapedCredential(*match.span(1), "TOKEN", "token in a path", match[1])
 
 
-# Texts of which one occurs in every such credential, and are searched for quickly; and the search itself.
+# A text that occurs in every such credential in lower case, and is searched for quickly; and the search itself.
 _FINDERS: Final = (
-    (("PRIVATE KEY",), _private_keys),
-    (("LS0tLS1CRUdJTi",), _keys_in_base64),
-    (("eyJ",), _signed_tokens),
-    (("@",), _passwords_of_urls),
-    (
-        ("/bot", "/services/T", "/workflows/T", "/triggers/T", "/webhooks/", "/webhookb2/", "/hooks/", "/with/"),
-        _parts_of_paths,
-    ),
-    (("://", "\\/\\/"), _segments_after_words),
+    (b"private key", _private_keys),
+    (b"bearer", _bearers),
+    (b"ls0tls1crudjti", _keys_in_base64),
+    (b"eyj", _signed_tokens),
+    (b"@", _passwords_of_urls),
+    (b"/", _parts_of_paths),
+    (b"/", _segments_after_words),
+    (b"basic", _basic_pairs),
 )
