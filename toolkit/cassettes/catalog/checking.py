@@ -128,12 +128,10 @@ def _left_beside(path: Path) -> Iterator[_Problem]:
     if writer_lock.is_held_elsewhere(real):
         return  # it is not interrupted
     part = part_of(real)
-    if part.exists():
-        what = f"{part.name} is left from an interrupted recording with mode all."
-        yield _Problem("incomplete", what, f"To use it, rename it to {real.name}; otherwise delete it.")
-    for left in (*partials(real), *partials(part)):
-        what = f"{left.name} is left from an interrupted write."
-        yield _Problem("incomplete", what, "Delete it; the next recording to this cassette would, too.")
+    for left in (part, *partials(real), *partials(part)):
+        if left.exists():
+            advice = f"To use it, rename it to {real.name}; otherwise delete it." if left == part else "Delete it."
+            yield _Problem("incomplete", f"{left.name} is left from an interrupted recording.", advice)
 
 
 def _unclean(path: Path, data: bytes, opened: Contents, settings: Settings) -> Iterator[_Problem]:
