@@ -104,16 +104,6 @@ def test_a_planted_file_above_is_ignored(shared, owners, marker):
 
 
 @posix_only
-def test_no_file_in_a_folder_open_to_all_counts_above(shared, owners):
-    """Even a file of our own is ignored there: others may have put a link to another file of ours."""
-    mine = shared / "mine"
-    mine.mkdir()
-    make(shared)
-    with pytest.warns(UserWarning, match="everybody may write"):
-        assert find_project(mine) == mine
-
-
-@posix_only
 def test_a_file_in_another_users_folder(home, shared, owners):
     """A file in another user's folder is ignored: the owner may have put one of our files there."""
     file = make(home / "theirs")
@@ -152,18 +142,6 @@ def test_a_checkout_of_another_user(home, owners, monkeypatch, user):
     owners.update(dict.fromkeys((checkout, file, below), SOMEBODY))
     assert find_without_warning(checkout) == checkout
     assert find_without_warning(below) == checkout
-
-
-@posix_only
-def test_a_disk_where_all_is_open_to_all(home, owners):
-    """Where everybody may write to the working folder too, as on a Windows disk in Linux, files above count."""
-    folder = home / "disk"
-    make(folder)
-    below = folder / "below"
-    below.mkdir()
-    folder.chmod(0o777)
-    below.chmod(0o777)
-    assert find_without_warning(below) == folder
 
 
 @posix_only

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from toolkit.local.user_folders import config_folder, user_key
+from toolkit.local.folders import config_folder, user_key
 
 
 def test_a_key_is_made_once():

@@ -14,7 +14,7 @@ from toolkit.core.errors import ConfigurationError, as_count
 from toolkit.core.ledger import TRAFFIC, Traffic
 from toolkit.core.text import printable
 from toolkit.core.tracebacks import shell
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import is_offline
 
 Item = TypeVar("Item")
 _QUIET: Final = 0.5  # seconds; a loop that takes less shows nothing

@@ -18,8 +18,7 @@ from toolkit.auth.profiles.practice_profiles import register_service
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
 from toolkit.core.errors import ConfigurationError, as_choice, as_count, as_number, how_to_install
 from toolkit.core.ledger import Clock, SystemClock, as_clock
-from toolkit.local.settings import Settings
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import Settings, is_offline
 from toolkit.practice_service.authentication import Holders, Tokens
 from toolkit.practice_service.faults import Faults, Stats
 from toolkit.session.session import AsyncSession, Session

@@ -38,7 +38,7 @@ from toolkit.local.files import (
     shown,
     write_atomically,
 )
-from toolkit.local.user_folders import APPLICATION, config_folder
+from toolkit.local.folders import APPLICATION, config_folder
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend

@@ -19,8 +19,8 @@ from toolkit.core.ledger import Clock, instant_text, parse_instant
 from toolkit.core.secret import REGISTER, Secret
 from toolkit.core.tracebacks import warn
 from toolkit.local.files import is_own_folder, private_folder, read_private, shown, write_atomically
+from toolkit.local.folders import cache_folder
 from toolkit.local.locks import FileLock, try_lock
-from toolkit.local.user_folders import cache_folder
 from toolkit.transport.flow import Flow, Pause
 
 LARGEST_ENTRY: Final = 1 << 16  # bytes, sealed

@@ -27,7 +27,7 @@ from toolkit.core.errors import AccessError, CassetteCorrupt, CassetteMiss, Conf
 from toolkit.core.ledger import Authorization
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET
 from toolkit.local.files import append_to, expanded
-from toolkit.local.variables import own_variable
+from toolkit.local.folders import own_variable
 from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.scrubber import Scrubber

@@ -14,7 +14,7 @@ from toolkit.cassettes.catalog.facts import cassettes_in
 from toolkit.cassettes.replay.player import VARIABLE, PlayLog, read_play_log
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.text import count_text
-from toolkit.local.variables import own_variable
+from toolkit.local.folders import own_variable
 from toolkit.sharing.pytest_plugin.item_cassette import FAILED, FOLDER, project_settings
 
 if TYPE_CHECKING:
