@@ -9,8 +9,10 @@ import pytest
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.folders import (
     belongs_to_stranger,
+    config_folder,
     current_project,
     find_project,
+    user_key,
 )
 from toolkit.local.settings import Settings
 
@@ -196,3 +198,25 @@ def test_project_of_the_notebook(project, elsewhere, monkeypatch, program):
     assert current_project(environ) == project
     (elsewhere / "pyproject.toml").touch()
     assert current_project(environ) == elsewhere
+
+
+def test_a_key_is_made_once():
+    """A key is made when it is asked for, is private, and stays the same; each purpose has its own."""
+    assert user_key("x", makes=False) is None
+    key = user_key("x", makes=True)
+    assert len(key) == 32
+    assert user_key("x", makes=True) == user_key("x", makes=False) == key
+    assert user_key("y", makes=True) != key
+    assert os.name != "posix" or (config_folder() / "x.key").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("text", ["", "not a key", "ab" * 31, "ab" * 5000])
+def test_not_a_key(text):
+    """A file that is not a key is an error, and is not replaced."""
+    file = config_folder() / "x.key"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    for makes in (False, True):
+        with pytest.raises(OSError, match="not a key"):
+            user_key("x", makes=makes)
+    assert file.read_text() == text

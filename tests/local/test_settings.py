@@ -205,9 +205,7 @@ def test_malformed_header_prefix(prefix):
 @pytest.mark.parametrize("value", ["1", "true", "YES", " on ", None, "", "0", "False", "no", "off"])
 def test_offline(monkeypatch, value):
     """TOOLKIT_OFFLINE takes the usual forms of yes and no; unset or empty means online."""
-    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
-    if value is not None:
-        monkeypatch.setenv("TOOLKIT_OFFLINE", value)
+    monkeypatch.setenv("TOOLKIT_OFFLINE", value or "")
     assert is_offline() is (value in ("1", "true", "YES", " on "))
 
 
@@ -283,30 +281,11 @@ def test_hostile_file(tmp_path, text):
         Settings.load(write(tmp_path, f"a = {text}"))
 
 
-NAMES = [
-    "header_prefix",
-    "cassettes",
-    "addresses",
-    "scrubbing",
-    "addresses.auth",
-    "scrubbing.patterns",
-    "other",
-    '"\\u202e"',
-]
+NAMES = ["header_prefix", "cassettes", "addresses", "scrubbing", "addresses.auth", "scrubbing.patterns", "other"]
 VALUES = [
-    *("99999999999999999999", "0x" + "f" * 5000, "9" * 5000, "1e999", "-inf", "nan", "true", "2026-05-12", "07:32:00"),
-    *(
-        '"\\u0000"',
-        '"\\u202e\\u0007"',
-        '"a\\nb"',
-        '"~nobody-of-that-name/x"',
-        '"' + "x" * 5000 + '"',
-        "[]",
-        "{}",
-        "[[]]",
-    ),
-    *('"https://h:99999"', '"https://h:' + "9" * 5000 + '"', '"http://localhost:0"', '"https://[::1%eth0]"'),
-    *('"https://h/\\u0000"', "[1]", "[2026-05-12]", '["["]', '["\\u0000"]', "[" * 300 + "]" * 300, "{a = {b = 1}}"),
+    *("0x" + "f" * 5000, "9" * 5000, "1e999", "nan", "true", "2026-05-12", "[]", "{}", "[[]]", "{a = {b = 1}}"),
+    *('"\\u0000"', '"\\u202e\\u0007"', '"a\\nb"', '"~nobody-of-that-name/x"', '"' + "x" * 5000 + '"'),
+    *('"https://h:99999"', '"https://[::1%eth0]"', '"https://h/\\u0000"', '["\\u0000"]', "[" * 300 + "]" * 300),
 ]
 
 
