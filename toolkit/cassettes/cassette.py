@@ -23,8 +23,7 @@ from toolkit.core.ledger import EPOCH, TRAFFIC, Authorization, SystemClock
 from toolkit.core.secret import Secret
 from toolkit.core.text import as_html, badge, card, count_text, date_text
 from toolkit.core.tracebacks import frameless, shell, warn
-from toolkit.local.settings import Settings, as_settings
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import Settings, as_settings, is_offline
 from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.rules.model import Rules, as_rules
 from toolkit.scrubbing.scrubber import Scrubber

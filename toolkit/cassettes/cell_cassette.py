@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from toolkit.cassettes.paths import as_mode
 from toolkit.core.errors import CassetteMiss, ConfigurationError
 from toolkit.core.text import instant_words
-from toolkit.local.settings import Settings
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import Settings, is_offline
 
 # A live session loads neither cassettes nor the scrubber, which would double the time of its first call.
 if TYPE_CHECKING:

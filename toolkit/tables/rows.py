@@ -243,41 +243,36 @@ def _rows_in(value: Any) -> Sequence[Any]:
 
 
 def _parts_at(value: Any, path: str, key: str | None) -> list[_Part]:
-    place = place_of(value) if isinstance(value, dict) and not _step(value, path)[0] else None
-    inside = _at(value, place or ())
-    parts = list(_below(inside, path, (), {}, key, in_list=place is not None))
+    place = (place_of(value) if isinstance(value, dict) and not _step(value, path)[0] else None) or ()
+    inside = _at(value, place)
+    parts = list(_below(inside, path, (), {}, key))
     if not parts and inside != []:
-        raise _nothing_at(path, inside, place or ())
+        raise _nothing_at(path, inside, place)
     return parts
 
 
-def _below(
-    value: Any, path: str, around: KeyPath, identity: Identity, key: str | None, *, in_list: bool
-) -> Iterator[_Part]:
-    """Yield the parts at a path below a value that the keys `around` lead to.
-
-    In a list, an object at the path is one record, however it looks.
-    """
+def _below(value: Any, path: str, around: KeyPath, identity: Identity, key: str | None) -> Iterator[_Part]:
+    """Yield the parts at a path below a value that the keys `around` lead to."""
     if isinstance(value, (list, tuple)):
         for member in value:
-            yield from _below(member, path, around, identity, key, in_list=True)
+            yield from _below(member, path, around, identity, key)
         return
     name, rest = _step(value, path)
     if not name:
         keyed = (value if key is not None else _keyed_members(value)) if isinstance(value, dict) else {}
         for own, member in keyed.items():
-            yield from _below(member, path, around, identity | {(around, key or _KEY_COLUMN): own}, None, in_list=True)
+            yield from _below(member, path, around, identity | {(around, key or _KEY_COLUMN): own}, None)
         return
     identity = identity | {
         (around, own): member
         for own, member in value.items()
-        if is_key(str(own)) and not isinstance(member, (dict, list)) and (in_list or not _is_about_request(own, member))
+        if is_key(str(own)) and not isinstance(member, (dict, list)) and not _is_about_request(own, member)
     }
     around, member = (*around, name), value[name]
     if rest:
-        yield from _below(member, rest, around, identity, key, in_list=in_list)
+        yield from _below(member, rest, around, identity, key)
     elif member is None or isinstance(member, (dict, list, tuple)):
-        inside = (place_of(member) if isinstance(member, dict) and not in_list and key is None else None) or ()
+        inside = (place_of(member) if isinstance(member, dict) and key is None else None) or ()
         yield from _opened(_at(member, inside), (*around, *inside), identity, key)
 
 

@@ -229,20 +229,16 @@ def _wider(left: Any, right: Any) -> Any:
 
 def _from_series(name: str, series: pd.Series[Any]) -> Any:
     """Return the values of a column of a DataFrame as an Arrow array; objects of several types as text."""
-    try:
+    with suppress(*MISFIT, pa.ArrowException):
         values = pa.array(series, from_pandas=True)
-    except (*MISFIT, pa.ArrowException):
-        values = None
-    if series.dtype == object and (values is None or pa.types.is_nested(values.type)):
-        cells = [
-            json.dumps(cell, ensure_ascii=False, default=str) if isinstance(cell, (dict, list, tuple)) else cell
-            for cell in series
-        ]
-        return texts_of(None if pd.isna(cell) else cell for cell in cells)
-    if values is None:
+        if not pa.types.is_nested(values.type):
+            return values.cast(_plain(values.type))
+    if series.dtype != object:
         what = f"Column {excerpt(name, SHOWN)!r} of type {series.dtype} has no type in Arrow."
         raise TabulationError(what, about="schema")
-    return values.cast(_plain(values.type))
+    nested = (dict, list, tuple)
+    cells = (json.dumps(cell, ensure_ascii=False, default=str) if isinstance(cell, nested) else cell for cell in series)
+    return texts_of(None if pd.isna(cell) else cell for cell in cells)
 
 
 def _check_names(names: Sequence[Any]) -> None:

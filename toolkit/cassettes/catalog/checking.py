@@ -18,7 +18,6 @@ from toolkit.cassettes.replay.player import read_play_log
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak, wrong_type
 from toolkit.core.ledger import Clock, as_clock
 from toolkit.core.text import count_text, excerpt
-from toolkit.local.files import partials
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.scanning import Finding, scan_files
 
@@ -128,10 +127,9 @@ def _left_beside(path: Path) -> Iterator[_Problem]:
     if writer_lock.is_held_elsewhere(real):
         return  # it is not interrupted
     part = part_of(real)
-    for left in (part, *partials(real), *partials(part)):
-        if left.exists():
-            advice = f"To use it, rename it to {real.name}; otherwise delete it." if left == part else "Delete it."
-            yield _Problem("incomplete", f"{left.name} is left from an interrupted recording.", advice)
+    if part.exists():
+        what = f"{part.name} is left from an interrupted recording with mode all."
+        yield _Problem("incomplete", what, f"To use it, rename it to {real.name}; otherwise delete it.")
 
 
 def _unclean(path: Path, data: bytes, opened: Contents, settings: Settings) -> Iterator[_Problem]:

@@ -230,7 +230,7 @@ class Recorder:
             if new != data and data.startswith(new):
                 os.truncate(file, len(new))  # which needs no space on the disk
             elif new != data:
-                write_atomically(file, new, durable=True)
+                write_atomically(file, new)
         else:
             file.unlink(missing_ok=True)
         claim.prepared[file] = _stamp_of(file)
