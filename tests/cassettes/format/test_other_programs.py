@@ -7,6 +7,7 @@ import json
 import pytest
 
 import toolkit as tk
+from toolkit.cassettes.replay.matching import ANYONE
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.messages import RecordedRequest
@@ -49,7 +50,7 @@ def test_named(tmp_path, text, name):
     path = tmp_path / "other.yaml"
     path.write_text(text)
     for use in (
-        lambda: tk.Cassette(path, "none").find(RecordedRequest("GET", "https://h/a")),
+        lambda: tk.Cassette(path, "none").player.play(RecordedRequest("GET", "https://h/a"), ANYONE),
         lambda: tk.import_cassette(path, "ours", settings=Settings({}, project=tmp_path)),
     ):
         with pytest.raises(CassetteCorrupt, match=name) as caught:

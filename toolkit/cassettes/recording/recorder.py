@@ -90,10 +90,14 @@ class Recorder:
                 'Change its permissions, choose another cassette, or replay this one with mode="none".',
                 about="cassette",
             )
-        self._claimed()
+        self.claim()
 
-    def _claimed(self) -> Claim:
-        """Return the claim to the file, which is in force until `release`; raise CassetteBusy without one."""
+    def claim(self) -> Claim:
+        """Claim the file for this process until `release`.
+
+        Raises:
+            CassetteBusy: if another process records to it.
+        """
         claim = self._claim
         if claim is None or not claim.is_held:
             claim = self._claim = writer_lock.acquire(self.path, self._lock_file, self)
@@ -115,7 +119,7 @@ class Recorder:
         """
         before = _stamp_of(self.path)
         try:
-            claim = self._claimed()
+            claim = self.claim()
             with claim.lock:
                 self._prepare(claim)
         except CassetteBusy:
@@ -157,7 +161,7 @@ class Recorder:
         _unfinished.pop(self, None)
         if not self.count or self._is_abandoned or not self._anew or self.file != self.part:
             return
-        claim = self._claimed()
+        claim = self.claim()
         with claim.lock, self._as_cassette_errors():
             if self.part not in claim.prepared:  # it was released before it could be finished
                 self._prepare(claim)
@@ -172,7 +176,7 @@ class Recorder:
 
     def _wrote(self, item: bytes) -> bool:
         try:
-            claim = self._claimed()
+            claim = self.claim()
         except CassetteBusy as error:
             what = f"Another process is now recording to {self.path}, so the call is not recorded."
             raise error.reworded(what, f"{AFTER_THE_CALL} {error.next_step}") from None

@@ -14,7 +14,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cache, cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote_plus
@@ -36,6 +36,9 @@ from toolkit.scrubbing.vocabulary import is_placeholder
 VARIABLE: Final = "TOOLKIT_PLAY_LOG"
 _SUFFIX: Final = ".plays"
 _UNREADABLE: Final = RecordedRequest("", "")  # the head of an interaction whose head cannot be read; nothing matches it
+_NOTED: Final = b"pseudonyms:"  # in each interaction that was recorded under rules of pseudonyms
+_PLACEHOLDER: Final = re.compile(r"<[A-Z][A-Z0-9_]{0,60}(?:-[0-9]{1,9})?>")
+_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")  # of JSON
 
 
 class Player:
@@ -43,14 +46,13 @@ class Player:
 
     Args:
         contents: the interactions.
-        scrubber: scrubs the requests of foreign recordings as if they were recorded now.
-        file_name: name of the cassette's file, for errors.
+        scrubber: the scrubber of the cassette, which has the bytes of the file.
+        file: the cassette's file, for errors and for the play log.
         match_on: vcrpy's names of the parts that must be equal, or None for the default of the kind of file.
         strict: play each recording once, instead of repeating the last one.
-        log: notes which interactions are played.
 
     Raises:
-        ConfigurationError: if a name in match_on is unknown.
+        ConfigurationError: if a name in match_on is unknown, or the play log cannot be written.
     """
 
     def __init__(
@@ -58,17 +60,16 @@ class Player:
         contents: Contents,
         scrubber: Scrubber,
         *,
-        file_name: str,
+        file: Path,
         match_on: Sequence[str] | None = None,
         strict: bool = False,
-        log: PlayLog | None = None,
     ) -> None:
         self._contents = contents
         self._scrubber = scrubber
-        self._file_name = file_name
+        self._file_name = file.name
         self._strict = strict
-        self._log = log
         self._matcher = Matcher(match_on or (VCRPY_DEFAULT if contents.is_foreign else OURS))
+        self._log = play_log_of(file)
         self._lock = threading.Lock()
         self._play_counts: dict[int, int] = {}
         self._as_written: Index | None = None  # the requests as a file of ours has them
@@ -140,9 +141,9 @@ class Player:
             return differences.all_played(self._file_name, request, len(takes.numbers))
         token_requests = set(self._contents.token_requests)
         calls = [number for number in range(len(self._contents)) if number not in token_requests]
-        heads = [(number, head) for number in calls if (head := self._head(number)) is not _UNREADABLE]
         if calls and not self._contents.readable():
             self._contents.interaction(calls[0])  # raises the error that says why
+        heads = [(number, head) for number in calls if (head := self._head(number)).method]
         return differences.no_match(
             self._file_name,
             self._matcher,
@@ -177,19 +178,26 @@ class Player:
         # Other rules, or an earlier version, may have recorded in clear what is scrubbed today. A foreign request may
         # contain a secret that also stands in the URI of another, so all of them are looked at again.
         if self._as_scrubbed is None or (is_foreign and not as_written and self._known_secrets != len(REGISTER)):
-            heads = [self._comparable(number).request if is_foreign else self._head(number, True) for number in numbers]
+            heads = [self._comparable(number).request if is_foreign else self._scrubbed(number) for number in numbers]
             self._known_secrets = len(REGISTER)
             self._as_scrubbed = Index(self._matcher, heads, self._as_recorded_now)
         return self._as_scrubbed.find(identity, request)
 
-    def _head(self, number: int, is_scrubbed: bool = False) -> RecordedRequest:
+    def _head(self, number: int) -> RecordedRequest:
+        """Return a request with at least its method and URI, those of a foreign recording scrubbed."""
+        if self._contents.is_foreign:
+            return self._scrubbed(number)
+        try:
+            return self._contents.head(number)
+        except CassetteCorrupt:
+            return _UNREADABLE
+
+    def _scrubbed(self, number: int) -> RecordedRequest:
         try:
             head = self._contents.head(number)
         except CassetteCorrupt:
             return _UNREADABLE
-        if is_scrubbed or self._contents.is_foreign:
-            return self._scrubber.lookup_request(RecordedRequest(head.method, head.uri))
-        return head
+        return self._scrubber.lookup_request(RecordedRequest(head.method, head.uri))
 
     def _comparable(self, number: int) -> Interaction:
         """Return an interaction to compare with requests, with the head alone if it cannot be read."""
@@ -202,11 +210,64 @@ class Player:
         interaction = self._contents.interaction(number)
         return interaction._replace(request=self._scrubber.lookup_request(interaction.request))
 
+    @cached_property
+    def _stand_ins(self) -> frozenset[str]:
+        """The pseudonyms in the file, by the rules of the scrubber and those that its interactions note.
+
+        All of it is parsed if there are such rules.
+        """
+        may_have = self._scrubber.has_rules or _NOTED in self._scrubber.recorded
+        interactions = list(self._contents.readable().values()) if may_have else []
+        noted = {rule: None for each in interactions for rule in each.pseudonyms}
+        finder = self._scrubber
+        with suppress(ConfigurationError):  # the note is not one of ours
+            if not noted.keys() <= set(finder.pseudonyms):
+                finder = Scrubber(finder.known, rules=Rules(pseudonyms=(*finder.pseudonyms, *noted)))
+        found = {text for each in interactions for message in each[:2] for text in finder.stand_ins_in(message)}
+        return frozenset(text for text in found if len(text) >= SHORTEST_SECRET)
+
+    def refuse_recorded_values(self, request: RecordedRequest) -> None:
+        """Refuse a request that is about to be sent with a placeholder or pseudonym of this recording as a value.
+
+        Args:
+            request: as the caller made it.
+
+        Raises:
+            AccessError: if the URL, a header or the body holds such a value.
+        """
+        for place, text in _texts_of(request) if len(self._contents) else ():
+            kind = self._kind_in(text)
+            if kind:
+                raise AccessError(
+                    f"{place} holds {kind} from the recording {self._file_name}, which stands for a value that was not "
+                    "recorded.",
+                    "Nothing was sent. Ask the live service for the value, or replay only recorded calls. "
+                    "A client that has replayed a cookie forgets it with client.cookies.clear().",
+                    about="cassette",
+                )
+
+    def _kind_in(self, text: str) -> str:
+        """Return what a text holds of the recording, in words, or ""."""
+        if any(stand_in in text for stand_in in self._stand_ins):
+            return "a pseudonym"
+        for found in _PLACEHOLDER.findall(text) if "<" in text else ():
+            is_value = len(found) >= SHORTEST_SECRET and is_placeholder(found)
+            if is_value and found.encode() in self._scrubber.recorded:
+                return f"the placeholder {found}"
+        return ""
+
+
+def _texts_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
+    """Yield each text of a request that a caller fills in, with a description of its place."""
+    yield "The URL", unquote_plus(request.uri)
+    for name, value in request.headers:
+        yield f"The header {name}", value
+    body = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), request.body.decode("utf-8", "replace"))
+    yield "The body", unquote_plus(body)
+
 
 class PlayLog:
     """Notes in a folder what is played from one cassette."""
-
-    __slots__ = ("_cassette", "_folder")
 
     def __init__(self, folder: Path, cassette: Path) -> None:
         self._folder = folder
@@ -257,9 +318,8 @@ def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
         ConfigurationError: if the folder cannot be read.
     """
     played: dict[Path, set[int]] = {}
-    path = expanded(folder, about="play_log")
     try:
-        for file in sorted(path.iterdir()):
+        for file in sorted(expanded(folder, about="play_log").iterdir()):
             for line in file.read_bytes().splitlines() if file.suffix == _SUFFIX else ():
                 with suppress(ValueError, TypeError):  # a line that was not written completely
                     cassette, number = json.loads(line)
@@ -272,79 +332,3 @@ def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
 def _unusable(what: str, error: OSError) -> ConfigurationError:
     next_step = f"Let {VARIABLE} name a folder that can be read and written."
     return ConfigurationError(f"{what}: {error.strerror}.", next_step, about=VARIABLE)
-
-
-_NOTED: Final = b"pseudonyms:"  # in each interaction that was recorded under rules of pseudonyms
-_PLACEHOLDER: Final = re.compile(r"<[A-Z][A-Z0-9_]{0,60}(?:-[0-9]{1,9})?>")
-_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")  # of JSON
-
-
-class RecordedValues:
-    """The placeholders and pseudonyms of one recording.
-
-    Args:
-        contents: the interactions that the file held when it was opened.
-        scrubber: the scrubber of the cassette, which has the bytes of the file.
-        file_name: name of the file, for messages.
-    """
-
-    def __init__(self, contents: Contents, scrubber: Scrubber, *, file_name: str) -> None:
-        self._contents = contents
-        self._scrubber = scrubber
-        self._file_name = file_name
-
-    @cached_property
-    def _stand_ins(self) -> frozenset[str]:
-        """The pseudonyms in the file. All of it is parsed if there are rules, here or noted in it, which make them."""
-        may_have = self._scrubber.has_rules or _NOTED in self._scrubber.recorded
-        finder = cache(partial(_finder, self._scrubber))
-        stand_ins: set[str] = set()
-        for interaction in self._contents.readable().values() if may_have else ():
-            for message in interaction[:2]:
-                stand_ins |= finder(interaction.pseudonyms).stand_ins_in(message)
-        return frozenset(stand_in for stand_in in stand_ins if len(stand_in) >= SHORTEST_SECRET)
-
-    def refuse_in(self, request: RecordedRequest) -> None:
-        """Refuse a request, as the caller made it, that is about to be sent with such a value.
-
-        Raises:
-            AccessError: if the URL, a header or the body holds such a value.
-        """
-        for place, text in _texts_of(request):
-            kind = self._kind_in(text)
-            if kind:
-                raise AccessError(
-                    f"{place} holds {kind} from the recording {self._file_name}, which stands for a value that was not "
-                    "recorded.",
-                    "Nothing was sent. Ask the live service for the value, or replay only recorded calls. "
-                    "A client that has replayed a cookie forgets it with client.cookies.clear().",
-                    about="cassette",
-                )
-
-    def _kind_in(self, text: str) -> str:
-        """Return what a text holds of the recording, in words, or ""."""
-        if any(stand_in in text for stand_in in self._stand_ins):
-            return "a pseudonym"
-        for found in _PLACEHOLDER.findall(text) if "<" in text else ():
-            is_value = len(found) >= SHORTEST_SECRET and is_placeholder(found)
-            if is_value and found.encode() in self._scrubber.recorded:
-                return f"the placeholder {found}"
-        return ""
-
-
-def _finder(scrubber: Scrubber, noted: tuple[str, ...]) -> Scrubber:
-    """Return a scrubber with the rules of pseudonyms that an interaction notes, too."""
-    if set(noted) <= set(scrubber.pseudonyms):
-        return scrubber
-    with suppress(ConfigurationError):  # the note is not one of ours
-        return Scrubber(scrubber.known, rules=Rules(pseudonyms=(*scrubber.pseudonyms, *noted)))
-    return scrubber
-
-
-def _texts_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
-    """Yield each text of a request that a caller fills in, with a description of its place."""
-    yield "The URL", unquote_plus(request.uri)
-    for name, value in request.headers:
-        yield f"The header {name}", value
-    body = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), request.body.decode("utf-8", "replace"))
-    yield "The body", unquote_plus(body)
