@@ -66,14 +66,16 @@ class Player:
     ) -> None:
         self._contents = contents
         self._scrubber = scrubber
+        self._file = file
         self._file_name = file.name
         self._strict = strict
         self._matcher = Matcher(match_on or (VCRPY_DEFAULT if contents.is_foreign else OURS))
-        self._log = play_log_of(file)
+        self._log = note_opened(file)
         self._lock = threading.Lock()
         self._play_counts: dict[int, int] = {}
         self._as_written: Index | None = None  # the requests as a file of ours has them
-        self._as_scrubbed: Index | None = None  # the requests as they would be recorded now
+        self._recorded_now: list[Interaction] = []  # with requests as they would be recorded now
+        self._as_scrubbed: Index | None = None  # of these
         self._known_secrets = 0  # number of secrets in the register when that was made
         self._token_requests: dict[Authorization | None, int] | None = None
 
@@ -85,7 +87,9 @@ class Player:
     @property
     def unplayed(self) -> list[str]:
         """Method and URI of each interaction that was not played yet, in their order."""
-        heads = (self._head(number) for number in range(len(self._contents)) if number not in self._play_counts)
+        heads = [self._head(number) for number in range(len(self._contents)) if number not in self._play_counts]
+        if self._contents.is_foreign:
+            heads = [self._scrubber.lookup_request(RecordedRequest(head.method, head.uri)) for head in heads]
         return [f"{head.method} {head.uri}" for head in heads]
 
     def play(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> Interaction | None:
@@ -126,7 +130,7 @@ class Player:
     def _count(self, number: int) -> None:
         played = self._play_counts.get(number, 0)
         if self._log is not None and not played:
-            self._log.note(number)
+            note_played(self._log, self._file, number)
         self._play_counts[number] = played + 1
 
     def miss(self, request: RecordedRequest, identity: Identity) -> CassetteMiss:
@@ -139,19 +143,11 @@ class Player:
             takes = self._find(request, identity)
         if takes is not None and self._strict:
             return differences.all_played(self._file_name, request, len(takes.numbers))
-        token_requests = set(self._contents.token_requests)
-        calls = [number for number in range(len(self._contents)) if number not in token_requests]
-        if calls and not self._contents.readable():
-            self._contents.interaction(calls[0])  # raises the error that says why
-        heads = [(number, head) for number in calls if (head := self._head(number)).method]
+        if len(self._contents) and not self._contents.readable():
+            self._contents.interaction(0)  # raises the error that says why
+        calls = [each for each in self._recorded_now if each.request.method and each.token_obtained is None]
         return differences.no_match(
-            self._file_name,
-            self._matcher,
-            identity,
-            request,
-            heads,
-            self._comparable,
-            environments=self._contents.environments,
+            self._file_name, self._matcher, identity, request, calls, self._contents.environments
         )
 
     def _check_size(self, number: int, interaction: Interaction) -> None:
@@ -178,37 +174,25 @@ class Player:
         # Other rules, or an earlier version, may have recorded in clear what is scrubbed today. A foreign request may
         # contain a secret that also stands in the URI of another, so all of them are looked at again.
         if self._as_scrubbed is None or (is_foreign and not as_written and self._known_secrets != len(REGISTER)):
-            heads = [self._comparable(number).request if is_foreign else self._scrubbed(number) for number in numbers]
+            self._recorded_now = [self._as_recorded_now(number) for number in numbers]
             self._known_secrets = len(REGISTER)
-            self._as_scrubbed = Index(self._matcher, heads, self._as_recorded_now)
+            requests = [each.request for each in self._recorded_now]
+            self._as_scrubbed = Index(self._matcher, requests, self._recorded_now.__getitem__)
         return self._as_scrubbed.find(identity, request)
 
     def _head(self, number: int) -> RecordedRequest:
-        """Return a request with at least its method and URI, those of a foreign recording scrubbed."""
-        if self._contents.is_foreign:
-            return self._scrubbed(number)
+        """Return a request with at least its method and URI."""
         try:
             return self._contents.head(number)
         except CassetteCorrupt:
             return _UNREADABLE
 
-    def _scrubbed(self, number: int) -> RecordedRequest:
-        try:
-            head = self._contents.head(number)
-        except CassetteCorrupt:
-            return _UNREADABLE
-        return self._scrubber.lookup_request(RecordedRequest(head.method, head.uri))
-
-    def _comparable(self, number: int) -> Interaction:
-        """Return an interaction to compare with requests, with the head alone if it cannot be read."""
-        try:
-            return self._as_recorded_now(number) if self._contents.is_foreign else self._contents.interaction(number)
-        except CassetteCorrupt:
-            return Interaction(self._head(number), NO_ANSWER)
-
     def _as_recorded_now(self, number: int) -> Interaction:
-        interaction = self._contents.interaction(number)
-        return interaction._replace(request=self._scrubber.lookup_request(interaction.request))
+        """Return an interaction with its request as it would be recorded now; the head alone if it cannot be read."""
+        found = self._contents.interaction_or_error(number)
+        if isinstance(found, CassetteCorrupt):
+            found = Interaction(self._head(number), NO_ANSWER)
+        return found._replace(request=self._scrubber.lookup_request(found.request))
 
     @cached_property
     def _stand_ins(self) -> frozenset[str]:
@@ -266,30 +250,23 @@ def _texts_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
     yield "The body", unquote_plus(body)
 
 
-class PlayLog:
-    """Notes in a folder what is played from one cassette."""
+def note_played(folder: Path, cassette: Path, number: int | None) -> None:
+    """Note that an interaction (numbered from 0) of a cassette is played; None notes that the cassette is opened.
 
-    def __init__(self, folder: Path, cassette: Path) -> None:
-        self._folder = folder
-        self._cassette = os.path.realpath(cassette)
-
-    def note(self, number: int | None) -> None:
-        """Note that an interaction (numbered from 0) is played; None notes that the cassette is opened.
-
-        Raises:
-            ConfigurationError: if the log cannot be written. An incomplete log would name too few interactions.
-        """
-        line = json.dumps([self._cassette, number]).encode("ascii") + b"\n"
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            # The name is made for each line, because a forked process has another id than its parent.
-            append_to(self._folder / f"{os.getpid()}{_SUFFIX}", line)
-        except OSError as error:
-            raise _unusable(f"Cannot write the log of what is played to {self._folder}", error) from None
+    Raises:
+        ConfigurationError: if the log cannot be written. An incomplete log would name too few interactions.
+    """
+    line = json.dumps([os.path.realpath(cassette), number]).encode("ascii") + b"\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # The name is made for each line, because a forked process has another id than its parent.
+        append_to(folder / f"{os.getpid()}{_SUFFIX}", line)
+    except OSError as error:
+        raise _unusable(f"Cannot write the log of what is played to {folder}", error) from None
 
 
-def play_log_of(cassette: Path) -> PlayLog | None:
-    """Return the log for a cassette that is opened, with a note of that, or None if nothing is logged.
+def note_opened(cassette: Path) -> Path | None:
+    """Return the folder of the log, with a note that a cassette is opened; or None if nothing is logged.
 
     A project does not choose the folder: what its `.env` sets does not count.
 
@@ -299,9 +276,8 @@ def play_log_of(cassette: Path) -> PlayLog | None:
     folder = own_variable(VARIABLE)
     if not folder:
         return None
-    log = PlayLog(Path(folder), cassette)
-    log.note(None)
-    return log
+    note_played(Path(folder), cassette, None)
+    return Path(folder)
 
 
 def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
