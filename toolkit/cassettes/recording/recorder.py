@@ -208,7 +208,7 @@ class Recorder:
             if new != data and data.startswith(new):
                 os.truncate(file, len(new))  # which needs no space on the disk
             elif new != data:
-                files.write_atomically(file, new, durable=True)
+                files.write_atomically(file, new)
         else:
             file.unlink(missing_ok=True)
         claim.prepared[file] = _stamp_of(file)

@@ -16,8 +16,8 @@ from weakref import WeakSet, WeakValueDictionary
 
 from toolkit.core.errors import CassetteBusy
 from toolkit.local.files import private_folder
+from toolkit.local.folders import cache_folder
 from toolkit.local.locks import FileLock, try_lock
-from toolkit.local.user_folders import cache_folder
 
 # Inode, size and modification time of a file; None if it does not exist.
 Stamp = tuple[int, int, int] | None

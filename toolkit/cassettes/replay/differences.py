@@ -15,7 +15,7 @@ from toolkit.cassettes.replay.matching import HEAD_PARTS, PARSED_PARTS, Identity
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteError, CassetteMiss
 from toolkit.core.text import excerpt
-from toolkit.local.folders import how_to_name_project
+from toolkit.local.folders import HOW_TO_NAME_PROJECT
 from toolkit.scrubbing.messages import RecordedRequest
 
 _COMPARED: Final = 40  # recordings; those with the nearest method and URI
@@ -206,7 +206,7 @@ def missing(
         advice = f'One of that name is in {elsewhere.parent}: to open it, give the name "{excerpt(elsewhere.stem)}".'
     elif not path.parent.is_dir():
         what += " Its folder does not exist either."
-        advice = f"{advice} {how_to_name_project()}".rstrip()
+        advice = f"{advice} {HOW_TO_NAME_PROJECT}"
     if is_offline:
         advice += " TOOLKIT_OFFLINE is set, so nothing is recorded."
     return CassetteMiss(what, advice, about="cassette")

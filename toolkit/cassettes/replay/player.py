@@ -26,8 +26,8 @@ from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Ind
 from toolkit.core.errors import AccessError, CassetteCorrupt, CassetteMiss, ConfigurationError
 from toolkit.core.ledger import Authorization
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET
-from toolkit.local.files import append_to, expanded
-from toolkit.local.variables import own_variable
+from toolkit.local.files import expanded, open_plain
+from toolkit.local.folders import own_variable
 from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.scrubber import Scrubber
@@ -260,7 +260,9 @@ def note_played(folder: Path, cassette: Path, number: int | None) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # The name is made for each line, because a forked process has another id than its parent.
-        append_to(folder / f"{os.getpid()}{_SUFFIX}", line)
+        file = open_plain(folder / f"{os.getpid()}{_SUFFIX}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        with os.fdopen(file, "ab", buffering=0) as stream:
+            stream.write(line)
     except OSError as error:
         raise _unusable(f"Cannot write the log of what is played to {folder}", error) from None
 

@@ -31,8 +31,7 @@ from toolkit.cassettes.replay.player import note_opened
 from toolkit.core.errors import CassetteMiss, ConfigurationError, NetworkBlocked
 from toolkit.local.files import write_atomically
 from toolkit.local.folders import SETTINGS_FILE, find_project
-from toolkit.local.settings import Settings
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import Settings, is_offline
 from toolkit.scrubbing.scanning import scan_files
 from toolkit.session.session import AsyncSession, Session
 

@@ -172,7 +172,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, A
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Say that nothing was recorded, although it was asked for."""
-    from toolkit.local.variables import is_offline
+    from toolkit.local.settings import is_offline
 
     if config.getoption("toolkit_record") and is_offline():
         terminalreporter.write_line("TOOLKIT_OFFLINE is set: recordings were replayed, and nothing was recorded")
