@@ -72,7 +72,6 @@ def test_sockets(blocked, listener):
         for use in (
             lambda: plain.connect(address),
             lambda: plain.connect_ex(address),
-            lambda: plain.connect((b"127.0.0.1", listener)),
             lambda: datagram.sendto(b"", address),
             lambda: datagram.sendmsg([b""], [], 0, address),
             lambda: ssl.create_default_context().wrap_socket(plain, server_hostname="x").connect(address),

@@ -62,15 +62,6 @@ def test_wrong_use(run):
         assert words in output
 
 
-def test_recording_while_offline(run, monkeypatch):
-    """With TOOLKIT_OFFLINE nothing is recorded, and the summary says so."""
-    run("--toolkit-record", test_shop=ONE_CALL)
-    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
-    counts, output = run("--toolkit-record=all", test_shop=ONE_CALL)
-    assert counts == {"passed": 1}
-    assert "TOOLKIT_OFFLINE is set: recordings were replayed, and nothing was recorded" in output
-
-
 def test_import_is_light():
     """What pytest loads in every run takes no other module of the toolkit than the register of secrets."""
     code = f"import sys, pytest, {plugin.__name__}; print(*(n for n in sys.modules if n.startswith('toolkit')))"

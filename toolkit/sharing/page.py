@@ -27,13 +27,13 @@ _SHOWN: Final = (
 )
 _TAGS: Final = frozenset(
     "a abbr b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure "
-    "h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td "
-    "tfoot th thead time tr u ul var wbr".split()
+    "h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strong style sub summary sup table tbody "
+    "td tfoot th thead time tr u ul var wbr".split()
 )
 # Their content is not text to read.
 _DROPPED: Final = frozenset(
     "applet audio base button canvas embed form frame frameset head iframe input link map math meta noscript object "
-    "option param picture script select source style svg template textarea title track video".split()
+    "option param picture script select source svg template textarea title track video".split()
 )
 _ATTRIBUTES: Final = frozenset(
     "alt aria-label align class colspan dir headers height href id lang open role rowspan scope src start style "
@@ -47,23 +47,14 @@ _ATTACHMENT: Final = re.compile(r"\battachment:([^\s()<>\"']+)")
 _UNSAFE_STYLE: Final = re.compile(
     r"url\s*\(|image-set|@import|expression|\\|position\s*:\s*(?:fixed|sticky)", re.IGNORECASE
 )
-_RULE: Final = re.compile(r"([^{}]{1,20000})\{([^{}]{1,2000})\}")
-_IDENTIFIER: Final = re.compile(r"#([\w-]+)")
 
 
 def page_of(
     content: Mapping[str, Any], *, title: str, environments: Iterable[str] = (), with_code: bool = True
 ) -> bytes:
-    """Return a notebook as a page.
+    """Return a notebook, with its outputs, as a page.
 
-    Args:
-        content: the notebook, with its outputs.
-        title: title of the page if the notebook has no heading.
-        environments: names of the environments that its recordings were made in, for the last line.
-        with_code: False to leave out the code of the cells.
-
-    Raises:
-        ConfigurationError: if the extra `lab` is not installed.
+    The last line names the environments of its recordings. The title is for a notebook without a heading.
     """
     if find_spec("nbconvert") is None:
         raise ConfigurationError("Cannot make a page: nbconvert is not installed.", how_to_install("lab"))
@@ -127,15 +118,14 @@ def heading_of(content: Mapping[str, Any]) -> str:
 
 
 def sanitized(html: str) -> str:
-    """Return HTML with what is allowed of it: no scripts, forms, frames, style sheets, and pictures from elsewhere."""
+    """Return HTML with what is allowed of it: no scripts, forms and frames, and nothing from elsewhere."""
     from bs4 import BeautifulSoup
     from bs4.element import Comment, PreformattedString
 
     soup = BeautifulSoup(html, "html.parser")
     for text in soup.find_all(string=lambda each: isinstance(each, PreformattedString | Comment)):
         text.extract()
-    _set_styles(soup)
-    for tag in soup.find_all(list(_DROPPED)):
+    for tag in soup.find_all(_is_dropped):
         tag.decompose()
     for tag in soup.find_all():
         if tag.name not in _TAGS:
@@ -152,17 +142,9 @@ def sanitized(html: str) -> str:
     return str(soup)
 
 
-def _set_styles(soup: Any) -> None:
-    """Set the styles of style sheets on the elements that these name by their ids, as pandas does for styled tables."""
-    sheets = "".join(sheet.get_text() for sheet in soup.find_all("style"))
-    styles: dict[str, list[str]] = {}
-    for selectors, declarations in _RULE.findall(sheets):
-        for selector in selectors.split(","):
-            if match := _IDENTIFIER.fullmatch(selector.strip()):
-                styles.setdefault(match[1], []).append(" ".join(declarations.split()).rstrip(";"))
-    for tag in soup.find_all(id=True) if styles else ():
-        if own := styles.get(str(tag["id"])):
-            tag["style"] = "; ".join([*own, *filter(None, [tag.get("style")])])
+def _is_dropped(tag: Any) -> bool:
+    # pandas has a style sheet for a styled table.
+    return tag.name in _DROPPED or (tag.name == "style" and bool(_UNSAFE_STYLE.search(tag.get_text())))
 
 
 def _is_allowed(tag: str, name: str, value: str) -> bool:

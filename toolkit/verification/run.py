@@ -129,11 +129,7 @@ def verify(
 
 
 def need_kernels() -> None:
-    """Check that notebooks can be run here.
-
-    Raises:
-        ConfigurationError: if the extra `lab` is not installed.
-    """
+    """Raise ConfigurationError if the extra `lab` is not installed."""
     missing = [name for name in ("nbclient", "ipykernel") if find_spec(name) is None]
     if missing:
         raise ConfigurationError(f"Cannot run notebooks: no {' and '.join(missing)} here.", how_to_install("lab"))
@@ -310,10 +306,7 @@ async def _kernel(cwd: Path, folder: Path, variables: Mapping[str, str]) -> Asyn
 
 
 def describe_error(error: Exception, timeout: float) -> tuple[str, str]:
-    """Return what stopped a cell, in one line, and what to do next.
-
-    The second line of a message of the toolkit says what to do. Of other errors, the line of the cell is named.
-    """
+    """Return what stopped a cell, in one line, and what to do next."""
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     if isinstance(error, CellTimeoutError):

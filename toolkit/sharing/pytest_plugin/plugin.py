@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import tempfile
 from collections.abc import Callable, Generator, Iterator
@@ -119,13 +118,8 @@ def toolkit_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) 
 def toolkit_async_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) -> AsyncSession:
     """A `tk.AsyncSession` on the cassette of the test, for async tests of pytest-asyncio, anyio or asyncio.run()."""
     from toolkit.session.session import AsyncSession
-    from toolkit.sharing.pytest_plugin.item_cassette import closing
 
-    session = _or_fail(lambda: AsyncSession(**_arguments(request, toolkit_cassette)))
-    item: Any = request.node
-    if toolkit_cassette.records and inspect.iscoroutinefunction(getattr(item, "obj", None)):
-        item.obj = closing(session, item.obj)
-    return session
+    return _or_fail(lambda: AsyncSession(**_arguments(request, toolkit_cassette)))
 
 
 def _arguments(request: pytest.FixtureRequest, cassette: Cassette) -> dict[str, Any]:
@@ -168,14 +162,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, A
             again = f'If the test is right, record again: pytest --toolkit-record=all "{item.nodeid}"'
             report.longrepr = "\n".join([*lines, *([] if item.config.getoption("toolkit_record") else [again])])
     return report
-
-
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say that nothing was recorded, although it was asked for."""
-    from toolkit.local.variables import is_offline
-
-    if config.getoption("toolkit_record") and is_offline():
-        terminalreporter.write_line("TOOLKIT_OFFLINE is set: recordings were replayed, and nothing was recorded")
 
 
 class UnusedCassettes:
@@ -252,12 +238,7 @@ class NotebookItem(pytest.Item):
     """The test that a notebook still gives the outputs that are stored in it."""
 
     def runtest(self) -> None:
-        """Run the notebook in a kernel of its own and compare the outputs.
-
-        Raises:
-            NotebookDiffers: if something differs, or the notebook cannot be run to its end.
-            ConfigurationError: if notebooks cannot be run here.
-        """
+        """Run the notebook in a kernel of its own, and raise NotebookDiffers if the outputs differ or it fails."""
         from toolkit.verification import verify
 
         [verdict] = verify([self.path], jobs=1, play_log=os.environ.get(_PLAY_LOG))
