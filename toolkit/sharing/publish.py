@@ -263,7 +263,6 @@ def _check(stage: Path, target: str, known: KnownSecrets, replacements: Replacem
 
 
 def _files_in(stage: Path) -> dict[str, Path]:
-    """Return the files of a publication by their names."""
     return {path.relative_to(stage).as_posix(): path for path in sorted(stage.rglob("*")) if path.is_file()}
 
 
@@ -301,7 +300,6 @@ def _is_published(folder: Path) -> bool:
 
 
 def _put(stage: Path, target: Path) -> None:
-    """Put a publication in its place."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.suffix.lower() in _PAGES:

@@ -67,7 +67,6 @@ def read_notebook(path: Path) -> dict[str, Any]:
 
 
 def is_skipped(cell: Mapping[str, Any]) -> bool:
-    """Return True for a cell that does not run."""
     return SKIP_TAG in cell["metadata"].get("tags", ())
 
 
@@ -97,7 +96,6 @@ def as_bytes(content: Mapping[str, Any]) -> bytes:
 
 
 def write_notebook(path: Path, content: Mapping[str, Any], *, about: str) -> None:
-    """Write a notebook in one step."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, as_bytes(content), durable=True)
@@ -151,7 +149,6 @@ def _changed_files(folder: Path, since: str) -> set[Path]:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """Run git in a folder and return its output."""
     command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", str(folder), *arguments]
     # The variables that git sets for its hooks would name another repository than that of the notebooks.
     variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

@@ -189,7 +189,6 @@ class UnusedCassettes:
                 PlayLog(self._log, Path(name)).note(None)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print the cassettes that no test opened."""
         from toolkit.cassettes.catalog.facts import cassettes_in
         from toolkit.cassettes.replay.player import read_play_log
         from toolkit.core.text import count_text
@@ -214,23 +213,18 @@ class UnusedCassettes:
             write("Only a part of the tests ran to its end, so others may use them.")
 
     def pytest_unconfigure(self) -> None:
-        """Restore the variable."""
         self._patch.undo()
 
 
 class NotebookCollector:
-    """Collects notebooks; registered only if they are asked for."""
+    """Collects notebooks, each with a single test; registered only if they are asked for."""
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Collect a notebook, which has a single test."""
         return NotebookFile.from_parent(parent, path=file_path) if file_path.suffix == ".ipynb" else None
 
 
 class NotebookFile(pytest.File):
-    """A notebook."""
-
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield its test."""
         yield NotebookItem.from_parent(self, name="verify")
 
 
@@ -254,7 +248,6 @@ class NotebookItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Return where the test is, and its heading in the report."""
         return self.path, None, self.path.name
 
 
