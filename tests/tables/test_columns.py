@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables import building, tabulate
-from toolkit.tables.columns import Column, columns_of, json_text
+from toolkit.tables.building import columns_of, json_text
+from toolkit.tables.columns import Column, packed
 from toolkit.tables.columns import inferred as with_inferred_type
 
 INSTANTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001 - bounds
@@ -20,7 +20,7 @@ OFFSETS = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timedelta(minutes=m
 
 def inferred(values, numbers="float", *, key="cash", losses=None):
     return with_inferred_type(
-        Column.of(key, key, values),
+        Column(key, key, packed(values)),
         numbers,
         {} if losses is None else losses,
     )
@@ -158,12 +158,3 @@ def test_not_json(record):
     """A value that JSON does not have is refused."""
     with pytest.raises(TabulationError):
         columns_of([record])
-
-
-def test_a_map_is_refused(monkeypatch):
-    """Records that share almost no keys are refused before they fill the memory."""
-    monkeypatch.setattr(building, "_MANY_CELLS", 10_000)
-    monkeypatch.setattr(building, "_BLOCK", 1)
-    with pytest.raises(TabulationError, match="hardly any key in common"):
-        tabulate([{f"order-{number}": 1} for number in range(500)])
-    assert tabulate([{f"day-{number}": 1 for number in range(500)}] * 50).shape == (50, 500)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -156,6 +156,8 @@ class Cassette:
                 f"To use it, rename it to {real.name}; the next such recording replaces it."
             )
         if settings is not None and self.replays and not is_offline() and shell() is None:
+            from toolkit.cassettes.catalog.facts import staleness_text
+
             now = SystemClock().now()
             stale = staleness_text(self.path, self.recorded_at, settings.stale_after_days, now)
             if stale:
@@ -314,7 +316,7 @@ class Cassette:
         Columns: `recorded` (datetime64[us, UTC]), `method`, `uri`, `status`, `elapsed` (seconds),
         `size` (bytes of the response body), `profile`.
         """
-        from toolkit.cassettes.catalog.showing import table_of
+        from toolkit.cassettes.catalog.facts import table_of
 
         opened = self._contents
         if self._recorder is not None and (self.mode == "all" or self._recorder.count):
@@ -365,20 +367,3 @@ class Cassette:
             self.close()
         else:
             self.abandon()
-
-
-def is_stale(recorded_at: datetime | None, stale_after: int | None, now: datetime) -> bool:
-    """Check whether a recording has reached the age, in days, from which it counts as stale; None for never."""
-    if recorded_at in (None, EPOCH) or stale_after is None:
-        return False
-    return now - recorded_at >= timedelta(days=stale_after)
-
-
-def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | None, now: datetime) -> str | None:
-    """Return a sentence about a stale recording, or None if it is not stale."""
-    if recorded_at is None or stale_after is None or not is_stale(recorded_at, stale_after, now):
-        return None
-    return (
-        f"{path.name} was recorded on {date_text(recorded_at)}, {count_text((now - recorded_at).days, 'day')} ago, "
-        f"and counts as stale after {count_text(stale_after, 'day')} (stale_after in toolkit.toml)."
-    )

@@ -59,7 +59,15 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
     as_mode(mode)
     cassette = current() if cassette is None else cassette
     if cassette is None:
-        _check_live(mode)
+        if is_offline():
+            raise CassetteMiss(
+                "The session has no cassette to replay, and TOOLKIT_OFFLINE keeps calls from being sent.",
+                "Name a cassette to replay; to go online, unset TOOLKIT_OFFLINE and start again.",
+                about="cassette",
+            )
+        if mode is not None:
+            what = f"The mode {mode} needs a cassette."
+            raise ConfigurationError(what, 'Name a cassette, such as cassette="tour".', about="cassette")
         return None
     from toolkit.cassettes.cassette import Cassette
 
@@ -79,18 +87,6 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
         )
     register_with(cassette, settings)
     return cassette
-
-
-def _check_live(mode: str | None) -> None:
-    if is_offline():
-        raise CassetteMiss(
-            "The session has no cassette to replay, and TOOLKIT_OFFLINE keeps calls from being sent.",
-            "Name a cassette to replay; to go online, unset TOOLKIT_OFFLINE and start again.",
-            about="cassette",
-        )
-    if mode is not None:
-        what = f"The mode {mode} needs a cassette."
-        raise ConfigurationError(what, 'Name a cassette, such as cassette="tour".', about="cassette")
 
 
 def register_with(cassette: Cassette, settings: Settings) -> None:

@@ -150,8 +150,7 @@ def _sent_body(request: Mapping[str, Any], method: str, headers: HeaderList) -> 
     data = _mapping(request, "postData")
     text, params = data.get("text"), list(_pairs(data, "params"))
     if isinstance(text, str) and (text or not params):
-        is_base64 = (data.get("encoding") or data.get("_encoding")) == "base64"
-        return _base64_bytes(text) if is_base64 else text.encode("utf-8", "replace")
+        return _body(text, str(data.get("encoding") or data.get("_encoding") or ""))
     content_type = str(data.get("mimeType") or header_value(headers, "content-type"))
     is_lost = request.get("bodySize", 0) > 0 and method not in ("GET", "HEAD") and not data
     if is_lost or (params and not content_type.lower().startswith(_FORM)):
@@ -163,29 +162,27 @@ def _received_body(response: Mapping[str, Any], status: int, content_type: str) 
     content = _mapping(response, "content")
     if status in (204, 304):  # a browser may store what its cache had
         return b""
-    text, encoding = content.get("text"), str(content.get("encoding") or "").lower()
+    text = content.get("text")
     if isinstance(text, str):
-        if encoding == "base64":
-            return _base64_bytes(text)
-        if encoding not in ("", "utf-8", "utf8"):
-            raise _Unimportable("its body has an encoding that is not base64")
         media_type = content_type or str(content.get("mimeType") or "")
         charset = httpx.Response(200, headers={"Content-Type": media_type}).charset_encoding
-        try:
-            return text.encode(charset or "utf-8")
-        except (LookupError, ValueError):  # no such character set, or the text has characters that it lacks
-            return text.encode("utf-8", "replace")
-    if content.get("_file"):
-        raise _Unimportable("its body is in a file of its own")
+        return _body(text, str(content.get("encoding") or ""), charset or "utf-8")
     if content.get("size") == 0 or status in _NO_BODY:
         return b""
-    raise _Unimportable("its body is not stored")
+    raise _Unimportable(f"its body is {'in a file of its own' if content.get('_file') else 'not stored'}")
 
 
-def _base64_bytes(text: str) -> bytes:
-    """Return the bytes of base64, with or without line breaks and padding."""
+def _body(text: str, encoding: str, charset: str = "utf-8") -> bytes:
+    """Return the bytes of a stored body: of text, or of base64 with or without line breaks and padding."""
+    if encoding.lower() == "base64":
+        try:
+            plain = re.sub(r"\s", "", text).rstrip("=")
+            return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+        except ValueError:
+            raise _Unimportable("its body is not valid base64") from None
+    if encoding.lower() not in ("", "utf-8", "utf8"):
+        raise _Unimportable("its body has an encoding that is not base64")
     try:
-        plain = re.sub(r"\s", "", text).rstrip("=")
-        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
-    except ValueError:
-        raise _Unimportable("its body is not valid base64") from None
+        return text.encode(charset)
+    except (LookupError, ValueError):  # no such character set, or the text has characters that it lacks
+        return text.encode("utf-8", "replace")

@@ -150,8 +150,8 @@ def import_cassette(
     program, entries = _read(file)
     path = _target(name, file, replace=as_flag(replace, about="replace"), settings=settings)
     chosen = [entry for entry in entries if not patterns or any(_fits(entry.uri, pattern) for pattern in patterns)]
-    names = called.rules.addresses.values() if called else ()
-    own = {name: address for name, address in settings.addresses.items() if name in names}
+    names = list(called.rules.addresses.values()) if called else []
+    own = {name: settings.addresses[name] for name in names if name in settings.addresses}
     if called is not None and not any(_is_at(entry.uri, own.values()) for entry in chosen):
         raise ConfigurationError(
             f"No request in the file goes to an address of {called}.",
@@ -165,71 +165,25 @@ def import_cassette(
     reasons = _look_at(entries, scrubber)
     items = [_noted(e.interaction, called, own.values()) for e in chosen if e.interaction and e.number not in reasons]
     data, replacements = rescrubbed(b"", Contents(items, is_foreign=True), scrubber, source=path)
-    replaced = sum((Counter(counts) for _, counts in replacements), Counter())
     if items:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            what = f"Cannot make the folder {path.parent}: {error.strerror or error}."
-            raise CassetteError(what, "Choose another place.", about="name") from None
         rewrite(path, scrubber, lambda _: data)
+    replaced = sum((Counter(counts) for _, counts in replacements), Counter())
+    elsewhere = {_host(each.request.uri) for each in items if not _is_at(each.request.uri, settings.addresses.values())}
     return ImportReport(
         source=file,
         program=program,
         path=path if items else None,
         imported=len(items),
         left_out=tuple(
-            LeftOut(entry.number, excerpt(entry.method, _LONGEST_WORD), _host(entry.uri), reasons[entry.number])
-            for entry in chosen
-            if entry.number in reasons
+            LeftOut(each.number, excerpt(each.method, _LONGEST_WORD), _host(each.uri), reasons[each.number])
+            for each in chosen
+            if each.number in reasons
         ),
         not_chosen=len(entries) - len(chosen),
         replaced={kind: replaced[kind] for kind in sorted(replaced.keys() - {ADDRESS, OTHER})},
         environment=None if called is None else str(called),
-        hosts=tuple(
-            sorted(
-                {_host(each.request.uri) for each in items if not _is_at(each.request.uri, settings.addresses.values())}
-            )
-        ),
+        hosts=tuple(sorted(elsewhere)),
     )
-
-
-def _look_at(entries: Iterable[Entry], scrubber: Scrubber) -> dict[int, str]:
-    """Let a scrubber learn the secrets of all entries; return why entries are left out, by their numbers.
-
-    A later entry may name the secret of an earlier one, and one that is left out that of another.
-    """
-    reasons = {entry.number: entry.reason for entry in entries if entry.interaction is None}
-    for entry in entries:
-        try:
-            if entry.interaction is not None:
-                scrub(entry.interaction, scrubber)
-        except SecretLeak:
-            reasons[entry.number] = "it holds data that cannot be checked for secrets"
-        with suppress(SecretLeak):
-            if entry.hint is not None:
-                scrubber.lookup_request(entry.hint)
-    return reasons
-
-
-def _fits(uri: str, pattern: str) -> bool:
-    """Check whether a request is to a host, or a host and a path, of a pattern such as `*.example.com/v1/*`."""
-    parts = urlsplit(uri if is_uri(uri) else "")
-    return fnmatchcase(f"{parts.hostname}{parts.path or '/'}", pattern if "/" in pattern else f"{pattern}/*")
-
-
-def _is_at(uri: str, addresses: Iterable[str]) -> bool:
-    return any(uri == address or uri.startswith((f"{address}/", f"{address}?")) for address in addresses)
-
-
-def _noted(interaction: Interaction, called: Environment | None, addresses: Iterable[str]) -> Interaction:
-    """Return an interaction with a note of how its call was authorized, if it is a call of the environment."""
-    uri = interaction.request.uri
-    if called is None or not _is_at(uri, addresses) or urlsplit(uri).path.endswith(TOKEN_PATH):
-        return interaction
-    has_keys = CredentialKind.KEY_PAIR in called.rules.credentials
-    kind = CredentialKind.KEY_PAIR if has_keys else CredentialKind.CLIENT_SECRET
-    return interaction._replace(authorized_by=Authorization(kind, called, "default"))
 
 
 def _read(path: Path) -> tuple[str, list[Entry]]:
@@ -254,16 +208,13 @@ def _read(path: Path) -> tuple[str, list[Entry]]:
             return f"HAR of {name}" if name else "HAR", list(har.entries(value))
     try:
         opened = contents.read(data, source=str(path))
-        if len(opened) and not opened.readable():
-            opened.interaction(0)  # raises the error that says what the file is
     except CassetteCorrupt as error:
         raise error.reworded(error.what, _READABLE) from None
-    entries = []
-    for number, interaction in ((number, opened.interaction_or_error(number)) for number in range(len(opened))):
-        if isinstance(interaction, CassetteCorrupt):
-            entries.append(Entry(number + 1, "", "", None, "it does not have the fields of an interaction"))
-        else:
-            entries.append(Entry(number + 1, interaction.request.method, interaction.request.uri, interaction))
+    entries, readable = [], opened.readable()
+    for number in range(len(opened)):
+        method, uri = readable[number].request[:2] if number in readable else ("", "")
+        reason = "" if number in readable else "it does not have the fields of an interaction"
+        entries.append(Entry(number + 1, method, uri, readable.get(number), reason))
     return "vcrpy", entries
 
 
@@ -276,6 +227,44 @@ def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings
     if path.exists() and not replace:
         raise CassetteError(f"{path} exists.", "Choose another name, or replace it: replace=True.", about="name")
     return path
+
+
+def _look_at(entries: Iterable[Entry], scrubber: Scrubber) -> dict[int, str]:
+    """Let a scrubber learn the secrets of all entries; return why entries are left out, by their numbers.
+
+    A later entry may name the secret of an earlier one, and one that is left out that of another.
+    """
+    reasons = {entry.number: entry.reason for entry in entries if entry.interaction is None}
+    for entry in entries:
+        try:
+            if entry.interaction is not None:
+                scrub(entry.interaction, scrubber)
+        except SecretLeak:
+            reasons[entry.number] = "it holds data that cannot be checked for secrets"
+        with suppress(SecretLeak):
+            if entry.hint is not None:
+                scrubber.lookup_request(entry.hint)
+    return reasons
+
+
+def _noted(interaction: Interaction, called: Environment | None, addresses: Iterable[str]) -> Interaction:
+    """Return an interaction with a note of how its call was authorized, if it is a call of the environment."""
+    uri = interaction.request.uri
+    if called is None or not _is_at(uri, addresses) or urlsplit(uri).path.endswith(TOKEN_PATH):
+        return interaction
+    has_keys = CredentialKind.KEY_PAIR in called.rules.credentials
+    kind = CredentialKind.KEY_PAIR if has_keys else CredentialKind.CLIENT_SECRET
+    return interaction._replace(authorized_by=Authorization(kind, called, "default"))
+
+
+def _fits(uri: str, pattern: str) -> bool:
+    """Return whether a request is to a host, or a host and a path, of a pattern such as `*.example.com/v1/*`."""
+    parts = urlsplit(uri if is_uri(uri) else "")
+    return fnmatchcase(f"{parts.hostname}{parts.path or '/'}", pattern if "/" in pattern else f"{pattern}/*")
+
+
+def _is_at(uri: str, addresses: Iterable[str]) -> bool:
+    return any(f"{uri}/".startswith((f"{address}/", f"{address}?")) for address in addresses)
 
 
 def _host(uri: str) -> str:

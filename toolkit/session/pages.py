@@ -196,7 +196,7 @@ class Pages:
             raise self._about_page(error) from None
         if self._counter is None:
             return True
-        from toolkit.tables.building import rows_of
+        from toolkit.tables.tabulation import rows_of
 
         rows = rows_of(response)
         same = hash(repr(rows))

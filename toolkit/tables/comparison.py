@@ -14,10 +14,8 @@ import pyarrow as pa
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.text import count_text, excerpt
-from toolkit.tables.columns import frame_of
-from toolkit.tables.conversion import MISFIT
+from toolkit.tables.columns import MISFIT, frame_of, is_key
 from toolkit.tables.display import is_missing, readable
-from toolkit.tables.field_names import is_key
 
 # Tried in this order before the names of other identifiers.
 _USUAL_KEYS: Final = ("id", "account_id", "account_number", "number", "uuid", "account")
@@ -196,10 +194,9 @@ def _table(found: pd.DataFrame, key: list[Any]) -> pd.DataFrame:
     values = found[["left", "right"]].map(lambda value: None if is_missing(value) else value)
     pairs = list(zip(values["left"], values["right"], strict=True))
     both = _series([value for side in zip(*pairs, strict=True) for value in side])
-    changes = [_change(*pair) for pair in pairs]
-    if any(isinstance(change, Decimal) for change in changes):
-        changes = [None if change is None else Decimal(str(change)) for change in changes]
-    change = _series(changes)
+    kinds = {_type(value) for pair in pairs for value in pair}
+    number = next((kind for kind in (Decimal, float) if kind in kinds), int)
+    change = _series([None if (change := _change(*pair)) is None else number(change) for pair in pairs])
     return table.assign(
         left=both.iloc[: len(found)],
         right=both.iloc[len(found) :].reset_index(drop=True),
@@ -215,15 +212,10 @@ def _summary(found: pd.DataFrame, matched: int) -> str:
     return ", ".join([*parts, f"{count_text(matched - changed, 'row')} equal"])
 
 
-def _change(left: Any, right: Any) -> Any:
-    """Return right minus left in decimal digits; None unless both are numbers."""
-    types = {_type(left), _type(right)}
-    if not types <= {int, float, Decimal}:
-        return None
-    change = Decimal(str(right)) - Decimal(str(left))
-    if Decimal in types:
-        return change
-    return float(change) if float in types else int(right) - int(left)
+def _change(left: Any, right: Any) -> Decimal | None:
+    """Return right minus left, digit by digit; None unless both are numbers."""
+    are_numbers = {_type(left), _type(right)} <= {int, float, Decimal}
+    return Decimal(str(right)) - Decimal(str(left)) if are_numbers else None
 
 
 def _series(values: list[Any]) -> pd.Series[Any]:

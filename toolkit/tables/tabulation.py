@@ -11,8 +11,8 @@ from toolkit.core.errors import TabulationError
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.tables.building import TableBuilder, is_response, table_of, value_of
-from toolkit.tables.conversion import Numbers
-from toolkit.tables.field_names import is_key
+from toolkit.tables.columns import Numbers, is_key
+from toolkit.tables.rows import choose_rows, lists_in
 from toolkit.transport.next_page import IS_FOLLOWED, next_page, url_of
 
 
@@ -110,6 +110,19 @@ def tabulate(
     table = table_of(builder, map(read.noted, [data] if pages is None else pages), are_pages=pages is not None)
     read.warn_of_more()
     return table
+
+
+def rows_of(response: Any) -> list[Any]:
+    """Return the records of an answer, or those of its only list; an empty list if there are none."""
+    try:
+        value = value_of(response)
+        rows = choose_rows(value)
+        lists = list(lists_in(value)) if rows.records == [value] else []
+        if len(lists) == 1:
+            rows = choose_rows(value, ".".join(lists[0]))
+    except (TabulationError, RecursionError):
+        return []
+    return [] if rows.records == [value] else rows.records
 
 
 def check_names(records: Any, key: Any) -> None:

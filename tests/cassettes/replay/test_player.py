@@ -14,7 +14,7 @@ import yaml
 import zstandard
 
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.format import contents, interactions
+from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
 from toolkit.cassettes.replay import player as play_log
 from toolkit.cassettes.replay.matching import ANYONE
@@ -48,10 +48,9 @@ ENCODERS = {
 
 @pytest.mark.parametrize("layout", ["ours", "ours, edited", "foreign"])
 @pytest.mark.parametrize("names", ["gzip", "gzip,gzip", "deflate", "br", "zstd", "gzip,br", ",".join(["gzip"] * 11)])
-def test_decompression_bomb(monkeypatch, interaction, layout, names):
+def test_decompression_bomb(interaction, layout, names):
     """A body that would fill the memory when decompressed is refused by item, in every format; others are played."""
-    monkeypatch.setattr(interactions, "MOST_BYTES", 1 << 20)
-    body = bytes(2 << 20)
+    body = bytes(5 << 20)
     for name in names.split(","):
         body = ENCODERS[name](body)
     bomb = interaction("/bomb", response={"headers": (("content-encoding", names),), "body": body})
@@ -62,7 +61,7 @@ def test_decompression_bomb(monkeypatch, interaction, layout, names):
     player = Player(contents.read(data, source="x.yaml"), Scrubber(KnownSecrets()), file_name="x.yaml")
     assert player.play(interaction("/a").request, ANYONE) is not None
     for _ in range(2):
-        with pytest.raises(CassetteCorrupt, match=r"^In x\.yaml, .* interaction 2 .*(1 MiB|11 content encodings)"):
+        with pytest.raises(CassetteCorrupt, match=r"^In x\.yaml, .* interaction 2 .*(too many|11 content)"):
             player.play(bomb.request, ANYONE)
 
 
