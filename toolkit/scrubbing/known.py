@@ -98,9 +98,11 @@ class KnownSecrets:
         From now on it is replaced wherever it stands as plain, percent-encoded or JSON text in this recording: all that
         the last message named, and of the messages before it the latest.
         """
+        named = [(kind, secret) for kind, secret in named if is_secret(secret) and secret not in REGISTER]
+        if not named and not used:
+            return
         with self._lock:
             self.used = {**self.used, **used}
-            named = [(kind, secret) for kind, secret in named if is_secret(secret) and secret not in REGISTER]
             for kind, secret in named:
                 self.placeholder(kind, secret)
                 self._named.add(secret)

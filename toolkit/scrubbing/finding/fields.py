@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator
 from contextlib import suppress
 from enum import Enum
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_plus
 
@@ -252,17 +252,14 @@ _HEAD: Final = (
 _VALUE: Final = r"(?i)(?<![\w.\-])(?:value|content|text)\\{0,8}+[\"']?\s{0,20}+[:=]"
 _END: Final = r"[}>]"
 # A list or the arguments of a call: ["Authorization", "..."], setItem("access_token", "...").
-_TWO_TEXTS: Final = (
-    r"[\[(]\s{0,40}+([\"'])([^\"'\\\n]{1,80}+)\1\s{0,20}+,\s{0,20}+\1([^\"'\\\n]{8,8192}+)\1\s{0,40}+[\])]"
-)
+_TWO_TEXTS: Final = r"\s{0,40}+([\"'])([^\"'\\\n]{1,80}+)\1\s{0,20}+,\s{0,20}+\1([^\"'\\\n]{8,8192}+)\1\s{0,40}+[\])]"
 _SEPARATOR: Final = r"[,;\t]"
 _AROUND: Final = "\"' \r"
 _LONGEST_PAIR: Final = 2_000  # characters of a pair on each side of its name
 
 
-_COLUMNS: Final = (
-    r"\"(?:columns|column_names|fields|headers?|cols|names|keys)\"\s{0,40}+:\s{0,40}+\[([^\[\]]{3,4000}+)\]"
-)
+TITLES: Final = frozenset("columns column_names fields header headers cols names keys".split())
+_COLUMNS: Final = rf"\"(?:{'|'.join(sorted(TITLES))})\"\s{{0,40}}+:\s{{0,40}}+\[([^\[\]]{{3,4000}}+)\]"
 _NAME_IN_LIST: Final = r"\"([^\"\\]{1,80}+)\"\s{0,40}+(?=[,}\]]|\Z)"
 
 
@@ -311,7 +308,8 @@ def pairs_in(text: str) -> Iterator[CredentialField]:
 
 def two_texts_in(text: str) -> Iterator[CredentialField]:
     """Yield the second of two texts in brackets whose first is the name of a credential; it counts if it is strong."""
-    for match in matches_in(_TWO_TEXTS, text, longest=10_000):
+    # A pattern that begins with one certain character is searched for many times faster.
+    for match in chain.from_iterable(matches_in(sign + _TWO_TEXTS, text, longest=10_000) for sign in (r"\[", r"\(")):
         if credential_kind(match[2], Place.JSON) is not None:
             written = Written(match[3], *match.span(3), Notation.QUOTED, is_named=False)
             yield CredentialField(match[2], Place.JSON, written)
@@ -340,7 +338,10 @@ def columns_in(text: str) -> Iterator[CredentialField]:
 
 
 def cells_in(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and text of the values in the rows of JSON that lists the names of its columns apart."""
+    """Yield name and text of the values in the rows of JSON that lists the names of its columns apart.
+
+    These stand under a name of TITLES.
+    """
     columns = matches_in(_COLUMNS, text, longest=5_000)
     names = {name for each in columns for name in compiled(_NAME_IN_LIST).findall(each[1])}
     if not any(credential_kind(name, Place.JSON) for name in names):

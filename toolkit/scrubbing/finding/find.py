@@ -13,6 +13,7 @@ from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.text import compiled
 from toolkit.scrubbing.escapes import without_escapes
 from toolkit.scrubbing.finding.fields import (
+    TITLES,
     CredentialField,
     Fields,
     Notation,
@@ -49,7 +50,8 @@ _MAY_NAME_ONE: Final = rb"(?i)pass|secret|token|key|pwd|auth|session|credential|
 _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and code
 # Headers of nearly every message, in which no name of a credential stands.
 _WITHOUT_CREDENTIALS: Final = frozenset(
-    "accept accept-encoding connection content-encoding content-length content-type date transfer-encoding".split()
+    "accept accept-encoding connection content-encoding content-length content-type date host server transfer-encoding"
+    " user-agent vary".split()
 )
 _PROTOCOLS: Final = "sec-websocket-protocol"  # a browser cannot send another header with a credential
 _SHORTEST_FIELD: Final = 3  # characters
@@ -293,7 +295,7 @@ class Finder(Walker):
                 for match in element.finditer(text):
                     yield match.start() + 1, match.end() - 2, html.escape(placeholder)
 
-        for name, value in cells_in(text):
+        for name, value in cells_in(text) if TITLES & self._others else ():
             decision = None if self._has_rule(name) else decision_on(name, value, Place.JSON, self._message)
             at = text.find(json.dumps(value)) if decision is not None else -1
             if decision is not None and at >= 0:
