@@ -37,8 +37,6 @@ _NUMBER_ENDS: Final = rb"([-+.0-9eE]{0,40})\s{0,20}[,}\]]"
 _LONGEST_NUMBER: Final = 64  # bytes
 
 _BACKSLASH: Final = ord("\\")
-# By the number of null bytes beside a character, and whether they follow it.
-_CODECS: Final = {(1, True): "utf-16-le", (1, False): "utf-16-be", (3, True): "utf-32-le", (3, False): "utf-32-be"}
 
 
 class KnownSecrets:
@@ -327,15 +325,13 @@ def _place(hit: Hit) -> tuple[int, int]:
 
 
 def _fitted(data: bytes, span: _Span) -> _Span:
-    """Return a span that includes the null bytes of UTF-16 or UTF-32 and a backslash that belong to its characters."""
+    """Return a span that includes the null bytes of UTF-16 and a backslash that belong to its characters."""
     start, end = span.start, span.end
-    if b"\0" in data[start : end + 3]:
-        for zeros in (3, 1):
-            beside = b"\0" * zeros
-            if start % (zeros + 1) == zeros and data[start - zeros : start] == beside:
-                return _Span(start - zeros, end, span.secret, _CODECS[zeros, False])
-            if data[start + 1 : start + 1 + zeros] == beside and data[end : end + zeros] == beside:
-                return _Span(start, end + zeros, span.secret, _CODECS[zeros, True])
+    if b"\0" in data[start : end + 1]:
+        if start % 2 and data[start - 1] == 0:
+            return _Span(start - 1, end, span.secret, "utf-16-be")
+        if data[start + 1 : start + 2] == data[end : end + 1] == b"\0":
+            return _Span(start, end + 1, span.secret, "utf-16-le")
     run = 0
     while run < start and data[start - run - 1] == _BACKSLASH:
         run += 1

@@ -14,7 +14,6 @@ from typing import Final
 from toolkit.core.text import compiled
 
 SLICE: Final = 1 << 18  # bytes for one call of a function in C, during which no other thread runs
-LARGE: Final = 1 << 15  # bytes above which numpy pays
 _LETTERS_AND_DIGITS: Final = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DROPPED: Final = bytes(sorted(set(range(0x80)) - set(_LETTERS_AND_DIGITS)))
 _LOWER: Final = bytes(range(256)).lower()

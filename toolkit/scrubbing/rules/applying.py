@@ -236,10 +236,10 @@ class AppliedRules:
         return is_placeholder(text) or self._compiled.is_placeholder(text)
 
     def _matches_replaced(self, text: str, *, in_url: bool = False) -> str:
-        for pattern, kind in self._compiled.patterns:
+        for find, kind in self._compiled.patterns:
             pieces: list[str] = []
             done = 0
-            for start, end in pattern.spans(text):
+            for start, end in find(text):
                 value = text[start:end]
                 if not self._is_placeholder(value):
                     placeholder = self._placeholder(kind, value)
