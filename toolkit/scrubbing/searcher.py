@@ -31,6 +31,7 @@ class Hit(NamedTuple):
     start: int
     end: int
     form: str
+    codec: str = "utf-8"
 
 
 class Searcher:

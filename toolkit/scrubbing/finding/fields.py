@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator
 from contextlib import suppress
 from enum import Enum
 from functools import lru_cache
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_plus
 
@@ -172,15 +172,9 @@ def values_at(text: str, position: int, *, is_quoted: bool) -> list[Written]:
         number = compiled(_DIGITS).match(text, position)
         return [Written(number[0], *number.span(), Notation.NUMBER)] if number is not None else []
     # In the next line, only YAML has a value, and a name has a colon after it.
-    before = text[after_sign - 1 : position]
+    before, match = text[after_sign - 1 : position], compiled(_BARE).match(text, position)
     is_beside = "\n" not in before or compiled(_NEXT_LINE).fullmatch(before) is not None
-    return [each for each in _bare_at(text, position) if is_beside and not ("\n" in before and each.value[-1] == ":")]
-
-
-def _bare_at(text: str, position: int) -> list[Written]:
-    """Return the text without quotes at a position."""
-    match = compiled(_BARE).match(text, position)
-    if match is None:
+    if match is None or not is_beside or ("\n" in before and match[1][-1] == ":"):
         return []
     return [Written(unquote_plus(match[1]) if "%" in match[1] else match[1], *match.span(1), Notation.BARE)]
 
@@ -251,8 +245,6 @@ _HEAD: Final = (
 )
 _VALUE: Final = r"(?i)(?<![\w.\-])(?:value|content|text)\\{0,8}+[\"']?\s{0,20}+[:=]"
 _END: Final = r"[}>]"
-# A list or the arguments of a call: ["Authorization", "..."], setItem("access_token", "...").
-_TWO_TEXTS: Final = r"\s{0,40}+([\"'])([^\"'\\\n]{1,80}+)\1\s{0,20}+,\s{0,20}+\1([^\"'\\\n]{8,8192}+)\1\s{0,40}+[\])]"
 _SEPARATOR: Final = r"[,;\t]"
 _AROUND: Final = "\"' \r"
 _LONGEST_PAIR: Final = 2_000  # characters of a pair on each side of its name
@@ -304,15 +296,6 @@ def pairs_in(text: str) -> Iterator[CredentialField]:
             content = _content_at(text, end.end())
             if content is not None:
                 yield CredentialField(match[1], Place.JSON, content)
-
-
-def two_texts_in(text: str) -> Iterator[CredentialField]:
-    """Yield the second of two texts in brackets whose first is the name of a credential; it counts if it is strong."""
-    # A pattern that begins with one certain character is searched for many times faster.
-    for match in chain.from_iterable(matches_in(sign + _TWO_TEXTS, text, longest=10_000) for sign in (r"\[", r"\(")):
-        if credential_kind(match[2], Place.JSON) is not None:
-            written = Written(match[3], *match.span(3), Notation.QUOTED, is_named=False)
-            yield CredentialField(match[2], Place.JSON, written)
 
 
 def columns_in(text: str) -> Iterator[CredentialField]:

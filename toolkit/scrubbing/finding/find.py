@@ -21,10 +21,10 @@ from toolkit.scrubbing.finding.fields import (
     columns_in,
     elements_in,
     pairs_in,
-    two_texts_in,
 )
 from toolkit.scrubbing.finding.shapes import credentials_in
 from toolkit.scrubbing.finding.walking import Walker, replace_cookies
+from toolkit.scrubbing.normal_form import spliced
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import (
     COOKIE,
@@ -64,11 +64,10 @@ def without_credentials(body: bytes) -> bytes:
     """Return the body of an answer with a placeholder for each value whose name can only be that of a credential."""
     if not compiled(_MAY_NAME_ONE).search(body):
         return body
-    return Finder(MessageKind.ANSWER, lambda kind, _: f"<{kind}>", _is_not_core, {}).body("", body)
-
-
-def _is_not_core(name: str) -> bool:
-    return not is_core_name(name, Place.JSON)
+    finder = Finder(
+        MessageKind.ANSWER, lambda kind, _: f"<{kind}>", lambda name: not is_core_name(name, Place.JSON), {}
+    )
+    return finder.body("", body)
 
 
 class Finder(Walker):
@@ -185,7 +184,7 @@ class Finder(Walker):
                 decision = self._decision(field)
                 if decision is not None and decision.is_everywhere:
                     self._replaced(decision, field.written.value)
-        return _spliced(text, spans)
+        return spliced(text, sorted(spans))
 
     def note_shapes(self, text: str) -> None:
         """Note the credentials that are recognized by their shape."""
@@ -202,7 +201,6 @@ class Finder(Walker):
         self._others |= fields.keys
         yield from pairs_in(text)
         yield from elements_in(text)
-        yield from two_texts_in(text)
 
     def _field(self, text: str, field: CredentialField) -> str | None:
         """Return what to write instead of the value of a field."""
@@ -306,15 +304,6 @@ def _whole_text(value: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 def _is_input(text: str, position: int) -> bool:
     """Check whether a position is in an input field of a page, which has the value of its name."""
     return text.startswith("<input", max(0, text.rfind("<", max(0, position - _LONGEST_START), position)))
-
-
-def _spliced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
-    pieces, done = [], 0
-    for start, end, written in sorted(spans):
-        if start >= done:
-            pieces += [text[done:start], written]
-            done = end
-    return "".join((*pieces, text[done:])) if pieces else text
 
 
 def _levels_below(text: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 from toolkit.core.text import compiled
+from toolkit.scrubbing.normal_form import spliced
 from toolkit.scrubbing.vocabulary import Place
 
 _FORM: Final = r"[\w.\[\]%+-]{1,200}+=[^\s<>{\"]*+\Z"
@@ -108,8 +109,7 @@ class Walker:
         return "&".join(fields) if has_changed else text
 
     def _multipart(self, content_type: str, body: bytes) -> bytes:
-        pieces: list[bytes] = []
-        done = 0
+        spans = []
         for part in islice(parts_of(content_type, body), _MOST_FIELDS):
             decoded = text_of(body[part.start : part.end], part.head)
             if decoded is None:
@@ -118,9 +118,8 @@ class Walker:
             if changed is None:
                 changed = self.text(decoded.text)
             if changed != decoded.text:
-                pieces += [body[done : part.start], decoded.encode(changed)]
-                done = part.end
-        return b"".join((*pieces, body[done:])) if pieces else body
+                spans.append((part.start, part.end, decoded.encode(changed)))
+        return spliced(body, spans)
 
 
 def text_of(body: bytes, head: bytes = b"") -> Decoded | None:
