@@ -19,7 +19,7 @@ import httpx
 
 import toolkit as tk
 from toolkit.cli import demo
-from toolkit.core.clock import SystemClock
+from toolkit.core.ledger import SystemClock
 from toolkit.practice_service.service import PracticeService
 
 FOLDER = Path(__file__).resolve().parent

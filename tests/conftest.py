@@ -40,8 +40,8 @@ from forgetting import forget_everything
 from hypothesis import settings as hypothesis_settings
 
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
-from toolkit.core.clock import SystemClock
 from toolkit.core.document import ADDRESS_NAMES, TOKEN_PATH
+from toolkit.core.ledger import SystemClock
 from toolkit.local.settings import Settings
 
 pytest_plugins = ["recordings"]

@@ -12,7 +12,6 @@ import toolkit.cassettes.bodies
 import toolkit.scrubbing.scanning
 import toolkit.session.session
 import toolkit.sharing.pytest_plugin.item_cassette
-import toolkit.sharing.pytest_plugin.run_options
 import toolkit.verification  # noqa: F401 - a run within this process removes what it imports first
 from toolkit.sharing.pytest_plugin import plugin
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import toolkit as tk
 
-_STATS = ("token_requests", "calls", "refused", "rate_limited", "faulted", "by_endpoint", "by_status")
+_STATS = ("token_requests", "calls", "refused", "rate_limited", "faulted", "by_status")
 
 
 class PracticeProcess:

@@ -24,7 +24,7 @@ MEMBERS = {
     "Signer": "algorithm key_id sign",
     "Settings": "load",
     "Cassette": "transport table play_count unplayed environments recorded_at finish close",
-    "PracticeService": "start close settings credentials session async_session revoke_tokens url",
+    "PracticeService": "start close settings session async_session revoke_tokens",
     "Faults": "inject clear",
     "Stats": "reset",
     "SweepResult": "table failures retry",
@@ -33,14 +33,14 @@ MEMBERS = {
 # Objects that functions return: where their class is, and what returns them.
 RETURNED = {
     "Drift": ("toolkit.sharing.drift", "tk.drift"),
-    "Faults": ("toolkit.practice_service.faults", "service.faults"),
+    "Faults": ("toolkit.practice_service.service", "service.faults"),
     "FindingList": ("toolkit.scrubbing.scanning.findings", "tk.scan"),
     "Finding": ("toolkit.scrubbing.scanning.findings", "tk.scan"),
     "ImportReport": ("toolkit.cassettes.importing", "tk.import_cassette"),
     "PracticeService": ("toolkit.practice_service.service", "tk.practice"),
     "Profile": ("toolkit.auth.profiles.fields", "tk.saved_credentials"),
     "PublishedCopy": ("toolkit.sharing.publish", "tk.publish"),
-    "Stats": ("toolkit.practice_service.faults", "service.stats"),
+    "Stats": ("toolkit.practice_service.service", "service.stats"),
     "SweepResult": ("toolkit.sweeps.result", "tk.sweep"),
 }
 # Arguments for tests of the toolkit and for its own rooms.

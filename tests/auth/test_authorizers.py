@@ -9,6 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 
 from toolkit.auth.authorizers import KeyPairAuthorizer, TokenAuthorizer, authorized
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
@@ -16,7 +17,6 @@ from toolkit.auth.signers import ASSERTION_TYPE
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.core.addresses import Address
-from toolkit.core.clock import ManualClock
 from toolkit.core.secret import Secret
 from toolkit.transport.flow import WhichLoop
 

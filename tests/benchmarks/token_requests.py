@@ -83,7 +83,10 @@ class Ways:
         assert isinstance(credentials, tk.ClientSecret)
         self.service, self.stalls = service, dict[str, list[float]]()
         self._names = credentials.client_id, credentials.client_secret.reveal()
-        self._auth, self._broker = service.url("auth_sandbox"), service.url("broker_sandbox")
+        self._auth, self._broker = (
+            service.settings.addresses["auth_sandbox"],
+            service.settings.addresses["broker_sandbox"],
+        )
         self._runner = asyncio.Runner()
 
     def threads(self) -> Calls:

@@ -28,9 +28,9 @@ CALL = """
 import json
 
 service.stats.reset()
-{panel}.session.market_data.get("/")
-{panel}.session.{interface}.get("/")
-print(json.dumps(service.stats.by_credentials))
+{panel}.session.market_data.get("/v2/practice/quotes")
+{panel}.session.accounts()
+print(json.dumps([service.stats.by_credentials, getattr({panel}.session.credentials, "scheme", "token")]))
 """
 
 
@@ -61,24 +61,23 @@ def test_each_session_gets_its_own_secret(open_notebook):
     notebook.run_all()
     panels = TwoPanels(notebook)
     rounds = [
-        ("a", "live", typed(notebook, "live", scheme="HTTP Basic"), "live · basic"),
-        ("b", "live", typed(notebook, "live-2"), "live-2 · headers"),
-        ("a", "paper", saved(notebook, "paper"), "paper · headers"),
-        ("b", "paper", typed(notebook, "paper-2", scheme="HTTP Basic"), "paper-2 · basic"),
-        ("a", "broker-live", typed(notebook, "broker-secret"), "broker-secret · token"),
-        ("b", "broker-live", typed(notebook, "broker-key"), "broker-key · token"),
-        ("a", "broker-sandbox", typed(notebook, "sandbox-key"), "sandbox-key · token"),
-        ("b", "broker-sandbox", saved(notebook, "sandbox-secret"), "sandbox-secret · token"),
-        ("a", "broker-live", saved(notebook, "broker-key"), "broker-key · token"),
-        ("b", "live", saved(notebook, "live"), "live · headers"),
+        ("a", "live", typed(notebook, "live", scheme="HTTP Basic"), ("live", "basic")),
+        ("b", "live", typed(notebook, "live-2"), ("live-2", "headers")),
+        ("a", "paper", saved(notebook, "paper"), ("paper", "headers")),
+        ("b", "paper", typed(notebook, "paper-2", scheme="HTTP Basic"), ("paper-2", "basic")),
+        ("a", "broker-live", typed(notebook, "broker-secret"), ("broker-secret", "token")),
+        ("b", "broker-live", typed(notebook, "broker-key"), ("broker-key", "token")),
+        ("a", "broker-sandbox", typed(notebook, "sandbox-key"), ("sandbox-key", "token")),
+        ("b", "broker-sandbox", saved(notebook, "sandbox-secret"), ("sandbox-secret", "token")),
+        ("a", "broker-live", saved(notebook, "broker-key"), ("broker-key", "token")),
+        ("b", "live", saved(notebook, "live"), ("live", "headers")),
     ]
     expected = {}
     for panel, environment, choice, caller in rounds:
         panels.connect(panel, environment, OFFERED[environment], *choice)
-        expected[panel] = caller, "broker" if "broker" in environment else "trading"
-        for name, (own, interface) in expected.items():
-            answered = notebook.kernel(CALL.format(panel=name, interface=interface))
-            assert json.loads(answered) == {own: 2}, (panel, name)
+        expected[panel] = caller
+        for name, (own, scheme) in expected.items():
+            assert json.loads(notebook.kernel(CALL.format(panel=name))) == [{own: 2}, scheme], (panel, name)
     panels.status("a", CONNECTED)
     panels.status("b", CONNECTED)
     assert panels.fields() == {"a": 0, "b": 0}

@@ -94,7 +94,7 @@ def test_refused_path(run, service, file, mode, is_new):
         run("mine", "/v1/a")
     before = None if is_new else file.read_bytes()
     error = run("mine", "/v1/a", "/v1/b", "/v1/missing", "--mode", mode).exception
-    assert error.what == "The service answered GET https://broker-sandbox.example.com/v1/missing with status 404."
+    assert error.what == "The service answered GET /v1/missing with status 404."
     assert "This answer is recorded" not in error.next_step
     assert error.next_step.endswith("Nothing was recorded.")
     assert {path.name: path.read_bytes() for path in file.parent.glob("*")} == ({} if is_new else {"mine.yaml": before})

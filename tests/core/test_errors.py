@@ -24,6 +24,8 @@ from toolkit.core.errors import (
     ServiceError,
     TokenRefused,
     ToolkitError,
+    UnknownName,
+    as_choice,
 )
 from toolkit.core.secret import REGISTER, Secret
 
@@ -161,3 +163,13 @@ def test_a_known_secret_in_an_argument():
     for each in (error, error.reworded(f"It is {secret}.", "")):
         assert secret not in f"{each} {each!r} {each.args}"
         assert "<API_SECRET_KEY>" in str(each)
+
+
+def test_a_secret_named_after_a_choice():
+    """A long text that begins like a choice is not quoted, since it may be a secret; a slip in a long name is."""
+    names = ["broker-sandbox", "market_data_sandbox"]
+    with pytest.raises(UnknownName) as caught:
+        as_choice("broker-sandbox-9f2c81aa77be", names, about="name")
+    assert "9f2c" not in str(caught.value)
+    with pytest.raises(UnknownName, match="'market_data_sandboxx'"):
+        as_choice("market_data_sandboxx", names, about="name")

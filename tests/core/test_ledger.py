@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.ledger import Authorization, Call, Ledger, instant_text, parse_instant
+from toolkit.core.ledger import (
+    Authorization,
+    Call,
+    Ledger,
+    SystemClock,
+    instant_text,
+    parse_instant,
+    sleep,
+    sleep_async,
+)
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 # A day inside the limits of datetime, so that every zone can express the instant.
@@ -146,3 +157,15 @@ def test_ledger_is_shared_among_threads():
     for thread in threads:
         thread.join()
     assert len(ledger.calls()) == 1600
+
+
+def test_sleep():
+    """A manual clock is moved instead of waiting; with the system's clock real time passes."""
+    manual, system = ManualClock(), SystemClock()
+    sleep(manual, 3)
+    asyncio.run(sleep_async(manual, 4))
+    assert manual.monotonic() == 7.0
+    started = system.monotonic()
+    sleep(system, 0.001)
+    asyncio.run(sleep_async(system, 0.001))
+    assert system.monotonic() - started >= 0.0019

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import html
+import json
 import re
-import shlex
 import sys
 import tomllib
 import unicodedata
@@ -30,7 +30,7 @@ from toolkit.core.text import (
     minutes_text,
     notice,
     printable,
-    shell_word,
+    source_lines,
     toml_string,
     workspace_path,
 )
@@ -81,7 +81,7 @@ def test_excerpt_cuts_no_secret_in_two(begins_at, written):
     line = excerpt("-" * begins_at + written(secret) + "-" * 40, 60)
     assert len(line) <= 60
     assert "sq7" not in line.lower()
-    assert ("<ACCESS_TOKEN>" in line) == (begins_at < 30)
+    assert ("<ACCESS_TOKEN>" in line) == (begins_at <= 45)
 
 
 @given(FOREIGN)
@@ -186,10 +186,16 @@ def test_workspace_path(tmp_path):
     assert workspace_path(Path("/elsewhere/b.ipynb"), checkout) == "/elsewhere/b.ipynb"
 
 
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
-def test_words_of_commands(text):
-    """A word of a POSIX shell is read as one word; on Windows it has the quotes that cmd and PowerShell share."""
-    assert shlex.split(shell_word(text, os_name="posix")) == [text]
-    assert shell_word("C:\\Users\\me\\tour.yaml", os_name="nt") == "C:\\Users\\me\\tour.yaml"
-    assert shell_word("my tour.yaml", os_name="nt") == '"my tour.yaml"'
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_toml_string(text):
+    """A text is read back from TOML."""
     assert tomllib.loads(f"x = {toml_string(text)}") == {"x": text}
+
+
+def test_source_lines():
+    """The lines are those on which the sources of cells start in a file as Jupyter writes it."""
+    cells = [{"metadata": {"a": [{"source": 1}]}, "source": ['   "source":\n', "x"]}, {"outputs": [{}], "source": []}]
+    written = json.dumps({"cells": cells, "metadata": {"authors": [{}]}}, indent=1)
+    lines = written.split("\n")
+    assert [lines[line - 1].strip() for line in source_lines(written)] == ['"source": [', '"source": []']
+    assert source_lines(json.dumps({"cells": cells})) == []

@@ -156,16 +156,16 @@ def test_stored_form_is_repeatable(good):
     looks = good["looks"]
     stored = json.dumps(looks)
     assert text_of(outputs(looks, 8)[0]) == "<object at 0x...>"
-    assert text_of(outputs(looks, 12)[0]) == "PosixPath('<project>/good')"
-    assert text_of(outputs(looks, len(LOOKS) + 3)[0]) == "(PosixPath('~'),\n '<temporary>')"
-    assert "<packages>/pandas" in stored
+    assert text_of(outputs(looks, 12)[0]) == "PosixPath('[project]/good')"
+    assert text_of(outputs(looks, len(LOOKS) + 3)[0]) == "(PosixPath('~'),\n '[temporary]')"
+    assert "[packages]/pandas" in stored
     assert "site-packages" not in stored
     assert str(Path.home()) not in stored
     assert all(set(cell["metadata"]) <= {"tags"} for cell in looks["cells"])
     assert "widgets" not in looks["metadata"]
     out, err = outputs(looks, 2)
     assert (out["name"], text_of(out)) == ("stdout", "out\n")
-    assert text_of(err).startswith("err\n<cell>:4: UserWarning: careful\n")
+    assert text_of(err).startswith("err\n[cell]:4: UserWarning: careful\n")
     (error,) = outputs(looks, 11)
     assert "return" in "\n".join(error["traceback"])
     assert "In[9]" in "\n".join(error["traceback"])  # the cell that defines the function

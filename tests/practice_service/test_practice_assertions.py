@@ -4,7 +4,7 @@ import json
 import secrets
 
 import pytest
-from practice_requests import TOKEN_PATH, assertion_form, auth_address, claims_for, encoded, signed
+from practice_requests import TOKEN_PATH, assertion_form, auth_address, claims_for, encoded, signed, url_of
 
 
 def to_whole_second(clock):
@@ -17,7 +17,7 @@ def to_whole_second(clock):
 def test_valid_assertions(http, service, clock, name):
     """Both audiences are accepted, as text or as a list of one; `client_id`, `iat` and `kid` are optional."""
     credentials = service.credentials[name]
-    address = service.url(auth_address(credentials))
+    address = url_of(service, auth_address(credentials))
     url = address + TOKEN_PATH
     for changes in ({}, {"aud": address}, {"aud": [url]}, {"iat": None}, {"nbf": 0}):
         claims = claims_for(service, credentials, clock, **changes)
@@ -33,18 +33,18 @@ def post_claims(http, service, clock, **changes):
     """Send an assertion of the client of `broker-key` with these changes of its claims."""
     credentials = service.credentials["broker-key"]
     assertion = signed(credentials, claims_for(service, credentials, clock, **changes))
-    return http.post(service.url("auth") + TOKEN_PATH, data=assertion_form(credentials, assertion))
+    return http.post(url_of(service, "auth") + TOKEN_PATH, data=assertion_form(credentials, assertion))
 
 
 def claim_mistakes(service, clock):
     now = clock.now().timestamp()
-    url = service.url("auth") + TOKEN_PATH
+    url = url_of(service, "auth") + TOKEN_PATH
     return {
         "iss of another client": {"iss": "practice-broker-secret"},
         "sub of another client": {"sub": "practice-broker-secret"},
         "iss not text": {"iss": 1},
-        "aud of the other environment": {"aud": service.url("auth_sandbox") + TOKEN_PATH},
-        "aud of the broker interface": {"aud": service.url("broker")},
+        "aud of the other environment": {"aud": url_of(service, "auth_sandbox") + TOKEN_PATH},
+        "aud of the broker interface": {"aud": url_of(service, "broker")},
         "aud with a slash": {"aud": url + "/"},
         "aud missing": {"aud": None},
         "aud of none": {"aud": []},
@@ -107,7 +107,7 @@ def test_signature_mistakes(http, service, clock):
     """Only the registered key with its algorithm is accepted."""
     credentials = service.credentials["broker-key"]
     for mistake, assertion in signature_mistakes(service, clock).items():
-        response = http.post(service.url("auth") + TOKEN_PATH, data=assertion_form(credentials, assertion))
+        response = http.post(url_of(service, "auth") + TOKEN_PATH, data=assertion_form(credentials, assertion))
         assert (response.status_code, response.json()["error"]) == (401, "invalid_client"), mistake
 
 

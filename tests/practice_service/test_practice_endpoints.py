@@ -8,8 +8,8 @@ from decimal import Decimal
 
 import httpx
 import pytest
+from manual_clock import ManualClock
 
-from toolkit.core.clock import ManualClock
 from toolkit.practice_service import payloads
 from toolkit.practice_service.app import PracticeApp
 from toolkit.practice_service.service import World
@@ -19,7 +19,6 @@ HOLDERS = {"broker": "broker-secret", "broker-2": "broker-2"}
 MORE_QUERIES = [
     "page_size=0",
     "page_size=101",
-    "page_size=1&page_size=2",
     "page_token=x",
 ]
 
@@ -45,9 +44,8 @@ class InMemory:
 
     def _headers(self, holder):
         if holder not in self._tokens:
-            credentials = self.world.holders.credentials[HOLDERS[holder]]
-            owner = self.world.holders.of[credentials.name]
-            self._tokens[holder] = self.world.tokens.issue(credentials.name, owner)["access_token"]
+            credentials = self.world.authenticator.credentials[HOLDERS[holder]]
+            self._tokens[holder] = self.world.authenticator.issue_token(credentials)["access_token"]
         return {"Authorization": f"Bearer {self._tokens[holder]}"}
 
 
@@ -142,7 +140,7 @@ def test_rate_limit():
     assert answers[-1].headers["retry-after"] == "1"
     assert answers[-1].json()["error"] == "rate_limited"
     assert service.get("/v1/accounts", holder="broker-2").status_code == 200
-    assert service.get("/nowhere", base="http://127.0.0.1:50002").status_code == 429
+    assert service.get("/v2/practice/quotes", base="http://127.0.0.1:50002").status_code == 429
     service.clock.advance(1)
     assert service.get("/v1/accounts").status_code == 200
     stats = service.world.stats

@@ -5,7 +5,7 @@ import time
 
 import httpx
 import pytest
-from practice_requests import ask_token, get, own_headers
+from practice_requests import ask_token, get, own_headers, url_of
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.practice_service import practice
@@ -31,7 +31,7 @@ def test_dropped_connection(http, service, clock, place):
     def ask():
         if place == "token":
             return ask_token(http, service, credentials, clock)
-        return http.get(service.url("broker") + "/v1/accounts", headers=headers)
+        return http.get(url_of(service, "broker") + "/v1/accounts", headers=headers)
 
     with pytest.raises(httpx.TransportError):
         ask()
@@ -46,8 +46,6 @@ def test_order_and_number(http, service, clock):
     statuses = [get(http, service, "live", clock, "trading_live").status_code for _ in range(5)]
     assert statuses == [500, 500, 503, 503, 503]
     assert ask_token(http, service, service.credentials["broker-key"], clock).status_code == 200
-    service.faults.clear("token")
-    assert get(http, service, "live", clock, "trading_live").status_code == 503
     service.faults.clear()
     assert get(http, service, "live", clock, "trading_live").status_code == 200
 
@@ -55,7 +53,6 @@ def test_order_and_number(http, service, clock):
 @pytest.mark.parametrize(
     "fault",
     [
-        {"status": 204},
         {"status": "503"},
         {"body": "xml"},
         {"times": 0},

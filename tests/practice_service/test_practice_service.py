@@ -14,7 +14,7 @@ from practice_requests import ALLOWED, CLIENTS, PATHS, get, own_headers
 
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError
-from toolkit.practice_service import Fault, practice
+from toolkit.practice_service import practice
 
 
 def test_unknown_credentials() -> None:
@@ -63,8 +63,8 @@ def test_close(http):
         _ = service.settings
     assert service.start() is service.start()
     assert len(server_threads()) == len(earlier_threads) + 1
-    url = service.url("broker")
-    assert http.get(url).status_code == 401
+    url = service.settings.addresses["broker"]
+    assert http.get(url + "/v1/accounts").status_code == 401
     service.close()
     service.close()
     assert server_threads() == earlier_threads
@@ -99,13 +99,13 @@ def test_silent_end():
         for ending in ("close", "garbage collection", "exit"):
             service = practice().start()
             with httpx.Client(trust_env=False) as client:
-                client.get(service.url("broker") + "/v1/accounts")
+                client.get(service.settings.addresses["broker"] + "/v1/accounts")
                 service.faults.inject("interfaces", dropped=True)
                 try:
-                    client.get(service.url("broker") + "/v1/accounts")
+                    client.get(service.settings.addresses["broker"] + "/v1/accounts")
                 except httpx.TransportError:
                     pass
-                client.get(service.url("auth"))
+                client.get(service.settings.addresses["auth"])
                 if ending == "close":
                     service.close()
                 if ending == "garbage collection":
@@ -117,12 +117,11 @@ def test_silent_end():
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("missing", ["starlette.requests", "uvicorn"])
+@pytest.mark.parametrize("missing", ["starlette.applications", "uvicorn"])
 def test_missing_extra(monkeypatch, missing):
     """Without the extra, the error names what to install."""
     monkeypatch.setitem(sys.modules, missing, None)
-    for module in ("app", "endpoints"):
-        monkeypatch.delitem(sys.modules, f"toolkit.practice_service.{module}", raising=False)
+    monkeypatch.delitem(sys.modules, "toolkit.practice_service.app", raising=False)
     with pytest.raises(ConfigurationError, match=missing) as caught:
         practice().start()
     assert "[practice]" in caught.value.next_step
@@ -135,10 +134,10 @@ def test_offline(monkeypatch):
     earlier_threads = server_threads()
     with practice() as service:
         assert server_threads() == earlier_threads
-        assert service.url("broker_sandbox") == "https://broker-sandbox.svc.invalid"
+        assert service.settings.addresses["broker_sandbox"] == "https://broker-sandbox.svc.invalid"
         assert tuple(service.settings.addresses) == ADDRESS_NAMES
         assert list(service.credentials) == list(ALLOWED)
-        assert (service.stats.token_requests, service.stats.calls, service.stats.by_endpoint) == (0, 0, {})
+        assert (service.stats.token_requests, service.stats.calls, service.stats.by_status) == (0, 0, {})
 
 
 @pytest.mark.parametrize(
@@ -171,7 +170,7 @@ def test_secrets_in_reprs_and_logs(http, service, clock, caplog):
         caplog.set_level(logging.DEBUG, logger=name)
     sent = [own_headers(http, service, credentials, clock) for credentials in service.credentials.values()]
     for headers in sent:
-        http.get(service.url("market_data") + PATHS["market_data"], headers=headers)
+        http.get(service.settings.addresses["market_data"] + PATHS["market_data"], headers=headers)
     tokens = [headers["Authorization"].removeprefix("Bearer ") for headers in sent if "Authorization" in headers]
     assert len(tokens) == len(CLIENTS)
     service.faults.inject("interfaces", dropped=True)
@@ -185,12 +184,10 @@ def test_secrets_in_reprs_and_logs(http, service, clock, caplog):
             service,
             vars(service),
             world,
-            vars(world.holders),
-            vars(world.tokens),
+            vars(world.authenticator),
             service.credentials,
             service.faults,
             service.stats,
-            Fault(),
         )
     )
     for secret in (*known, *tokens):

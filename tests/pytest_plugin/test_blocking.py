@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from toolkit.core.errors import NetworkBlocked
-from toolkit.sharing.pytest_plugin.blocking import network_blocked
+from toolkit.sharing.pytest_plugin.item_cassette import network_blocked
 
 NAMES = ("connect", "connect_ex", "sendto", "sendmsg")
 FUNCTIONS = ("getaddrinfo", "socketpair")

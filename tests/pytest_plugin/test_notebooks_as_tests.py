@@ -52,7 +52,7 @@ def test_notebooks(notebooks, pytester):
     assert "changed.ipynb: differs in 1 cell" in output
     assert "+second" in output
     assert "Traceback" not in output
-    assert "run_options" not in output
+    assert "plugin.py" not in output
     unused = output.partition("cassettes that no test opened")[2]
     assert "cassettes/spare.yaml" in unused
     assert "1 of 2 cassettes" in unused

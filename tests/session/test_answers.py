@@ -62,12 +62,12 @@ def test_error_status(open_session, service, status, is_async):
 
 
 def test_secret_in_a_path(open_session, service):
-    """The URL in an error repeats no secret, however it is written."""
+    """The path in an error repeats no secret, however it is written."""
     service.answer = lambda request: service.reply({}, 404)
     session = open_session("paper")
     secret = session.credentials.secret_key.reveal()
     for written in (secret, "".join(f"%{ord(letter):02X}" for letter in secret)):
-        with pytest.raises(tk.ServiceError, match=r"trading-paper\.example\.com/v2/") as caught:
+        with pytest.raises(tk.ServiceError, match="GET /v2/") as caught:
             tk.tabulate(session.trading.get(f"/v2/{written}/x"))
         assert written not in caught.value.what
         assert secret not in unquote(caught.value.what)
@@ -75,7 +75,7 @@ def test_secret_in_a_path(open_session, service):
 
 @BOTH
 def test_replayed_error(open_session, replayed, service, is_async):
-    """An error says first that it was replayed, shows the symbolic address, and how to call again."""
+    """An error says first that it was replayed, and how to call again."""
     service.answer = lambda request: service.reply({}, 503)
     session = open_session("paper", cassette="refused", retry=False, is_async=is_async)
     with pytest.raises(tk.ServiceError) as live:
@@ -83,13 +83,11 @@ def test_replayed_error(open_session, replayed, service, is_async):
     finished(session.close())
     with pytest.raises(tk.ServiceError) as caught:
         replayed("refused").accounts(token="hush")
-    beginning = (
-        "Replayed from refused.yaml: the service answered GET https://trading-paper.svc.invalid/v2/account with "
-    )
+    beginning = "Replayed from refused.yaml: the service answered GET /v2/account with "
     assert caught.value.what.startswith(beginning)
     assert caught.value.next_step.startswith('Nothing was sent. To send it again, record with mode="all"')
     assert caught.value.status == live.value.status == 503
-    assert live.value.what.startswith("The service answered GET https://trading-paper.example.com/v2/account with ")
+    assert live.value.what.startswith("The service answered GET /v2/account with ")
     assert "hush" not in f"{live.value}{caught.value}"
 
 
@@ -137,14 +135,14 @@ def test_a_wrong_secret_is_recorded(open_session, service, settings, make_creden
         with open_session(credentials=credentials, cassette="x", **options) as session:
             return session.accounts()
 
-    with pytest.raises(tk.ServiceError, match=r"This answer is recorded in x\.yaml") as first:
+    with pytest.raises(tk.ServiceError, match="401") as first:
         run(wrong)
     assert first.value.next_step.startswith("It did not accept the credentials: check them")
     with pytest.raises(tk.ServiceError, match=r"^Replayed from x\.yaml: .*401.*not accepted") as again:
         run(right)
     assert len(service.calls) == 1
     assert "check them" not in str(again.value)
-    assert 'record again with mode="all", or delete the file first.' in again.value.next_step
+    assert 'record with mode="all", or delete the file first.' in again.value.next_step
     if way == "all":
         assert run(right, mode="all")["id"].tolist() == ["1"]
     else:

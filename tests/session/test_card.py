@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from manual_clock import ManualClock
 from pages import Page, shown
 
 import toolkit as tk
-from toolkit.core.clock import ManualClock
 from toolkit.core.secret import MASK, Secret
 
 START = datetime(2026, 5, 12, 9, 30, 7, 250_000, tzinfo=UTC)

@@ -35,11 +35,11 @@ import rich.pretty
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 from session_calls import finished
 
 import toolkit as tk
 from toolkit.core.addresses import Address
-from toolkit.core.clock import ManualClock
 from toolkit.transport.network import Network
 
 TESTS = Path(__file__).parent

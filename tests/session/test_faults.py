@@ -18,7 +18,7 @@ from session_calls import finished
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.core.clock import SystemClock
+from toolkit.core.ledger import SystemClock
 
 KINDS = ["paper", "sandbox-secret", "live", "broker-key", "paper-basic", "broker-secret", "sandbox-key"]
 TOKEN_KINDS = ["broker-secret", "sandbox-key", "sandbox-secret", "broker-key"]

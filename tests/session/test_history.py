@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pandas as pd
 import pytest
+from manual_clock import ManualClock
 from session_calls import call
 
-from toolkit.core.clock import ManualClock
 from toolkit.tables import tabulate
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)

@@ -4,9 +4,9 @@ import ssl
 
 import httpx
 import pytest
+from manual_clock import ManualClock
 
 import toolkit as tk
-from toolkit.core.clock import ManualClock
 from toolkit.sweeps.lend import lender_of, terms_of
 from toolkit.transport.network import Network
 

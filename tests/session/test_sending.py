@@ -8,9 +8,9 @@ from datetime import timedelta
 import httpx
 import pytest
 from bodies import body_class
+from manual_clock import ManualClock
 from session_calls import BOTH, bearer, call
 
-from toolkit.core.clock import ManualClock
 from toolkit.core.errors import CredentialsMismatch, UnsafeAddress
 
 URL = "https://broker-sandbox.example.com/v1/accounts"

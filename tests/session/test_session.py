@@ -11,13 +11,13 @@ from urllib.parse import parse_qs
 import canaries
 import httpx
 import pytest
+from manual_clock import ManualClock
 from pandas.testing import assert_frame_equal
 from session_calls import BOTH, CLIENTS, PATHS, bearer, call, finished, own_client
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cassettes import cell_cassette
-from toolkit.core.clock import ManualClock
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.practice_service import practice
 from toolkit.transport.network import Network

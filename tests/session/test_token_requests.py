@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 from bodies import body_class
+from manual_clock import ManualClock
 from session_calls import BOTH, bearer, call, in_threads
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.core.clock import ManualClock
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 PATH = "/v1/accounts"

@@ -11,10 +11,10 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 from session_calls import BOTH, bearer, call, finished
 
 import toolkit as tk
-from toolkit.core.clock import ManualClock
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 BROKEN = [httpx.ConnectError, httpx.ConnectTimeout, httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError]

@@ -13,7 +13,6 @@ from forgetting import forget_everything
 
 import toolkit as tk
 from toolkit.cassettes.format.interactions import HEADER, encode
-from toolkit.practice_service.authentication import Holders
 
 ANYTHING = (
     *(None, 3, -1, 0, 1.5, float("nan"), True, 10**400),
@@ -21,7 +20,7 @@ ANYTHING = (
     *([], {}, {"a": 1}, (), [None], object(), ..., tk.Session),
 )
 ROWS = [{"a": 1, "b": "x"}]
-CREDENTIALS = Holders().credentials
+CREDENTIALS = tk.practice().credentials
 BROKER = {"environment": "broker-live"}
 # Arguments that take anything, or that only say how something is shown.
 FREE = frozenset({"tabulate.data", "progress.label", "sweep.cluster", "publish.parameters"})

@@ -6,7 +6,7 @@ import threading
 import httpx
 import pytest
 
-from toolkit.core.clock import SystemClock
+from toolkit.core.ledger import SystemClock
 from toolkit.transport.flow import Apart, Pause, Shielded, run, run_async
 
 URL = "https://service.example.com/"

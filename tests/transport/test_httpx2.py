@@ -17,10 +17,10 @@ import pytest
 from bodies import body_class
 from hypothesis import given
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 
 import toolkit as tk
 from toolkit.cassettes.format.interactions import FAILURES
-from toolkit.core.clock import ManualClock
 from toolkit.core.errors import CassetteMiss, SecretLeak, Unreachable
 from toolkit.transport.httpx2 import as_httpx_transport, converted
 

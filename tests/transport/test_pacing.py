@@ -8,9 +8,10 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 
 import toolkit as tk
-from toolkit.core.clock import ManualClock, SystemClock
+from toolkit.core.ledger import SystemClock
 from toolkit.transport.pacing import Pace, as_rate, nap, pace_of
 
 

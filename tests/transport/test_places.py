@@ -12,10 +12,10 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 
 import toolkit as tk
 from toolkit.cassettes.through import Outgoing, through
-from toolkit.core.clock import ManualClock
 from toolkit.transport.flow import run, run_async
 from toolkit.transport.network import Places, pool_timeout
 

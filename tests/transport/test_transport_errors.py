@@ -7,9 +7,9 @@ import threading
 
 import httpx
 import pytest
+from manual_clock import ManualClock
 
 import toolkit as tk
-from toolkit.core.clock import ManualClock
 from toolkit.transport.errors import unreachable
 
 

@@ -21,9 +21,8 @@ from toolkit.auth.tokens.single_flight import MemoryTokenStore, TokenSource, tok
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.core.addresses import Address
-from toolkit.core.clock import Clock
 from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, Placeholder
-from toolkit.core.ledger import Authorization
+from toolkit.core.ledger import Authorization, Clock
 from toolkit.core.secret import Secret
 from toolkit.transport.flow import Flow
 from toolkit.transport.retry import Retry, can_be_sent_again

@@ -11,19 +11,18 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from toolkit.core.arguments import wrong_type
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, wrong_type
 from toolkit.core.secret import Secret
-from toolkit.core.text import shell_word
 
 if TYPE_CHECKING:
     from toolkit.auth.authorizers import BearerAuthorizer
     from toolkit.auth.tokens.token import Token
-    from toolkit.core.clock import Clock
+    from toolkit.core.ledger import Clock
 
 _PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
@@ -96,7 +95,7 @@ class Credentials:
             return ""
         if self.binding is None:
             return f"The credentials are the profile {self.name} in {self.loaded_from}: correct them there."
-        command = f"toolkit credentials add {shell_word(self.name)} --environment {self.environment}"
+        command = f"toolkit credentials add {shlex.quote(self.name)} --environment {self.environment}"
         return f"The credentials are the saved profile {self.name}; to save others in their place: `{command}`."
 
     def __repr__(self) -> str:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -30,10 +31,9 @@ from toolkit.auth.sealing import locked
 from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
-from toolkit.core.text import shell_word
 from toolkit.local.files import private_folder, read_private, remove_partials, shown, write_atomically
-from toolkit.local.user_folders import config_folder, user_key
-from toolkit.local.variables import exported_by, variable_name
+from toolkit.local.folders import config_folder, exported_by, user_key
+from toolkit.local.settings import variable_name
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials
@@ -139,7 +139,7 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
     variables = " ".join(f"{variable_name(each.name)}={each.text}" for each in to)
     next_step = (
         f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote that would receive "
-        f"the credentials. If you trust it, run `toolkit credentials allow {shell_word(name)} --environment "
+        f"the credentials. If you trust it, run `toolkit credentials allow {shlex.quote(name)} --environment "
         f"{environment}` in that project, with {variables} in the environment."
     )
     if credentials.binding is None:

@@ -23,9 +23,8 @@ from toolkit.auth.credentials import Credentials, Field, as_optional_text, as_se
 from toolkit.auth.private_keys import as_signer
 from toolkit.auth.signers import ASSERTION_LIFETIME, ASSERTION_TYPE, LocalKey, Signer, client_assertion
 from toolkit.auth.typed_secrets import warn_if_in_cell
-from toolkit.core.arguments import as_choice, as_count, as_mapping
 from toolkit.core.document import CredentialKind, Environment, Placeholder, header_names
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, as_choice, as_count, as_mapping
 from toolkit.core.secret import REGISTER, Secret
 from toolkit.core.tracebacks import frameless
 

@@ -28,8 +28,7 @@ from toolkit.auth.signers import (
     Signer,
     describe_signer,
 )
-from toolkit.core.arguments import as_choice
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, as_choice
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.tracebacks import attempt, frameless
 from toolkit.local.files import create_new, expanded, read_text

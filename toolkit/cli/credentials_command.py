@@ -7,6 +7,7 @@ machine would see it in the list of processes. Secrets are typed at a terminal o
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
@@ -30,12 +31,10 @@ from toolkit.auth.profiles.saving import (
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.typed_secrets import ask_secret, can_ask, field_in_words
 from toolkit.cli import terminal
-from toolkit.core.arguments import as_choice
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment, Interface
-from toolkit.core.errors import ConfigurationError, ToolkitError
+from toolkit.core.errors import ConfigurationError, ToolkitError, as_choice
 from toolkit.core.ledger import advice_for
 from toolkit.core.secret import Secret
-from toolkit.core.text import shell_word
 from toolkit.local.files import expanded, read_text
 from toolkit.local.settings import Settings
 from toolkit.session.session import Session
@@ -326,7 +325,7 @@ def _colour_of(result: _Probe) -> str:
 
 def _say_missing_addresses(environment: Environment, name: str, settings: Settings) -> None:
     if missing := [name for name in environment.rules.addresses.values() if not settings.addresses.get(name)]:
-        command = f"`toolkit credentials allow {shell_word(name)} --environment {environment}`"
+        command = f"`toolkit credentials allow {shlex.quote(name)} --environment {environment}`"
         terminal.say(terminal.pasteable(f"Not set: {', '.join(missing)}. If you set one later, run {command} once."))
 
 

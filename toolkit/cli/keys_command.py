@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -14,9 +15,8 @@ from toolkit.auth.typed_secrets import can_ask
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.core.text import shell_word
 from toolkit.local.files import expanded
-from toolkit.local.user_folders import config_folder
+from toolkit.local.folders import config_folder
 
 app = terminal.command_group("keys", help="Create a key pair for signed client assertions.")
 
@@ -47,8 +47,8 @@ def new(
     terminal.say(json.dumps(key.public_jwk, indent=2))
     terminal.say(f"\n{'Algorithm':22} {algorithm}\n{'Key ID (kid)':22} {key_id}")
     terminal.say(f"{'Thumbprint (RFC 7638)':22} {key.thumbprint}")
-    words = ["toolkit credentials add default --environment broker-sandbox --key-file", shell_word(str(target))]
-    words += ["--key-id", shell_word(key_id)]
+    words = ["toolkit credentials add default --environment broker-sandbox --key-file", shlex.quote(str(target))]
+    words += ["--key-id", shlex.quote(key_id)]
     if algorithm[:2] in {"RS", "PS"}:  # an RSA key can sign with six algorithms, so the file does not say which
         words += ["--algorithm", algorithm]
     terminal.print_next_steps((" ".join(words), "save the client ID with this key, once the service knows it"))

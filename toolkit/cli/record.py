@@ -15,10 +15,8 @@ from toolkit.cassettes.catalog.facts import SUFFIXES
 from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cli import terminal
-from toolkit.core.arguments import as_choice
 from toolkit.core.document import Environment, Interface
-from toolkit.core.errors import CassetteError, TabulationError, ToolkitError
-from toolkit.core.ledger import recording_note
+from toolkit.core.errors import CassetteError, TabulationError, ToolkitError, as_choice
 from toolkit.core.text import excerpt
 from toolkit.local.files import write_atomically
 from toolkit.session.pages import Pages
@@ -119,8 +117,7 @@ def _without_recording(error: ToolkitError, session: Session | None, before: byt
         cassette.path.unlink(missing_ok=True)
     else:
         write_atomically(cassette.path, before)
-    next_step = error.next_step.replace(recording_note(getattr(error, "response", None)), "")
-    return error.reworded(error.what, f"{next_step} Nothing was recorded.")
+    return error.reworded(error.what, f"{error.next_step} Nothing was recorded.")
 
 
 def _read(session: Session, path: str, interface: str | None, *, all_pages: bool) -> list[httpx.Response]:

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from toolkit.cli import terminal
-from toolkit.core.arguments import as_choice
+from toolkit.core.errors import as_choice
 from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.scrubbing.scanning.findings import FORMATS
 from toolkit.sharing.saved_secrets import scan as scan_files

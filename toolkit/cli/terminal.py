@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,9 +25,9 @@ from toolkit.auth.typed_secrets import can_ask
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import Secret
-from toolkit.core.text import count_text, excerpt, masked, printable, shell_word
+from toolkit.core.text import count_text, excerpt, masked, printable
 from toolkit.local.files import write_atomically
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import is_offline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +77,7 @@ def program() -> str:
     found = shutil.which("toolkit")
     if Path(typed).name != "toolkit" or (found and Path(found).with_suffix("") == Path(typed).absolute()):
         return "toolkit"
-    return shell_word(typed)
+    return shlex.quote(typed)
 
 
 def pasteable(text: str) -> str:

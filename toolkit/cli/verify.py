@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from toolkit.cli import terminal
-from toolkit.core.arguments import as_choice
+from toolkit.core.errors import as_choice
 
 EXAMPLES: Final = terminal.examples(
     "toolkit verify notebooks/",

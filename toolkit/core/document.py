@@ -13,7 +13,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from toolkit.core.arguments import as_choice
+from toolkit.core.errors import as_choice
 
 
 class Environment(StrEnum):

@@ -25,24 +25,34 @@ ToolkitError
 
 Catch ToolkitError to catch them all. Messages hold names, places and types, but no secrets.
 
-A wrong argument of a public function or command is a ConfigurationError whose `about` is the argument; `core.arguments`
-checks it before a library can raise an error of its own. Three mistakes stay Python's own TypeError: a wrong number of
-arguments, an unknown keyword, and a `Secret` made of something other than text, because this module imports `secret`.
-Two errors are built-in errors as well, because Python relies on them: InterfaceNotAllowed and UnknownName are an
-AttributeError for `hasattr`, and UnknownName is a ValueError for enumerations.
+A wrong argument of a public function or command is a ConfigurationError whose `about` is the argument. The functions
+at the end of this module check arguments, and quote only short texts, because a misplaced argument may be a secret.
+Three mistakes stay Python's own TypeError: a wrong number of arguments, an unknown keyword, and a `Secret` made of
+something other than text.
 """
 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from toolkit.core.text import excerpt, masked, notice, printable
+from toolkit.core.secret import Secret
+from toolkit.core.text import excerpt, masked, nearest, notice, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
     from datetime import timedelta
     from typing import Self
+
+_LARGEST: Final = sys.float_info.max
+_T = TypeVar("_T")
+_Choice = TypeVar("_Choice", bound=str)
+LONGEST_QUOTE: Final = 20  # characters; a text that is longer may be a misplaced secret
+_SLIP: Final = 4  # characters by which a misspelt name may be longer
+_TYPE_WORDS: Final = {"str": "text", "NoneType": "None", "function": "a function"}
 
 
 def _safe(text: str) -> str:
@@ -72,10 +82,15 @@ class ToolkitError(Exception):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"  # of two texts, a log would mask one as the value of the other
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A live response holds a connection and unscrubbed bytes.
+        kept = {name: value for name, value in vars(self).items() if name != "response"}
+        return type(self), (self.what, self.next_step), kept
+
     def reworded(self, what: str, next_step: str) -> Self:
         """Return a copy with another message and without a traceback."""
         error = copy.copy(self)
-        error.__dict__.update(self.__dict__)  # a copy for pickling leaves out the response
+        vars(error).update(vars(self))  # copying leaves out the response
         error.what, error.next_step = _safe(what), _safe(next_step)
         error.args = (error.what, error.next_step)
         return error
@@ -193,9 +208,6 @@ class ServiceError(ToolkitError):
         self.status = status
         self.response = response
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _without_response(self)
-
 
 class CassetteError(ToolkitError):
     """A cassette could not be opened, read or written.
@@ -209,15 +221,12 @@ class CassetteError(ToolkitError):
         super().__init__(what, next_step, about=about)
         self.response = response
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _without_response(self)
-
 
 class CassetteMiss(CassetteError):
     """No recording matches this request, or the cassette does not exist.
 
     Attributes:
-        nearest: the most similar recorded requests and what differs, best match first, safe to print.
+        nearest: the most similar recorded request and what differs, safe to print; empty without recordings.
     """
 
     def __init__(self, what: str, next_step: str = "", *, about: str = "", nearest: Sequence[str] = ()) -> None:
@@ -253,28 +262,90 @@ class TabulationError(ToolkitError):
     """A value does not fit its column; the message names row, column, expected type and actual type."""
 
 
-def _without_response(error: ServiceError | CassetteError) -> tuple[Any, ...]:
-    """Return the pickle of an error without its live response, which holds a connection and unscrubbed bytes."""
-    return type(error), (error.what, error.next_step), {**error.__dict__, "response": None}
-
-
 def how_to_install(extra: str) -> str:
     """Return the next step of an error about a package that an extra would bring."""
     return f"Install the toolkit with its extra {extra}: in a clone of it, pip install '.[{extra}]'."
 
 
-def not_installed(
-    error: ModuleNotFoundError, packages: Collection[str], user: str, extra: str, *, about: str
-) -> Exception:
-    """Return the error to raise for a missing package: with advice if an extra brings it, else the error itself.
+def wrong_type(about: str, expected: str, value: object, next_step: str) -> ConfigurationError:
+    """Return the error for a value of a wrong type: "per_second must be a number, not text"."""
+    name = type(value).__name__
+    return ConfigurationError(f"{about} must be {expected}, not {_TYPE_WORDS.get(name, name)}.", next_step, about=about)
 
-    Args:
-        error: names the package.
-        packages: the packages of the extra.
-        user: what needs them, such as "A loan".
-        extra: the extra.
-        about: the argument or setting that the error is about.
+
+def as_choice(value: object, choices: Iterable[_Choice], *, about: str) -> _Choice:
+    """Return a text that is one of the choices.
+
+    Raises:
+        UnknownName: if it is not one of them; the error suggests the nearest.
     """
-    if (error.name or "").partition(".")[0] not in packages:
-        return error
-    return ConfigurationError(f"{user} needs {error.name}, which is not installed.", how_to_install(extra), about=about)
+    names = list(choices)
+    if isinstance(value, str) and value in names:
+        return names[names.index(value)]
+    listed = f"Choose one of {', '.join(names)}."
+    if not isinstance(value, str):
+        raise UnknownName(wrong_type(about, "a text", value, "").what, listed, about=about)
+    likely = nearest(value[:LONGEST_QUOTE].casefold(), names)
+    # Only what looks like a misspelt choice is shown: anything else may be a secret, even if it begins like one.
+    quoted = f" {excerpt(value)!r}" if likely and len(value) < len(likely) + _SLIP else ""
+    meant = f"Did you mean {likely}? " if likely else ""
+    raise UnknownName(f"{about}{quoted} is not known.", f"{meant}{listed}", about=about)
+
+
+def as_text(value: object, *, about: str, example: str) -> str:
+    """Return a text that is not empty and can be encoded."""
+    text = as_instance(value, str, about=about, example=example, expected="a text")
+    if not text.strip():
+        raise ConfigurationError(f"{about} is empty.", f"For example {about}={example}.", about=about)
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise ConfigurationError(f"{about} cannot be encoded.", f"For example {about}={example}.", about=about)
+    return text
+
+
+def as_several(value: object, kind: Any, *, about: str, example: str) -> tuple[Any, ...]:
+    """Return one text, or several as in a list, as a tuple; `kind` is the class of each."""
+    is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping)
+    values = tuple(cast("Iterable[Any]", value)) if is_list else (value,)
+    return tuple(as_instance(each, kind, about=about, example=example, expected="texts") for each in values)
+
+
+def as_secrets(value: object, *, about: str) -> tuple[Secret, ...]:
+    """Return one secret or several, as texts or as Secrets, as a tuple."""
+    return tuple(map(Secret, as_several(value, str | Secret, about=about, example='os.environ["MY_SECRET"]')))
+
+
+def as_count(value: object, *, about: str, least: int = 0, most: float = _LARGEST) -> int:
+    """Return a whole number within limits."""
+    return int(as_number(value, about=about, least=least, most=most, example=max(least, 1), is_whole=True))
+
+
+def as_number(
+    value: object, *, about: str, least: float, most: float = _LARGEST, example: object = 1, is_whole: bool = False
+) -> float:
+    """Return a finite number within limits."""
+    limits = f"{'a whole number' if is_whole else 'a number'} from {least:,}"
+    limits = limits if most == _LARGEST else f"{limits} to {most:,}"
+    next_step = f"For example {about}={example}."
+    if isinstance(value, bool) or not isinstance(value, Integral if is_whole else Real):
+        raise wrong_type(about, limits, value, next_step)
+    number: Any = value
+    if not least <= number <= most:
+        raise ConfigurationError(f"{about} must be {limits}.", next_step, about=about)
+    return number if is_whole else float(number)
+
+
+def as_instance(value: object, kind: type[_T], *, about: str, example: str, expected: str = "") -> _T:
+    """Return a value of a class; `expected` names the class in the error, by default as it is called."""
+    if isinstance(value, kind):
+        return value
+    raise wrong_type(about, expected or f"a {kind.__name__}", value, f"For example {about}={example}.")
+
+
+def as_mapping(value: object, *, about: str, example: str) -> Mapping[Any, Any]:
+    """Return a mapping, such as a dict."""
+    return as_instance(value, Mapping, about=about, example=example, expected="a dict")  # type: ignore[type-abstract]
+
+
+def as_flag(value: object, *, about: str) -> bool:
+    """Return True or False; a text such as "no" would count as True."""
+    return as_instance(value, bool, about=about, example="True", expected="True or False")

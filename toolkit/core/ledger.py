@@ -1,32 +1,30 @@
-"""The calls of a session, and how each of them was authorized.
+"""Clocks, instants as text, and the calls of a session with how each of them was authorized.
 
-The tables of calls and tokens are made from these records. A recording keeps the same facts beside each interaction,
-so that a replay gives the same tables. `TRAFFIC` counts the calls of the whole process, live and replayed.
+The source of time is passed in as a `Clock`. The tables of calls and tokens are made from a `Ledger`. A recording keeps
+the same facts beside each interaction, so that a replay gives the same tables. `TRAFFIC` counts the calls of the whole
+process, live and replayed.
 
 A response knows where it came from and which call it answers, and its error says so if it has an error status.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
-from toolkit.core.clock import Clock
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ServiceError
+from toolkit.core.errors import ServiceError, wrong_type
 from toolkit.core.text import excerpt, printable
 
 EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording without a time of its own
 TRIES: Final = "toolkit.tries"  # extension of a request that was sent or replayed: how often it was sent
 _SOURCE: Final = "toolkit.source"  # extension of a response: its `ResponseSource`
 _MOST: Final = 10**9  # a larger number is not a count, and may be too long to print
-_LONGEST_CALL: Final = 200  # characters
 _MESSAGE_FIELDS: Final = ("message", "detail", "error_description", "title", "error")
-_LONGEST_MESSAGE: Final = 200  # characters
 _UNAUTHORIZED: Final = 401
-_AGAIN: Final = 'with mode="all", or delete the file first.'
 # Advice for a status, or for a class of statuses (RFC 9110, section 15; for 429 RFC 6585, section 4).
 _ADVICE: Final = {
     _UNAUTHORIZED: "It did not accept the credentials: check them, and that they belong to this environment.",
@@ -37,6 +35,86 @@ _ADVICE: Final = {
     4: "Change the request; `response.text` may say more.",
     5: "The service has a problem: try again later.",
 }
+
+
+class Clock(Protocol):
+    """The toolkit's source of time. A clock may also have a method `sleep(seconds)`, see `sleep`."""
+
+    def now(self) -> datetime:
+        """Return the present instant, aware and in UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Return seconds since an arbitrary start; the reading never decreases."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+def as_clock(clock: Any) -> Clock:
+    """Return the clock that was passed as an argument, or for None the machine's."""
+    if clock is None:
+        return SystemClock()
+    if isinstance(clock, type) or not all(callable(getattr(clock, name, None)) for name in ("now", "monotonic")):
+        next_step = "Leave it out for the machine's."
+        raise wrong_type("clock", "an object with the methods now and monotonic", clock, next_step)
+    return clock  # type: ignore[no-any-return]
+
+
+def sleep(clock: Clock, seconds: float) -> None:
+    """Pause this thread, or let a clock that has a `sleep` method pass the time."""
+    (getattr(clock, "sleep", None) or time.sleep)(seconds)
+
+
+async def sleep_async(clock: Clock, seconds: float) -> None:
+    """Pause this task, or let a clock that has a `sleep` method pass the time."""
+    import asyncio
+
+    own = getattr(clock, "sleep", None)
+    if own is None:
+        await asyncio.sleep(seconds)
+    else:
+        own(seconds)
+
+
+def instant_text(instant: datetime) -> str:
+    """Return an instant as RFC 3339 text in UTC with microseconds."""
+    # isoformat rather than strftime, whose %Y pads a year before 1000 on some platforms only.
+    return instant.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def parse_instant(text: str) -> datetime:
+    """Return the instant of an RFC 3339 text, in UTC.
+
+    Raises:
+        ValueError: if the text is not an instant, has no offset, or lies outside the years 1 to 9999 in UTC.
+    """
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError("an instant needs an offset, such as Z")
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("an instant must lie in the years 1 to 9999") from None
+
+
+def parse_http_date(text: str) -> datetime | None:
+    """Return the instant of an HTTP date in UTC (RFC 9110 section 5.6.7), or None if the text is not one."""
+    from email.utils import parsedate_to_datetime  # slow to load, and rarely needed
+
+    try:
+        instant = parsedate_to_datetime(text)
+        return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 class Authorization(NamedTuple):
@@ -60,14 +138,8 @@ class Authorization(NamedTuple):
 
     def to_fields(self) -> dict[str, Any]:
         """Return the fields of a recording as text and whole numbers, without those that are None."""
-        fields: dict[str, Any] = {
-            "kind": str(self.kind),
-            "environment": str(self.environment),
-            "profile": self.profile,
-            "token": self.token,
-            "issued_at": self.issued_at and instant_text(self.issued_at),
-            "expires_at": self.expires_at and instant_text(self.expires_at),
-        }
+        texts: dict[type, Callable[[Any], Any]] = {type(None): lambda _: None, datetime: instant_text, int: int}
+        fields = {name: texts.get(type(value), str)(value) for name, value in self._asdict().items()}
         return {name: value for name, value in fields.items() if value is not None}
 
     @classmethod
@@ -80,16 +152,21 @@ class Authorization(NamedTuple):
         if not isinstance(fields, Mapping):
             raise TypeError(f"an authorization is a mapping, not {type(fields).__name__}")
         token, issued_at, expires_at = fields.get("token"), fields.get("issued_at"), fields.get("expires_at")
-        if token is not None:
-            checked_count(token, "the number of a token")
         return cls(
             kind=CredentialKind(fields["kind"]),
             environment=Environment(fields["environment"]),
             profile=str(fields["profile"]),
-            token=token,
+            token=None if token is None else checked_count(token, "the number of a token"),
             issued_at=None if issued_at is None else parse_instant(issued_at),
             expires_at=None if expires_at is None else parse_instant(expires_at),
         )
+
+
+def checked_count(value: Any, what: str) -> int:
+    """Return a count from a recording unchanged; anything but a whole number from 1 is a ValueError."""
+    if type(value) is not int or not 1 <= value < _MOST:
+        raise ValueError(f"{what} is a whole number from 1")
+    return value
 
 
 @dataclass(slots=True)
@@ -154,67 +231,13 @@ class Ledger:
 
 
 class Traffic:
-    """Counts that only grow. Concurrent threads may lose an increment, but not all of them.
+    """Counts that only grow. Concurrent threads may lose an increment, but not all of them."""
 
-    Attributes:
-        sent: calls that went over the network.
-        played: calls that a cassette answered.
-    """
-
-    sent: int = 0
-    played: int = 0
+    sent: int = 0  # calls that went over the network
+    played: int = 0  # calls that a cassette answered
 
 
 TRAFFIC: Final = Traffic()
-
-
-def checked_count(value: Any, what: str) -> int:
-    """Return a count from a recording unchanged.
-
-    Raises:
-        ValueError: if it is not a whole number from 1.
-    """
-    if type(value) is not int or not 1 <= value < _MOST:
-        raise ValueError(f"{what} is a whole number from 1")
-    return value
-
-
-def instant_text(instant: datetime) -> str:
-    """Return an instant as RFC 3339 text in UTC with microseconds.
-
-    Raises:
-        ValueError: if the instant is naive.
-    """
-    if instant.utcoffset() is None:
-        raise ValueError("an instant must be aware, such as datetime(2026, 1, 1, tzinfo=UTC)")
-    # isoformat rather than strftime, whose %Y pads a year before 1000 on some platforms only.
-    return instant.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
-
-
-def parse_instant(text: str) -> datetime:
-    """Return the instant of an RFC 3339 text, in UTC.
-
-    Raises:
-        ValueError: if the text is not an instant, has no offset, or lies outside the years 1 to 9999 in UTC.
-    """
-    instant = datetime.fromisoformat(text)
-    if instant.tzinfo is None:
-        raise ValueError("an instant needs an offset, such as Z")
-    try:
-        return instant.astimezone(UTC)
-    except OverflowError:
-        raise ValueError("an instant must lie in the years 1 to 9999") from None
-
-
-def parse_http_date(text: str) -> datetime | None:
-    """Return the instant of an HTTP date in UTC (RFC 9110 section 5.6.7), or None if the text is not one."""
-    from email.utils import parsedate_to_datetime  # slow to load, and rarely needed
-
-    try:
-        instant = parsedate_to_datetime(text)
-        return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
 
 
 @dataclass(slots=True)
@@ -223,15 +246,13 @@ class ResponseSource:
 
     Attributes:
         describe: returns words such as `live · live calls, as of …`, as they are when a table is made; or None.
-        describe_call: returns method and URL of the call that a response answers, without a secret; or None.
+        call: method and path of the call that it answers; "" for a response of another client.
         replayed_from: name of the cassette's file that it was replayed from; "" for a live one.
-        recorded_in: name of the cassette's file that later replays it; "" if there is none.
     """
 
-    describe: Callable[[], str] | None = None
-    describe_call: Callable[[Any], str] | None = None
+    describe: Callable[[], str | None] = lambda: None
+    call: str = ""
     replayed_from: str = ""
-    recorded_in: str = ""
 
 
 def source_of(response: Any) -> ResponseSource:
@@ -241,18 +262,6 @@ def source_of(response: Any) -> ResponseSource:
         return ResponseSource()
     source: ResponseSource = extensions.setdefault(_SOURCE, ResponseSource())
     return source
-
-
-def words_of(response: Any) -> str | None:
-    """Return in words where a response of a session came from; None for anything else."""
-    describe = source_of(response).describe
-    return None if describe is None else describe()
-
-
-def call_of(response: Any) -> str:
-    """Return method and URL of the call of a session that a response answers; "" for any other response."""
-    describe = source_of(response).describe_call
-    return "" if describe is None else describe(response)
 
 
 def advice_for(status: int) -> str:
@@ -269,23 +278,13 @@ def refuse_error_status(response: Any) -> None:
     status = getattr(response, "status_code", 200)
     if status < 300:
         return
-    call, file = excerpt(call_of(response), _LONGEST_CALL), source_of(response).replayed_from
+    call, file, next_step = excerpt(source_of(response).call), source_of(response).replayed_from, advice_for(status)
     who = "The service" if not file else f"Replayed from {file}: the service"
+    if file:
+        again = 'Nothing was sent. To send it again, record with mode="all", or delete the file first.'
+        next_step = again if status == _UNAUTHORIZED else f"{again} {next_step}"
     what = f"{who} answered {f'{call} ' if call else ''}with status {status}."
-    advice = advice_for(status)
-    if not file:
-        next_step = f"{advice}{recording_note(response)}"
-    elif status == _UNAUTHORIZED:
-        next_step = f"Nothing was sent. If the credentials are right by now, record again {_AGAIN}"
-    else:
-        next_step = f"Nothing was sent. To send it again, record {_AGAIN} {advice}"
     raise ServiceError(what, next_step, status=status, response=response)
-
-
-def recording_note(response: Any) -> str:
-    """Return a sentence, after a space, that an answer is in a recording, which will replay it; "" if it is not."""
-    file = source_of(response).recorded_in
-    return "" if not file else f" This answer is recorded in {file}: to call again after that, record {_AGAIN}"
 
 
 def message_of(response: Any, scrub: Callable[[str], str]) -> str:
@@ -299,4 +298,4 @@ def message_of(response: Any, scrub: Callable[[str], str]) -> str:
         return ""
     texts = [body.get(name) for name in _MESSAGE_FIELDS] if isinstance(body, dict) else []
     message = next((text for text in texts if isinstance(text, str) and text.strip()), "")
-    return excerpt(scrub(printable(message)), _LONGEST_MESSAGE)
+    return excerpt(scrub(printable(message)))

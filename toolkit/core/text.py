@@ -13,9 +13,7 @@ from __future__ import annotations
 import html
 import json
 import math
-import os
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -36,9 +34,6 @@ _UNPRINTABLE = (
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     "]"
 )
-
-
-_PLAIN_ON_WINDOWS: Final = re.compile(r"[A-Za-z0-9_./:@+=\\~-]+\Z")
 
 
 def printable(text: str) -> str:
@@ -62,21 +57,8 @@ def masked(text: str) -> str:
 
 def excerpt(text: str, limit: int = 200) -> str:
     """Return foreign text on one line, without known secrets, safe for a message and cut to `limit` (1 or more)."""
-    line = " ".join(printable(text).split())
-    if len(line) <= limit:
-        return masked(line)[:limit]
-    return masked(line[: _end_before_secret(line, limit - 1)])[: limit - 1] + "…"
-
-
-def _end_before_secret(line: str, end: int) -> int:
-    """Return where to cut a line at or before `end`, so that no known secret is cut in two."""
-    for _, secret in REGISTER.since(0):
-        plain = secret.reveal().lower()
-        if len(plain) >= SHORTEST_SECRET:
-            start = max(0, end - len(plain) + 1)
-            place = line[start : end + len(plain) - 1].lower().find(plain)
-            end = end if place < 0 else start + place
-    return end
+    line = masked(" ".join(printable(text).split()))
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def as_html(text: str) -> str:
@@ -86,25 +68,6 @@ def as_html(text: str) -> str:
 
 REAL_ACCOUNT: Final = "real account"
 PRACTICE: Final = "practice"  # in place of the above: a practice service answers
-# Why a connection failed, as the end of a sentence. Recordings note it, and cannot make an error say anything else.
-NAME_UNKNOWN: Final = "its host name is not known"
-NO_LISTENER: Final = "nothing listens there"
-NO_TLS: Final = "what answers there does not speak TLS"
-PROXY_UNKNOWN: Final = "the host name of its proxy is not known"
-NO_PROXY: Final = "nothing listens at its proxy"
-NO_CONNECTION: Final = frozenset({NAME_UNKNOWN, NO_LISTENER, NO_TLS, PROXY_UNKNOWN, NO_PROXY})
-
-
-def account_words(*, is_real: bool, is_practice: bool) -> str:
-    """Return what to call the account that calls reach: a real account, practice in its place, or nothing.
-
-    Args:
-        is_real: True if calls are sent, and the environment is that of a real account.
-        is_practice: True if a practice service answers.
-    """
-    if not is_real:
-        return ""
-    return PRACTICE if is_practice else REAL_ACCOUNT
 
 
 def count_text(number: int, noun: str) -> str:
@@ -137,7 +100,6 @@ def nearest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str | No
 
 
 _MONTHS: Final = "January February March April May June July August September October November December".split()
-
 
 _ALARM: Final = "var(--vscode-errorForeground, var(--jp-error-color1, #d64545))"
 _CARD: Final = (
@@ -259,46 +221,28 @@ def annotation(
         title: a few words above the message.
     """
     properties = {"file": file, "line": line, "title": title}
-    shown = ",".join(f"{name}={_escaped_property(str(value))}" for name, value in properties.items() if value)
+    shown = ",".join(
+        f"{name}={_escaped(str(value)).replace(':', '%3A').replace(',', '%2C')}"
+        for name, value in properties.items()
+        if value
+    )
     text = message if len(message) <= _LONGEST_MESSAGE else f"{message[: _LONGEST_MESSAGE - 1]}…"
     return f"::{level}{f' {shown}' if shown else ''}::{_escaped(text)}"
-
-
-def fence(token: str) -> tuple[str, str]:
-    """Return the lines between which a runner looks for no commands in what is printed.
-
-    Args:
-        token: a word that nobody can know in advance; it ends the fence.
-    """
-    return f"::stop-commands::{token}", f"::{token}::"
-
-
-def workspace_path(path: Path, workspace: Path) -> str:
-    """Return a path as annotations need it: relative to the folder of the checkout, with slashes.
-
-    A path outside of the checkout is returned as it is.
-    """
-    absolute, root = path.absolute(), workspace.absolute()
-    for file, folder in ((absolute, root), (absolute.resolve(), root.resolve())):
-        if file.is_relative_to(folder):
-            return file.relative_to(folder).as_posix()
-    return path.as_posix()
 
 
 def _escaped(text: str) -> str:
     return printable(text.replace("\r\n", "\n")).replace("%", "%25").replace("\n", "%0A")
 
 
-def _escaped_property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
+def workspace_path(path: Path, workspace: Path) -> str:
+    """Return a path as annotations need it: relative to the folder of the checkout if it lies there, with slashes."""
+    file, folder = path.resolve(), workspace.resolve()
+    return (file.relative_to(folder) if file.is_relative_to(folder) else path).as_posix()
 
 
-def shell_word(text: str, *, os_name: str = os.name) -> str:
-    """Return a text as one word of a command: for a POSIX shell, or on Windows for PowerShell and cmd alike."""
-    if os_name != "nt":
-        return shlex.quote(text)
-    # What Windows allows in file names needs no more than double quotes there.
-    return text if _PLAIN_ON_WINDOWS.match(text) else f'"{text.replace(chr(34), "")}"'
+def source_lines(notebook: str) -> list[int]:
+    """Return the line, from 1, on which each cell's source starts in a notebook file as Jupyter writes it, else []."""
+    return [number for number, line in enumerate(notebook.split("\n"), 1) if line.startswith('   "source":')]
 
 
 def toml_string(text: str) -> str:

@@ -20,12 +20,10 @@ from contextlib import suppress
 from functools import wraps
 from types import FrameType, TracebackType
 from typing import Any, Final, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.text import masked
 
-_NAMES: Final[WeakKeyDictionary[object, Callable[[], str]]] = WeakKeyDictionary()  # of objects without a variable
 # The last is between a context manager and its `with`.
 _PASSED_OVER: Final = frozenset({"toolkit", "httpx", "httpx2", "contextlib"})
 
@@ -154,18 +152,7 @@ def shell() -> Any | None:
     return None if module is None else module.get_ipython()
 
 
-def note_name(part: object, name: Callable[[], str]) -> None:
-    """Note the expression for an object that may have no variable: `panel.session` for the session of a panel.
-
-    Args:
-        part: the object.
-        name: returns the expression, or "" if there is none.
-    """
-    _NAMES[part] = name
-
-
 def name_of(value: object) -> str:
-    """Return the name of an object in the user's notebook: its first variable, else the noted name, else ""."""
+    """Return the first variable in the user's notebook that holds an object, or ""."""
     names: dict[str, Any] = getattr(shell(), "user_ns", {})
-    own = (name for name, held in [*names.items()] if held is value and not name.startswith("_"))
-    return next(own, "") or _NAMES.get(value, str)()
+    return next((name for name, held in [*names.items()] if held is value and not name.startswith("_")), "")

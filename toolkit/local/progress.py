@@ -7,20 +7,14 @@ import sys
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from io import StringIO
-from typing import TYPE_CHECKING, Any, Final, Generic, SupportsIndex, TypeVar
+from typing import Any, Final, Generic, SupportsIndex, TypeVar
 
-from toolkit.core.arguments import as_count
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, as_count
 from toolkit.core.ledger import TRAFFIC, Traffic
 from toolkit.core.text import printable
 from toolkit.core.tracebacks import shell
-from toolkit.local.variables import is_offline
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.progress import Progress
+from toolkit.local.settings import is_offline
 
 Item = TypeVar("Item")
 _QUIET: Final = 0.5  # seconds; a loop that takes less shows nothing
@@ -66,14 +60,7 @@ def progress(
 
 
 class Loop(Generic[Item]):
-    """Items that show the progress of each `for` or `async for` loop through them.
-
-    Args:
-        items: what to go through.
-        total: number of items, or None if unknown.
-        label: what the items are.
-        at_least: number of items that are done before progress appears.
-    """
+    """Items that show the progress of each loop through them, as soon as `at_least` of them are done."""
 
     def __init__(
         self,
@@ -112,8 +99,6 @@ def progress_bar(
 ) -> Iterator[Callable[..., None]]:
     """Provide the function `show(done, note="")`, which shows how far something is, a few times a second.
 
-    It is silent in the first half second, as long as every call is replayed, offline, and where nobody would see it.
-
     Args:
         label: what is counted.
         total: the number to reach, or None if unknown.
@@ -145,74 +130,55 @@ def progress_bar(
 
 
 class Bar:
-    """A bar of rich at the terminal, or its text as an output of the running cell, where it leaves no widget behind.
-
-    Args:
-        label: what is counted.
-        total: the number to reach, or None if unknown.
-        started: when it began, on the clock `seconds`.
-    """
+    """A bar of rich at the terminal, or its text as an output of the running cell, where it leaves no widget behind."""
 
     def __init__(self, label: str, total: int | None, started: float, seconds: Callable[[], float]) -> None:
+        from rich import progress
+        from rich.console import Console
+
+        console = Console(stderr=True, force_jupyter=False)
+        self._progress = progress.Progress(
+            progress.TextColumn("{task.description}", markup=False),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeElapsedColumn(),
+            progress.TimeRemainingColumn(),
+            progress.TextColumn("{task.fields[note]}", markup=False),
+            console=console,
+            auto_refresh=False,
+            redirect_stdout=sys.stdout is not None and sys.stdout.isatty(),  # in a file it is left alone
+            get_time=seconds,
+        )
+        self._task = self._progress.add_task(label, total=total, note="")
+        self._progress.tasks[0].start_time = started
         self._is_in_cell = getattr(shell(), "kernel", None) is not None
+        self._is_at_terminal = console.is_terminal and not self._is_in_cell
         self._output: Any = None
-        self._progress: Progress | None = None
-        if self._is_in_cell or _console().is_terminal:
-            self._progress = _progress(seconds)
-            self._task = self._progress.add_task(label, total=total, note="")
-            self._progress.tasks[0].start_time = started
-            if not self._is_in_cell:
-                with suppress(Exception):  # another bar is at the terminal
-                    self._progress.start()
+        with suppress(Exception):  # another bar is at the terminal
+            if self._is_at_terminal:
+                self._progress.start()
 
     def show(self, status: dict[str, Any]) -> None:
         """Show what `rich.progress.Progress.update` takes."""
-        if self._progress is None:
-            return
         with suppress(Exception):  # a closed terminal must not end the loop
-            self._progress.update(self._task, refresh=not self._is_in_cell, **status)
+            self._progress.update(self._task, refresh=self._is_at_terminal, **status)
             if self._is_in_cell:
                 self._display()
 
     def end(self) -> None:
         """Leave the last line behind."""
-        if self._progress is not None and not self._is_in_cell:
-            with suppress(Exception):
+        with suppress(Exception):
+            if self._is_at_terminal:
                 self._progress.stop()
 
     def _display(self) -> None:
         from IPython.display import display
         from rich.console import Console
 
-        console = Console(file=StringIO(), width=_WIDTH, force_jupyter=False)
-        with console.capture() as capture:
-            console.print(self._progress)
-        bundle = {"text/plain": capture.get().rstrip()}
+        text = StringIO()
+        Console(file=text, width=_WIDTH, force_jupyter=False).print(self._progress)
+        bundle = {"text/plain": text.getvalue().rstrip()}
         if self._output is None:
             self._output = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
         else:
             self._output.update(bundle, raw=True)
-
-
-def _progress(seconds: Callable[[], float]) -> Progress:
-    from rich import progress
-
-    return progress.Progress(
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-        progress.TimeRemainingColumn(),
-        progress.TextColumn("{task.fields[note]}", markup=False),
-        console=_console(),
-        auto_refresh=False,
-        redirect_stdout=sys.stdout is not None and sys.stdout.isatty(),  # in a file it is left alone
-        get_time=seconds,
-    )
-
-
-@cache
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(stderr=True, force_jupyter=False)

@@ -19,8 +19,7 @@ from toolkit.cassettes.paths import find_cassette
 from toolkit.core import tracebacks
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
-from toolkit.local.settings import Settings, as_settings
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import Settings, as_settings, is_offline
 from toolkit.notebook import panel_view
 from toolkit.notebook.connecting import Connection, Mode, Problem, ask, connect, problem_of
 from toolkit.notebook.panel_form import DEFAULT_NAME, Form
@@ -325,8 +324,8 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         connection = self._connection
         if connection is not None:
             session = connection.session
-            tracebacks.note_name(session, lambda: f"{self._variable()}.session" if self._variable() else "")
-            self._view.facts = panel_view.facts_of(connection, tracebacks.name_of(session))
+            own = f"{self._variable()}.session" if self._variable() else ""
+            self._view.facts = panel_view.facts_of(connection, tracebacks.name_of(session) or own)
             if not session.replays_only and session.token is not self._sent_token:
                 self._send_token()
 

@@ -1,28 +1,18 @@
 """A local server to practise with, which implements the other side of the service document.
 
-Everything it serves is made up. It needs starlette and uvicorn, an extra of the toolkit that is imported when a
-service starts. A request travels like this:
+Everything it serves is made up. It needs starlette and uvicorn, an extra that is imported when a service starts.
 
-1. `service` is what users work with: `start()`, `close()`, `settings`, `credentials`, `stats`, `faults`. uvicorn serves
+1. `service` is what users work with, with the faults that they inject and the counts that they read. uvicorn serves
    eight loopback ports, one for each address, in a thread.
-2. `app`: the ASGI application finds the address by the port, counts the request, and applies an injected fault.
-3. `authentication` finds out who makes a token request or any other call. It knows all holders and their credentials,
-   and issues tokens.
-4. `endpoints` finds the endpoint of the path, and the part of a list that is asked for.
-5. `payloads` makes up the answer, with prices that move with the clock: the same in every run at the same instant.
-
-`faults` has the failures that users inject, and the counts that they read.
+2. `app`: the ASGI application finds the address by the port, counts the request, applies a fault, and answers.
+3. `authentication` finds out who makes a token request or any other call. It makes the credentials and tokens.
+4. `payloads` makes up the answer, with prices that move with the clock: the same in every run at the same instant.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from toolkit.practice_service.faults import Fault, Faults, Stats
-from toolkit.practice_service.service import PracticeService
-
-if TYPE_CHECKING:
-    from toolkit.core.clock import Clock
+from toolkit.core.ledger import Clock, as_clock
+from toolkit.practice_service.service import PracticeService, World
 
 
 def practice(
@@ -55,8 +45,7 @@ def practice(
     Prices move with the clock of the service, and market values and equity with them, so two recordings differ.
     At the same instant every run of the service gives the same answers.
 
-    `service.stats` counts: `token_requests`, `calls`, `refused`, `rate_limited` and `faulted`, calls by path in
-    `by_endpoint` and by who made them in `by_credentials`, and responses by path and status in `by_status`.
+    `service.stats` counts requests, by who made them in `by_credentials`, and by path and status in `by_status`.
     `service.faults.inject("interfaces", 503, retry_after=2)` lets the next call fail, `service.revoke_tokens()`
     withdraws all tokens.
 
@@ -74,15 +63,7 @@ def practice(
     Raises:
         ConfigurationError: if a value is out of range; `about` is the argument.
     """
-    return PracticeService(
-        port=port,
-        clock=clock,
-        accounts=accounts,
-        token_validity=token_validity,
-        delay=delay,
-        token_delay=token_delay,
-        rate_limit=rate_limit,
-    )
+    return PracticeService(World(as_clock(clock), accounts, token_validity, delay, token_delay, rate_limit), port)
 
 
-__all__ = ["Fault", "Faults", "PracticeService", "Stats", "practice"]
+__all__ = ["PracticeService", "practice"]

@@ -1,4 +1,4 @@
-"""Who calls a practice service: the account holders, their credentials and tokens, and the checks of a request.
+"""Who calls a practice service: its credentials and tokens, and the checks of a request.
 
 Each environment has two holders: accounts for `live` and `paper`, correspondents for the broker environments (section
 1, rule 5 of the service document). Their credentials are new for every service. Errors of the token endpoint are those
@@ -11,24 +11,25 @@ import base64
 import math
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
+from toolkit.auth.private_keys import new_key
 from toolkit.auth.signers import ASSERTION_TYPE
-from toolkit.core.arguments import as_choice
-from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, TOKEN_TYPE, CredentialKind, Environment, header_names
+from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, TOKEN_TYPE, Environment, header_names
+from toolkit.core.errors import as_choice
 from toolkit.core.secret import Secret
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
 
-    from toolkit.core.clock import Clock
+    from toolkit.core.ledger import Clock
 
 _LONGEST_LIFETIME: Final = 3_600  # seconds of an assertion; Authlib's are as long
+_UNKNOWN: Final = "No client of this environment has this client ID and this kind of proof."
 _LEEWAY: Final = 5  # seconds by which the caller's clock may be ahead
 # PyJWT would compare times with the system's clock, so they are checked here with the clock of the service.
 _CHECKED: Final[Any] = {
@@ -36,42 +37,19 @@ _CHECKED: Final[Any] = {
     **dict.fromkeys(("verify_exp", "verify_nbf", "verify_iat"), False),
 }
 
+C = TypeVar("C", ClientSecret, ClientKey)
+
 
 class RequestRefusedError(Exception):
-    """A request that is answered with an error status. Its texts must not quote anything that the caller sent.
+    """A request that is answered with an error status.
 
-    Attributes:
-        status: HTTP status code of the response.
-        error: error code; at the token endpoint one of those in RFC 6749 section 5.2.
-        message: what is wrong, for people; without quotes and backslashes (RFC 6749 section 5.2).
-        headers: names and values of further response headers.
+    `detail` says what is wrong and must not quote anything that the caller sent; at the token endpoint it has neither
+    quotes nor backslashes, and `error` is one of the codes of RFC 6749 section 5.2.
     """
 
-    def __init__(self, status: int, error: str, message: str, *headers: tuple[str, str]) -> None:
-        super().__init__(status, error, message)
-        self.status, self.error, self.message, self.headers = status, error, message, headers
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """An account, or a correspondent with several accounts; the name determines its made-up payloads."""
-
-    name: str
-    environment: Environment
-
-
-class Caller(NamedTuple):
-    """The caller who made a request.
-
-    Attributes:
-        name: the name of the credentials.
-        sent: what they sent: "headers", "basic", "secret", "assertion" or "token".
-        holder: the account or correspondent that they belong to.
-    """
-
-    name: str
-    sent: str
-    holder: Holder
+    def __init__(self, status_code: int, error: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status_code, error, detail)
+        self.status_code, self.error, self.detail, self.headers = status_code, error, detail, headers
 
 
 class _ByName(dict[str, Credentials]):
@@ -81,144 +59,86 @@ class _ByName(dict[str, Credentials]):
         return super().__getitem__(as_choice(name, self, about="name"))
 
 
-class Holders:
-    """All account holders, with the credentials of each.
+class Authenticator:
+    """Recognises callers by their key pair (section 5.2) or token (section 5.1), and clients by their token request.
 
-    Attributes:
-        credentials: the credentials of all holders by name.
-        of: the holder of the credentials of a name.
-        public_keys: the public key of each client key by name.
+    `credentials` are those that it accepts, by name; `token_validity` is in seconds, and at least 2.
     """
 
-    def __init__(self) -> None:
-        self.of: dict[str, Holder] = {}
-        self.public_keys: dict[str, Any] = {}
-        credentials = _ByName()
-        for environment, name in zip(Environment, ("live", "paper", "broker", "sandbox"), strict=True):
-            for holder in (Holder(name, environment), Holder(f"{name}-2", environment)):
-                for own in self._new_credentials(holder):
-                    own.note_practice()
-                    self.of[own.name], credentials[own.name] = holder, own
+    def __init__(self, token_validity: float, clock: Clock) -> None:
+        self._validity = token_validity
+        self._clock = clock
+        self._public_keys: dict[str, dict[str, Any]] = {}  # JWKs by name
+        self._tokens: dict[Secret, tuple[Credentials, datetime]] = {}  # with their expiry
+        self._used: dict[tuple[str, str], float] = {}  # client ID and jti of assertions, until these expire
+        credentials = _ByName({each.name: each for each in self._new_credentials()})
+        for each in credentials.values():
+            each.note_practice()
         self.credentials: Mapping[str, Credentials] = MappingProxyType(credentials)
 
-    def with_key_pair(self, key_id: str, secret_key: str, sent: str) -> Caller | None:
-        """Return the owner of a key pair, or None."""
-        for name, pair in self.credentials.items():
-            if isinstance(pair, KeyPair) and (key_id, secret_key) == (pair.key_id.reveal(), pair.secret_key.reveal()):
-                return Caller(name, sent, self.of[name])
-        return None
-
-    def client(self, environment: Environment, client_id: object) -> ClientSecret | ClientKey | None:
-        """Return the client with this ID in this environment, or None."""
-        for client in self.credentials.values():
-            if isinstance(client, ClientSecret | ClientKey) and client.client_id == client_id:
-                return client if client.environment is environment else None
-        return None
-
-    def _new_credentials(self, holder: Holder) -> Iterator[Credentials]:
+    def _new_credentials(self) -> Iterator[Credentials]:
         """Yield credentials: the first correspondent has a secret and a key (section 5.1), all others have one.
 
         Client IDs are the same in every run, so that notebooks can show them.
         """
-        environment, name = holder.environment, holder.name
-        if CredentialKind.KEY_PAIR in environment.rules.credentials:
-            key_id = f"{environment[0].upper()}K{secrets.token_hex(9).upper()}"
-            yield KeyPair(key_id, secrets.token_hex(20), environment=environment, name=name)
-            return
-        with_secret = name if name.endswith("-2") else f"{name}-secret"
-        yield ClientSecret(f"practice-{with_secret}", secrets.token_hex(20), environment=environment, name=with_secret)
-        if with_secret != name:
-            name, key = f"{name}-key", _new_private_key(environment)
-            self.public_keys[name] = key.public_key()
-            yield ClientKey(f"practice-{name}", key, environment=environment, name=name, key_id=f"{name}-1")
+        for environment in (Environment.LIVE, Environment.PAPER):
+            for name in (str(environment), f"{environment}-2"):
+                key_id = f"{environment[0].upper()}K{secrets.token_hex(9).upper()}"
+                yield KeyPair(key_id, secrets.token_hex(20), environment=environment, name=name)
+        for environment, partner in ((Environment.BROKER_LIVE, "broker"), (Environment.BROKER_SANDBOX, "sandbox")):
+            for name in (f"{partner}-secret", f"{partner}-2"):
+                yield ClientSecret(f"practice-{name}", secrets.token_hex(20), environment=environment, name=name)
+            name, algorithm = f"{partner}-key", "ES256" if environment is Environment.BROKER_LIVE else "EdDSA"
+            key = new_key(algorithm, key_id=f"{name}-1")
+            self._public_keys[name] = dict(key.public_jwk)
+            yield ClientKey(f"practice-{name}", key.private_pem, environment=environment, name=name, key_id=f"{name}-1")
 
-
-class Tokens:
-    """The tokens that were issued, for as long as they are valid.
-
-    Args:
-        validity: seconds for which a token is accepted; at least 2.
-        clock: the time of the service.
-    """
-
-    def __init__(self, validity: float, clock: Clock) -> None:
-        self._validity = validity
-        self._clock = clock
-        self._issued: dict[Secret, tuple[Caller, datetime]] = {}  # with their expiry
-
-    def issue(self, name: str, holder: Holder) -> dict[str, Any]:
-        """Issue a token to the credentials of this name, and return the token response of section 2.
+    def issue_token(self, credentials: Credentials) -> dict[str, Any]:
+        """Issue a token, and return the token response of section 2.
 
         `expires_in` is a whole number of seconds and, as in the document, slightly under the validity.
         """
-        token, now = secrets.token_urlsafe(32), self._clock.now()
-        valid = {text: issued for text, issued in self._issued.items() if issued[1] > now}
-        self._issued = {**valid, Secret(token): (Caller(name, "token", holder), now + timedelta(0, self._validity))}
+        token, expires_at = secrets.token_urlsafe(32), self._clock.now() + timedelta(seconds=self._validity)
+        self._tokens[Secret(token)] = credentials, expires_at
         return {"access_token": token, "expires_in": math.ceil(self._validity) - 1, "token_type": TOKEN_TYPE}
 
-    def caller_with(self, token: str) -> Caller | None:
-        """Return who calls with a token, or None if it was never issued, was revoked or has expired."""
-        caller, expires_at = self._issued.get(Secret(token), (None, None))
-        return caller if expires_at is not None and self._clock.now() < expires_at else None
-
-    def revoke_all(self) -> None:
+    def revoke_tokens(self) -> None:
         """Revoke all tokens; may be called from any thread."""
-        self._issued = {}
+        self._tokens.clear()
 
-
-class Authenticator:
-    """Recognises callers by their key pair (section 5.2) or token (section 5.1), and clients by their token request."""
-
-    def __init__(self, holders: Holders, tokens: Tokens, clock: Clock) -> None:
-        self._holders = holders
-        self._tokens = tokens
-        self._clock = clock
-        self._used: dict[tuple[str, str], float] = {}  # client ID and jti of assertions, until these expire
-
-    def caller(self, headers: Headers, address_name: str) -> Caller:
-        """Return who calls this address.
+    def caller(self, headers: Headers, address_name: str) -> Credentials:
+        """Return the credentials of a call to this address.
 
         Raises:
-            RequestRefusedError: with 401 if the credentials are missing, incomplete, sent in two ways, or not
-                accepted at this address.
+            RequestRefusedError: with 401 if they are missing, sent in two ways, or not accepted there.
         """
-        authorization = headers.getlist("authorization")
-        key_ids, secret_keys = (headers.getlist(name) for name in header_names())
-        if not (authorization or key_ids or secret_keys):
-            raise _unauthorized(address_name, "This call does not carry credentials.")
-        scheme, _, credentials = authorization[0].partition(" ") if authorization else ("", "", "")
-        scheme, credentials = scheme.lower(), credentials.strip(" ")
-        caller = None
-        if len(authorization) + len(key_ids) > 1:
-            raise _unauthorized(address_name, "This call carries credentials in two ways; send them in only one way.")
-        if scheme == "bearer":
-            caller = self._tokens.caller_with(credentials)
-        elif scheme == "basic":
-            caller = self._by_basic(credentials)
-        elif len(key_ids) == len(secret_keys) == 1:
-            caller = self._holders.with_key_pair(key_ids[0], secret_keys[0], "headers")
-        if caller is None or address_name not in caller.holder.environment.rules.addresses.values():
-            message = f"These credentials are not accepted at {address_name}."
-            raise _unauthorized(address_name, message, is_bearer=scheme == "bearer")
-        return caller
+        authorization, *pair = (headers.get(name, "") for name in ("authorization", *header_names()))
+        scheme, _, text = authorization.partition(" ")
+        found, is_bearer = None, scheme.lower() == "bearer"
+        if is_bearer and not any(pair):
+            issued, expires_at = self._tokens.get(Secret(text), (None, self._clock.now()))
+            found = issued if self._clock.now() < expires_at else None
+        elif not authorization or (scheme.lower() == "basic" and not any(pair)):
+            found = self._with_key_pair(pair, text)
+        if found is None or address_name not in found.environment.rules.addresses.values():
+            raise _unauthorized(address_name, is_bearer=is_bearer)
+        return found
 
-    def _by_basic(self, credentials: str) -> Caller | None:
-        """Return the caller: the key ID is the user name, the secret key the password (RFC 7617 section 2)."""
-        try:
-            text = base64.b64decode(credentials, validate=True).decode("utf-8")
-        except ValueError:
-            return None
-        key_id, _, secret_key = text.partition(":")
-        return self._holders.with_key_pair(key_id, secret_key, "basic")
+    def _with_key_pair(self, pair: list[str], basic: str) -> Credentials | None:
+        """Return the credentials of two headers, or of HTTP Basic Authentication (RFC 7617)."""
+        for credentials in self.credentials.values():
+            if isinstance(credentials, KeyPair):
+                own = [credentials.key_id.reveal(), credentials.secret_key.reveal()]
+                if pair == own or basic == base64.b64encode(":".join(own).encode()).decode():
+                    return credentials
+        return None
 
-    def client(self, fields: Mapping[str, str], headers: Headers, environment: Environment, address: str) -> Caller:
-        """Return the client that makes a token request (section 4.1).
+    def client(
+        self, fields: Mapping[str, str], headers: Headers, environment: Environment, address: str
+    ) -> Credentials:
+        """Return the client that makes a token request (section 4.1) with the fields of its form.
 
-        Args:
-            fields: the form.
-            headers: the headers, which must not have credentials.
-            environment: the broker environment of this endpoint.
-            address: the auth address as the caller wrote it, which may be the audience of an assertion.
+        `address` is the auth address as the caller wrote it, which may be the audience of an assertion.
 
         Raises:
             RequestRefusedError: if the request is malformed, or does not identify a client of this environment.
@@ -228,24 +148,24 @@ class Authenticator:
         if len(sent) + in_headers > 1:
             raise _invalid_request("Use one authentication method: client_secret or client_assertion, in the form.")
         if not sent:
-            message = "Put client_secret or client_assertion into the form; headers are not accepted."
-            # RFC 6749 section 5.2 asks for the scheme that the caller used.
-            scheme = headers.get("authorization", "").partition(" ")[0].capitalize()
-            challenge = [("WWW-Authenticate", f"{scheme} realm=practice")] if scheme in {"Basic", "Bearer"} else []
-            raise _invalid_client(message, *challenge)
-        if "grant_type" not in fields:
-            raise _invalid_request("grant_type is missing.")
-        if fields["grant_type"] != GRANT_TYPE:
+            detail = "Put client_secret or client_assertion into the form; headers are not accepted."
+            raise _invalid_client(detail, {"WWW-Authenticate": "Basic"} if "authorization" in headers else None)
+        if fields.get("grant_type", GRANT_TYPE) != GRANT_TYPE:
             raise RequestRefusedError(400, "unsupported_grant_type", f"The grant type must be {GRANT_TYPE}.")
+        if "grant_type" not in fields or (sent == ["client_secret"] and "client_id" not in fields):
+            raise _invalid_request("grant_type or client_id is missing.")
         if sent == ["client_assertion"]:
-            client = self._by_assertion(fields, environment, address)
-            return Caller(client.name, "assertion", self._holders.of[client.name])
-        if "client_id" not in fields:
-            raise _invalid_request("client_id is missing.")
-        known = self._holders.client(environment, fields["client_id"])
-        if not isinstance(known, ClientSecret) or known.client_secret.reveal() != fields["client_secret"]:
-            raise _invalid_client("No client of this environment has this client ID and client secret.")
-        return Caller(known.name, "secret", self._holders.of[known.name])
+            return self._by_assertion(fields, environment, address)
+        client = self._client(ClientSecret, environment, fields["client_id"])
+        if client.client_secret.reveal() == fields["client_secret"]:
+            return client
+        raise _invalid_client(_UNKNOWN)
+
+    def _client(self, kind: type[C], environment: Environment, client_id: object) -> C:
+        for each in self.credentials.values():
+            if isinstance(each, kind) and each.environment is environment and each.client_id == client_id:
+                return each
+        raise _invalid_client(_UNKNOWN)
 
     def _by_assertion(self, fields: Mapping[str, str], environment: Environment, address: str) -> ClientKey:
         """Return the client that signed the assertion of this form, and accept each assertion once."""
@@ -256,12 +176,10 @@ class Authenticator:
         assertion = fields["client_assertion"]
         try:
             claimed = jwt.decode(assertion, options={"verify_signature": False}).get("iss")
-            client = self._holders.client(environment, claimed)
-            if not isinstance(client, ClientKey) or fields.get("client_id", claimed) != claimed:
-                raise _invalid_client("iss must be the client ID of a client of this environment with a key.")
+            client = self._client(ClientKey, environment, fields.get("client_id", claimed))
             claims = jwt.decode(
                 assertion,
-                self._holders.public_keys[client.name],
+                jwt.PyJWK(self._public_keys[client.name]),
                 [client.algorithm],
                 audience=[f"{address}{TOKEN_PATH}", address],
                 issuer=client.client_id,
@@ -269,7 +187,7 @@ class Authenticator:
                 options=_CHECKED,
             )
             if jwt.get_unverified_header(assertion).get("kid", client.key_id) != client.key_id:
-                raise _invalid_client("The client assertion is refused: kid is not the key ID of this client.")
+                raise _invalid_client("kid is not the key ID of this client.")
         except (jwt.PyJWTError, ValueError, RecursionError) as error:
             # The text of such an error may quote the assertion, the name of its class does not.
             raise _invalid_client(f"The client assertion is refused: {type(error).__name__}.") from None
@@ -279,44 +197,29 @@ class Authenticator:
     def _use(self, client_id: str, claims: Mapping[str, Any]) -> None:
         """Check the times of an assertion, and that its `jti` was not used before."""
         now, jti = self._clock.now().timestamp(), claims["jti"]
-        times = [claims.get(name, 0) for name in ("exp", "iat", "nbf")]
-        if not all(type(time) in (int, float) and math.isfinite(time) for time in times):
+        exp, *past = (claims.get(name, 0) for name in ("exp", "iat", "nbf"))
+        if not all(type(time) in (int, float) for time in (exp, *past)):
             raise _invalid_client("exp, iat and nbf must be numbers of seconds.")
-        if not now < times[0] <= now + _LONGEST_LIFETIME + _LEEWAY or max(times[1:]) > now + _LEEWAY:
-            raise _invalid_client(
-                f"exp must be in the future, up to {_LONGEST_LIFETIME} seconds ahead, and iat and nbf in the past."
-            )
+        latest = now + _LEEWAY
+        if not now < exp <= latest + _LONGEST_LIFETIME or not all(time <= latest for time in past):
+            raise _invalid_client("exp must be in the future, up to an hour ahead, and iat and nbf in the past.")
         if not jti or self._used.get((client_id, jti), 0) > now:
             raise _invalid_client("jti is missing or was used already: an assertion is for one request.")
-        self._used = {used: end for used, end in self._used.items() if end > now}
-        self._used[client_id, jti] = times[0]
+        self._used[client_id, jti] = exp
 
 
-def _invalid_request(message: str) -> RequestRefusedError:
-    return RequestRefusedError(400, "invalid_request", message)
+def _invalid_request(detail: str) -> RequestRefusedError:
+    return RequestRefusedError(400, "invalid_request", detail)
 
 
-def _invalid_client(message: str, *headers: tuple[str, str]) -> RequestRefusedError:
-    return RequestRefusedError(401, "invalid_client", message, *headers)
+def _invalid_client(detail: str, headers: Mapping[str, str] | None = None) -> RequestRefusedError:
+    return RequestRefusedError(401, "invalid_client", detail, headers)
 
 
-def _unauthorized(address_name: str, message: str, *, is_bearer: bool = False) -> RequestRefusedError:
+def _unauthorized(address_name: str, *, is_bearer: bool) -> RequestRefusedError:
     """Return a 401 with the schemes of the address, and `invalid_token` for a token (RFC 6750 section 3.1)."""
-    rules = [environment.rules for environment in Environment]
-    kinds = {kind for rule in rules if address_name in rule.addresses.values() for kind in rule.credentials}
-    headers = []
-    if CredentialKind.KEY_PAIR in kinds:
-        headers.append(("WWW-Authenticate", f'Basic realm="{address_name}", charset="UTF-8"'))
-    if CredentialKind.CLIENT_SECRET in kinds:
-        error = ', error="invalid_token"' if is_bearer else ""
-        headers.append(("WWW-Authenticate", f'Bearer realm="{address_name}"{error}'))
-    return RequestRefusedError(401, "unauthorized", message, *headers)
-
-
-def _new_private_key(environment: Environment) -> Any:
-    """Return a P-256 key (ES256) for the live partner or an Ed25519 key (EdDSA) for the sandbox."""
-    from cryptography.hazmat.primitives.asymmetric import ec, ed25519
-
-    if environment is Environment.BROKER_LIVE:
-        return ec.generate_private_key(ec.SECP256R1())
-    return ed25519.Ed25519PrivateKey.generate()
+    challenge = f'Bearer realm="{address_name}"' + (', error="invalid_token"' if is_bearer else "")
+    if address_name.startswith("trading"):
+        challenge = f'Basic realm="{address_name}", charset="UTF-8"'
+    detail = f"This call does not carry credentials that are accepted at {address_name}, in one way."
+    return RequestRefusedError(401, "unauthorized", detail, {"WWW-Authenticate": challenge})

@@ -9,23 +9,15 @@ is computed with whole numbers, so that every machine gives the same price.
 from __future__ import annotations
 
 import hashlib
-import re
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, Final
 
 STATUSES: Final = ("open", "restricted", "closed")
 SYMBOLS: Final = ("ALFA", "BRVO", "CHRL", "DLTA", "ECHO", "FXTR", "GOLF", "HOTL")
-SYMBOL: Final = re.compile(r"[A-Z]{1,6}\Z")
 SIDES: Final = ("buy", "sell")
-_QUANTITY: Final = re.compile(r"(?=.*[1-9])[0-9]{1,9}(\.[0-9]{1,6})?\Z", re.ASCII)
-_ORDER: Final = (
-    "An order must be a JSON object with symbol (one to six capital letters), side (buy or sell) and quantity "
-    "(a positive number with up to six decimals)."
-)
 _FIRST_OPENED: Final = datetime(2019, 1, 2, 14, 30, tzinfo=UTC)
 _LAST_ORDER: Final = datetime(2026, 1, 2, 15, 30, tzinfo=UTC)
 _BETWEEN_ORDERS: Final = timedelta(hours=31)
@@ -49,17 +41,18 @@ def account(holder: str, number: int, at: datetime) -> dict[str, Any]:
         return _draw(f"{holder}/{number}/{field}", upper)
 
     status = account_status(holder, number)
-    owned = _positions(holder, number, at)
+    owned = positions(holder, number, at)
     cash = Decimal(0) if status == "closed" else Decimal(pick("cash", 25_000_000)) / 100
     equity = cash + sum((Decimal(position["market_value"]) for position in owned), Decimal(0))
     margin = pick("margin", 3) == 0
     city, country = _CITIES[pick("city", len(_CITIES))]
+    first_digit = 0 if number % 4 == 0 else 1 + pick("digit", 9)
     opened = _FIRST_OPENED + timedelta(seconds=pick("opened", 200_000_000))
     if number % 3 == 0:
         opened += timedelta(microseconds=1 + pick("fraction", 999_999))
     return {
         "id": account_id(holder, number),
-        "account_number": _account_number(holder, number),
+        "account_number": f"{first_digit}{_draw(f'{holder}/branch', 100):02d}{number:06d}",
         "status": status,
         "currency": "EUR" if pick("currency", 4) == 0 else "USD",
         "created_at": _instant(opened),
@@ -87,8 +80,24 @@ def account_status(holder: str, number: int) -> str:
 
 def positions(holder: str, number: int, at: datetime) -> list[dict[str, Any]]:
     """Return the positions of account `number` (from 0) of a holder, none to three, valued at an instant."""
-    as_of = _now(at)
-    return [{**position, "as_of": as_of, "made_up": True} for position in _positions(holder, number, at)]
+    if account_status(holder, number) == "closed":
+        return []
+    found, start = [], _draw(f"{holder}/{number}/first", len(SYMBOLS))
+    for step in range(_draw(f"{holder}/{number}/positions", 4)):
+        symbol = SYMBOLS[(start + step) % len(SYMBOLS)]
+        quantity = Decimal(1 + _draw(f"{holder}/{number}/{symbol}", 4_000)) / 4
+        paid = base_price(symbol) * (80 + _draw(f"{holder}/{number}/{symbol}/paid", 40)) / 100
+        position = {
+            "symbol": symbol,
+            "quantity": str(quantity),
+            "average_price": _money(paid),
+            "price": _money(price(symbol, at)),
+            "market_value": _money(quantity * price(symbol, at)),
+            "as_of": _instant(at, "milliseconds"),
+            "made_up": True,
+        }
+        found.append(position)
+    return found
 
 
 def order_count(holder: str, number: int) -> int:
@@ -119,29 +128,36 @@ def past_order(holder: str, number: int, place: int) -> dict[str, Any]:
 
 def quotes(symbols: Sequence[str], at: datetime) -> dict[str, Any]:
     """Return a quote for each symbol, in this order, dated with the instant."""
-    return {"quotes": [_quote(symbol, at) for symbol in symbols], "made_up": True}
+    found = []
+    for symbol in symbols:
+        middle, spread = price(symbol, at), (1 + _draw(f"{symbol}/spread", 9)) * _CENT
+        found.append(
+            {
+                "symbol": symbol,
+                "bid": _money(middle - spread),
+                "ask": _money(middle + spread),
+                "at": _instant(at, "milliseconds"),
+            }
+        )
+    return {"quotes": found, "made_up": True}
 
 
 def bars(symbols: Sequence[str], days: int, at: datetime) -> dict[str, Any]:
     """Return the first and last price of each of the last days for each symbol; the last day ends at the instant."""
     midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    mornings = [midnight - timedelta(days=number) for number in reversed(range(days))]
-    by_symbol = {symbol: [_bar(symbol, morning, at) for morning in mornings] for symbol in symbols}
+    by_symbol: dict[str, list[dict[str, str]]] = {symbol: [] for symbol in symbols}
+    for number in reversed(range(days)):
+        morning = midnight - timedelta(days=number)
+        evening = min(morning + timedelta(days=1, seconds=-1), at)
+        for symbol, of_days in by_symbol.items():
+            opening, close = _money(price(symbol, morning)), _money(price(symbol, evening))
+            of_days.append({"day": morning.date().isoformat(), "open": opening, "close": close})
     return {"bars": by_symbol, "made_up": True}
 
 
-def order(holder: str, fields: Any, at: datetime) -> dict[str, Any]:
-    """Return the order that is accepted at an instant, for the JSON body of a holder.
-
-    Raises:
-        ValueError: if it is not an object of valid `symbol`, `side` and `quantity`.
-    """
-    if not isinstance(fields, Mapping) or set(fields) != {"symbol", "side", "quantity"}:
-        raise ValueError(_ORDER)
-    symbol, side = fields["symbol"], fields["side"]
-    quantity = str(fields["quantity"])
-    if not SYMBOL.match(str(symbol)) or side not in SIDES or not _QUANTITY.match(quantity):
-        raise ValueError(_ORDER)
+def order(holder: str, fields: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+    """Return the order of a symbol, side and quantity that is accepted at an instant, for the JSON body of a holder."""
+    symbol, side, quantity = (str(fields[name]) for name in ("symbol", "side", "quantity"))
     return {
         "id": _identifier(f"{holder}/order/{symbol}/{side}/{quantity}"),
         "symbol": symbol,
@@ -149,26 +165,22 @@ def order(holder: str, fields: Any, at: datetime) -> dict[str, Any]:
         "quantity": quantity,
         "status": "accepted",
         "price": _money(price(symbol, at)),
-        "submitted_at": _now(at),
+        "submitted_at": _instant(at, "milliseconds"),
         "made_up": True,
     }
 
 
 def price(symbol: str, at: datetime) -> Decimal:
     """Return the price of a symbol at an aware instant, in cents; it stays within 8 % of the symbol's base."""
-    return _price(symbol, (at - _EPOCH) // timedelta(seconds=1))
+    second = (at - _EPOCH) // timedelta(seconds=1)
+    cents = int(base_price(symbol).scaleb(2))
+    millionths = _MILLION + sum(_wave(symbol, second, period, furthest) for period, furthest in _WAVES)
+    return Decimal((cents * millionths + _MILLION // 2) // _MILLION).scaleb(-2)
 
 
 def base_price(symbol: str) -> Decimal:
     """Return the price around which a symbol wanders, from 5.00 to 505.00."""
     return Decimal(500 + _draw(f"{symbol}/price", 50_000)).scaleb(-2)
-
-
-@lru_cache(maxsize=4096)
-def _price(symbol: str, second: int) -> Decimal:
-    cents = int(base_price(symbol).scaleb(2))
-    millionths = _MILLION + sum(_wave(symbol, second, period, furthest) for period, furthest in _WAVES)
-    return Decimal((cents * millionths + _MILLION // 2) // _MILLION).scaleb(-2)
 
 
 def _wave(symbol: str, second: int, period: int, furthest: int) -> int:
@@ -177,44 +189,6 @@ def _wave(symbol: str, second: int, period: int, furthest: int) -> int:
     start, end = (_draw(f"{symbol}/{period}/{turn + step}", 2 * furthest + 1) - furthest for step in (0, 1))
     # The smooth step 3x² - 2x³ for x = passed / period.
     return start + (end - start) * passed * passed * (3 * period - 2 * passed) // period**3
-
-
-def _positions(holder: str, number: int, at: datetime) -> list[dict[str, Any]]:
-    if account_status(holder, number) == "closed":
-        return []
-    count = _draw(f"{holder}/{number}/positions", 4)
-    start = _draw(f"{holder}/{number}/first", len(SYMBOLS))
-    return [_position(holder, number, SYMBOLS[(start + step) % len(SYMBOLS)], at) for step in range(count)]
-
-
-def _position(holder: str, number: int, symbol: str, at: datetime) -> dict[str, Any]:
-    quantity = Decimal(1 + _draw(f"{holder}/{number}/{symbol}", 4_000)) / 4
-    paid = base_price(symbol) * (80 + _draw(f"{holder}/{number}/{symbol}/paid", 40)) / 100
-    now = price(symbol, at)
-    return {
-        "symbol": symbol,
-        "quantity": str(quantity),
-        "average_price": _money(paid),
-        "price": _money(now),
-        "market_value": _money(quantity * now),
-    }
-
-
-def _quote(symbol: str, at: datetime) -> dict[str, Any]:
-    middle, spread = price(symbol, at), (1 + _draw(f"{symbol}/spread", 9)) * _CENT
-    return {"symbol": symbol, "bid": _money(middle - spread), "ask": _money(middle + spread), "at": _now(at)}
-
-
-def _bar(symbol: str, morning: datetime, at: datetime) -> dict[str, Any]:
-    evening = min(morning + timedelta(days=1, seconds=-1), at)
-    opening, close = price(symbol, morning), price(symbol, evening)
-    return {"day": morning.date().isoformat(), "open": _money(opening), "close": _money(close)}
-
-
-def _account_number(holder: str, number: int) -> str:
-    """Return nine digits or more, unique for the holder; every fourth number has a leading zero."""
-    first = 0 if number % 4 == 0 else 1 + _draw(f"{holder}/{number}/digit", 9)
-    return f"{first}{_draw(f'{holder}/branch', 100):02d}{number:06d}"
 
 
 def _identifier(label: str) -> str:
@@ -230,9 +204,5 @@ def _money(amount: Decimal) -> str:
     return str(amount.quantize(_CENT))
 
 
-def _instant(instant: datetime) -> str:
-    return instant.isoformat().replace("+00:00", "Z")
-
-
-def _now(at: datetime) -> str:
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _instant(instant: datetime, precision: str = "auto") -> str:
+    return instant.isoformat(timespec=precision).replace("+00:00", "Z")

@@ -7,22 +7,20 @@ that callers inside a running loop, such as a notebook's, are served too.
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import threading
 import weakref
+from collections import Counter, deque
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from toolkit.auth.profiles.practice_profiles import register_service
-from toolkit.core.arguments import as_choice, as_clock, as_count, as_number
-from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
-from toolkit.core.errors import ConfigurationError, not_installed
-from toolkit.local.settings import Settings
-from toolkit.local.variables import is_offline
-from toolkit.practice_service.authentication import Holders, Tokens
-from toolkit.practice_service.faults import Faults, Stats
+from toolkit.core.errors import ConfigurationError, as_choice, as_count, as_number, how_to_install
+from toolkit.core.ledger import Clock, SystemClock
+from toolkit.local.settings import Settings, is_offline
+from toolkit.practice_service.authentication import Authenticator
 from toolkit.session.session import AsyncSession, Session
 
 if TYPE_CHECKING:
@@ -31,17 +29,117 @@ if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials
 
 _HOST: Final = "127.0.0.1"
-_LOWEST_PORT: Final = 1024  # lower ports need privileges
-_HIGHEST_PORT: Final = 65536 - len(ADDRESS_NAMES)
+
+FaultPlace = Literal["token", "interfaces"]
+Body = Literal["json", "malformed", "html"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A failure that was injected; `Faults.inject` explains the attributes."""
+
+    status: int
+    body: Body
+    retry_after: int | str | None
+    dropped: bool
+    error: str
+
+
+class Faults:
+    """The injected faults, separate for the token endpoints and the other interfaces.
+
+    The faults of a place happen in the order in which they were injected. All methods can be called from any thread
+    while the service runs.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # Each fault with its remaining number of requests; None means until cleared.
+        self._queues: dict[str, deque[tuple[Fault, int | None]]] = {place: deque() for place in get_args(FaultPlace)}
+
+    def inject(
+        self,
+        place: FaultPlace,
+        status: int = 503,
+        *,
+        body: Body = "json",
+        retry_after: int | str | None = None,
+        dropped: bool = False,
+        error: str = "fault",
+        times: int | None = 1,
+    ) -> None:
+        """Let the next requests to a place fail.
+
+        Args:
+            place: "token" for the token endpoints, "interfaces" for everything else.
+            status: HTTP status code of the response, which has a body.
+            body: "json" for an error object, "malformed" for JSON that breaks off, "html" for a page.
+            retry_after: value of the Retry-After header (RFC 9110 section 10.2.3): seconds, or any text.
+            dropped: close the connection without a response; the arguments above then have no effect.
+            error: error code of the error object, such as "invalid_scope" (RFC 6749 section 5.2).
+            times: number of requests, or None for all requests until `clear()`.
+
+        Raises:
+            ConfigurationError: if a value cannot be sent, or the place does not exist; `about` is the argument.
+        """
+        status = as_count(status, about="status", least=200, most=599)
+        fault = Fault(status, as_choice(body, get_args(Body), about="body"), retry_after, dropped, error)
+        times = None if times is None else as_count(times, about="times", least=1)
+        with self._lock:
+            self._queues[as_choice(place, self._queues, about="place")].append((fault, times))
+
+    def clear(self) -> None:
+        """Remove all faults."""
+        with self._lock:
+            for queue in self._queues.values():
+                queue.clear()
+
+    def take(self, place: FaultPlace) -> Fault | None:
+        """Take and return the fault for a request, or None if it should succeed."""
+        with self._lock:
+            queue = self._queues[place]
+            if not queue:
+                return None
+            fault, times = queue.popleft()
+            if times != 1:
+                queue.appendleft((fault, times and times - 1))
+            return fault
+
+
+@dataclass(slots=True)
+class Stats:
+    """Counts of requests, which the thread of the service adds to and any thread may read.
+
+    A request counts as a token request or a call when it arrives, whatever the response.
+
+    Attributes:
+        token_requests: requests to the auth addresses.
+        calls: all other requests.
+        refused: requests that the service answered with a 4xx status, faults not included.
+        faulted: requests that met a fault.
+        rate_limited: calls that exceeded the rate limit; they count as refused too.
+        by_credentials: requests that were let in, by the name of the credentials; token requests too.
+        by_status: responses by address and endpoint, and by status: `by_status["broker GET /v1/accounts"][200]`.
+            The identifiers of accounts stand as `{account_id}`, and unknown endpoints as `broker other`, because a
+            path may hold anything. A connection that a fault closed has no response.
+    """
+
+    token_requests: int = 0
+    calls: int = 0
+    refused: int = 0
+    faulted: int = 0
+    rate_limited: int = 0
+    by_credentials: Counter[str] = field(default_factory=Counter)
+    by_status: dict[str, Counter[int]] = field(default_factory=dict)
+
+    def reset(self) -> None:
+        """Set every count to zero."""
+        Stats.__init__(self)
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Everything the application works with, shared with the code that runs and inspects it.
-
-    Raises:
-        ConfigurationError: if an option is out of range; `practice()` explains them.
-    """
+    """Everything the application works with; `practice()` explains the options, and the errors of malformed ones."""
 
     clock: Clock = field(default_factory=SystemClock)
     accounts: int = 25
@@ -49,10 +147,9 @@ class World:
     delay: float = 0.0
     token_delay: float = 0.0
     rate_limit: float | None = None
-    holders: Holders = field(init=False, default_factory=Holders)
     stats: Stats = field(init=False, default_factory=Stats)
     faults: Faults = field(init=False, default_factory=Faults)
-    tokens: Tokens = field(init=False)
+    authenticator: Authenticator = field(init=False)
 
     def __post_init__(self) -> None:
         as_count(self.accounts, about="accounts", most=100_000)
@@ -61,7 +158,7 @@ class World:
         as_number(self.token_delay, about="token_delay", least=0, most=3_600)
         if self.rate_limit is not None:
             as_number(self.rate_limit, about="rate_limit", least=0.01, most=1_000_000)
-        object.__setattr__(self, "tokens", Tokens(self.token_validity, self.clock))
+        object.__setattr__(self, "authenticator", Authenticator(self.token_validity, self.clock))
 
 
 class PracticeService:
@@ -71,29 +168,22 @@ class PracticeService:
     each address, in its own thread. While the toolkit is offline it does not listen at all: its addresses are the
     symbolic addresses of recordings, and its counts stay zero.
 
-    Args:
-        port: first of eight consecutive ports, in the order of the document's address table, or 0 for any free ports.
-        clock: the time of the service; by default the system's clock.
-        options: accounts, token validity, delays and rate limit, as for `practice()`.
-
     Attributes:
         stats: counts of the requests so far.
         faults: the injected failures, which can be changed at any time.
-
-    Raises:
-        ConfigurationError: if a value is out of range.
+        credentials: the credentials that this service accepts, by name; no other service accepts them.
     """
 
-    def __init__(self, *, port: int = 0, clock: Clock | None = None, **options: Any) -> None:
-        self._port = port and as_count(port, about="port", least=_LOWEST_PORT, most=_HIGHEST_PORT)
-        self._world = World(as_clock(clock) or SystemClock(), **options)
-        self.stats, self.faults = self._world.stats, self._world.faults
+    def __init__(self, world: World, port: int = 0) -> None:
+        self._port = port and as_count(port, about="port", least=1024, most=65536 - len(ADDRESS_NAMES))
+        self._world = world
+        self.stats, self.faults = world.stats, world.faults
+        self.credentials: Mapping[str, Credentials] = world.authenticator.credentials
         self._settings: Settings | None = None
-        self._server: ServerThread | None = None
-        self._forget_names: Callable[[], object] | None = None
+        self._stop: Callable[[], object] | None = None  # while it runs
 
     def __repr__(self) -> str:
-        state = "not running" if self._server is None else "running"
+        state = "not running" if self._stop is None else "running"
         return f"<PracticeService, {state}, {self._world.accounts} accounts>"
 
     def __enter__(self) -> Self:
@@ -108,25 +198,24 @@ class PracticeService:
         Raises:
             ConfigurationError: if a port is taken, or starlette or uvicorn is not installed.
         """
-        if self._server is not None:
+        if self._stop is not None:
             return self
         if is_offline():
-            self._settings = _settings({name: symbolic_address(name) for name in ADDRESS_NAMES})
-            return self
-        self._server, addresses = _serve(self._world, self._port)
-        # Notebooks do not call close(): the server ends with this object, or with the process.
-        weakref.finalize(self, self._server.close)
-        self._settings = _settings(addresses)
-        self._forget_names = weakref.finalize(self, register_service(addresses, self.credentials))
+            addresses = {name: symbolic_address(name) for name in ADDRESS_NAMES}
+        else:
+            running, addresses = _serve(self._world, self._port)
+            running.callback(register_service(addresses, self.credentials))
+            # Notebooks do not call close(): the server ends with this object, or with the process.
+            self._stop = weakref.finalize(self, running.close)
+        own = Settings.load()
+        self._settings = Settings(addresses, cassettes=own.cassettes, project=own.project)
         return self
 
     def close(self) -> None:
         """Stop serving and drop open requests. Closing again does nothing."""
-        server, self._server = self._server, None
-        if server is not None:
-            if self._forget_names is not None:
-                self._forget_names()
-            server.close()
+        stop, self._stop = self._stop, None
+        if stop is not None:
+            stop()
 
     @property
     def settings(self) -> Settings:
@@ -136,15 +225,9 @@ class PracticeService:
             ConfigurationError: if it was never started.
         """
         if self._settings is None:
-            raise ConfigurationError(
-                "The practice service is not running.", "Use it in a with statement, or call start()."
-            )
+            next_step = "Use it in a with statement, or call start()."
+            raise ConfigurationError("The practice service is not running.", next_step)
         return self._settings
-
-    @property
-    def credentials(self) -> Mapping[str, Credentials]:
-        """The credentials that this service accepts, by name; no other service accepts them."""
-        return self._world.holders.credentials
 
     def session(self, name: str, **options: Any) -> Session:
         """Return a session with this service: `service.session("sandbox-secret", cassette="tour")`.
@@ -165,108 +248,72 @@ class PracticeService:
         """Return a `tk.AsyncSession` with this service; see `session`."""
         return AsyncSession(credentials=self.credentials[name], settings=self.settings, **options)
 
-    def url(self, address_name: str) -> str:
-        """Return the URL of an address, such as "broker_sandbox", without a trailing slash.
-
-        Raises:
-            ConfigurationError: if the address does not exist, or the service was never started.
-        """
-        return self.settings.addresses[as_choice(address_name, ADDRESS_NAMES, about="address_name")]
-
     def revoke_tokens(self) -> None:
         """Revoke all tokens issued so far: calls with them are answered with 401."""
-        self._world.tokens.revoke_all()
+        self._world.authenticator.revoke_tokens()
 
 
-class ServerThread:
-    """Runs a uvicorn server on listening sockets, which it closes, until it is closed."""
-
-    def __init__(self, server: Any, sockets: list[socket.socket]) -> None:
-        self._server = server
-        self._sockets = sockets
-        self._thread = threading.Thread(target=self._run, name="practice-service", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop serving and drop open requests. Closing again does nothing."""
-        self._server.should_exit = True
-        # The garbage collector may call this on any thread, the server's own included.
-        if self._thread is not threading.current_thread():
-            self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._serve())
-        finally:
-            for listening in self._sockets:
-                listening.close()
-
-    async def _serve(self) -> None:
-        await self._server.serve(sockets=self._sockets)
-        for connection in list(self._server.server_state.connections):
-            connection.transport.abort()
-        await asyncio.sleep(0)  # lets the transports close their sockets
-
-
-def _settings(addresses: Mapping[str, str]) -> Settings:
-    """Return settings with these addresses and the cassettes folder of the project."""
-    own = Settings.load()
-    return Settings(addresses, cassettes=own.cassettes, project=own.project)
-
-
-def _serve(world: World, port: int) -> tuple[ServerThread, dict[str, str]]:
-    """Start a server; return it and its URLs by name of the address."""
+def _serve(world: World, port: int) -> tuple[ExitStack, dict[str, str]]:
+    """Start a server in a thread; return what ends it when it is closed, and its URLs by name of the address."""
     try:
         from uvicorn import Config, Server
 
         from toolkit.practice_service.app import PracticeApp
     except ModuleNotFoundError as error:
-        packages = {"starlette", "uvicorn"}
-        raise not_installed(error, packages, "The practice service", "practice", about="practice") from None
+        what = f"The practice service needs {error.name}, which is not installed."
+        raise ConfigurationError(what, how_to_install("practice"), about="practice") from None
     sockets = _listen(port)
     names = dict(zip((listening.getsockname()[1] for listening in sockets), ADDRESS_NAMES, strict=True))
     config = Config(
         PracticeApp(world, names),
-        http="h11",
         ws="none",
-        loop="asyncio",
         lifespan="off",
-        interface="asgi3",
         log_config=None,
         log_level="critical",
         access_log=False,
-        proxy_headers=False,
         server_header=False,
         date_header=False,
         timeout_keep_alive=30,  # seconds; longer than httpx keeps an idle connection, so that httpx closes it
         timeout_graceful_shutdown=0,
     )
-    return ServerThread(Server(config), sockets), {name: f"http://{_HOST}:{number}" for number, name in names.items()}
+    server = Server(config)
+
+    async def serve() -> None:
+        await server.serve(sockets=sockets)
+        for connection in list(server.server_state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)  # lets the transports close their sockets
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="practice-service", daemon=True)
+    thread.start()
+
+    def close() -> None:
+        server.should_exit = True
+        # The garbage collector may call this on any thread, the server's own included.
+        if thread is not threading.current_thread():
+            thread.join()
+
+    running = ExitStack()
+    running.callback(close)
+    return running, {name: f"http://{_HOST}:{number}" for number, name in names.items()}
 
 
 def _listen(first_port: int) -> list[socket.socket]:
-    """Return eight listening sockets on consecutive ports from `first_port`, or on free ports if it is 0.
-
-    Raises:
-        ConfigurationError: if a port is taken.
-    """
-    sockets: list[socket.socket] = []
-    try:
+    """Return eight listening sockets on consecutive ports from `first_port`, or on free ports if it is 0."""
+    with ExitStack() as opened:
+        sockets = []
         for number in range(len(ADDRESS_NAMES)):
             port = first_port and first_port + number
-            # asyncio turns Nagle's algorithm off only for sockets that name their protocol.
-            sockets.append(socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP))
-            if os.name == "posix":
-                # Lets a port be used again at once. On Windows the option would let other processes take it over.
-                sockets[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            sockets[-1].bind((_HOST, port))
-            sockets[-1].listen()
-    except OSError as error:
-        for opened in sockets:
-            opened.close()
-        raise ConfigurationError(
-            f"The practice service cannot listen on port {port}: {error.strerror}.",
-            f"Choose a first port with {len(ADDRESS_NAMES)} free ports, or port=0 for any free ports.",
-            about="port",
-        ) from None
+            try:
+                listening = opened.enter_context(socket.create_server((_HOST, port)))
+            except OSError as error:
+                raise ConfigurationError(
+                    f"The practice service cannot listen on port {port}: {error.strerror}.",
+                    f"Choose a first port with {len(ADDRESS_NAMES)} free ports, or port=0 for any free ports.",
+                    about="port",
+                ) from None
+            # asyncio does this only for sockets that name their protocol; connections inherit it.
+            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sockets.append(listening)
+        opened.pop_all()
     return sockets

@@ -13,8 +13,7 @@ from types import MappingProxyType
 from typing import Final, Self
 from urllib.parse import quote
 
-from toolkit.core.arguments import as_secrets
-from toolkit.core.errors import SecretLeak
+from toolkit.core.errors import SecretLeak, as_secrets
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET, Secret
 from toolkit.core.text import compiled
 from toolkit.core.tracebacks import warn

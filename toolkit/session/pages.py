@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 import httpx
 
-from toolkit.core.arguments import as_mapping, as_text, wrong_type
 from toolkit.core.document import Interface
-from toolkit.core.errors import CassetteMiss, ConfigurationError, ServiceError, TabulationError, ToolkitError
+from toolkit.core.errors import (
+    CassetteMiss,
+    ConfigurationError,
+    ServiceError,
+    TabulationError,
+    ToolkitError,
+    as_mapping,
+    as_text,
+    wrong_type,
+)
 from toolkit.core.ledger import message_of, refuse_error_status, source_of
 from toolkit.core.tracebacks import warn
 from toolkit.local.progress import Loop
@@ -188,7 +196,7 @@ class Pages:
             raise self._about_page(error) from None
         if self._counter is None:
             return True
-        from toolkit.tables.building import rows_of
+        from toolkit.tables.tabulation import rows_of
 
         rows = rows_of(response)
         same = hash(repr(rows))

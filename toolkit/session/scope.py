@@ -16,9 +16,8 @@ import httpx
 from toolkit.auth.credentials import Credentials, as_environment
 from toolkit.cassettes.paths import same_name_in_project
 from toolkit.core.addresses import Address
-from toolkit.core.arguments import wrong_type
 from toolkit.core.document import KEY_ID_HEADER, SECRET_KEY_HEADER, Environment, Interface, symbolic_address
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch, InterfaceNotAllowed, UnsafeAddress
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, InterfaceNotAllowed, UnsafeAddress, wrong_type
 from toolkit.local.settings import Settings
 
 if TYPE_CHECKING:
@@ -151,11 +150,6 @@ class Scope:
         """Return the request's URL at the symbolic address."""
         below = self._below(request.url)
         return str(request.url) if below is None else self.symbolic_text + below.decode("ascii")
-
-    def shown(self, url: httpx.URL, *, is_symbolic: bool) -> str:
-        """Return a URL of this interface for messages: without its query, which may hold a secret."""
-        path = (self._below(url) or b"").partition(b"?")[0].decode("ascii")
-        return (self.symbolic_text if is_symbolic else self._address_text) + path
 
     def _refuse_credentials(self, raw: list[tuple[bytes, bytes]]) -> None:
         for name, _ in raw:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -26,12 +25,11 @@ from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.cell_cassette import source_text
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.cassettes.through import Outgoing, through
-from toolkit.core.arguments import wrong_type
-from toolkit.core.clock import Clock
 from toolkit.core.document import Environment, Placeholder
-from toolkit.core.ledger import EPOCH, Call, Ledger, source_of
+from toolkit.core.errors import wrong_type
+from toolkit.core.ledger import EPOCH, Call, Clock, Ledger, source_of
 from toolkit.core.secret import Secret
-from toolkit.core.text import account_words
+from toolkit.core.text import PRACTICE, REAL_ACCOUNT
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
@@ -54,26 +52,17 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self.sender = sender
         self.session = session
         self._below = below
-        # Kept with each response, so it does not refer to the session and its connections.
-        self._describe_call = partial(_call_text, scope, sender.known)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return self._with_source(run(self.sender.send(self.scope, request), self._below))
+        return self._with_source(request, run(self.sender.send(self.scope, request), self._below))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return self._with_source(await run_async(self.sender.send(self.scope, request), self._below))
+        return self._with_source(request, await run_async(self.sender.send(self.scope, request), self._below))
 
-    def _with_source(self, response: httpx.Response) -> httpx.Response:
+    def _with_source(self, request: httpx.Request, response: httpx.Response) -> httpx.Response:
         source = source_of(response)
-        source.describe, source.describe_call = self.sender.source, self._describe_call
+        source.describe, source.call = self.sender.source, f"{request.method} {request.url.path}"
         return response
-
-
-def _call_text(scope: Scope, known: KnownSecrets, response: httpx.Response) -> str:
-    """Return method and URL of the call that a response answers, in a replay with the symbolic address."""
-    request = response.request
-    url = scope.shown(request.url, is_symbolic=source_of(response).replayed_from != "")
-    return known.scrub_text(f"{request.method} {url}")
 
 
 def transport_of(client: object) -> InterfaceTransport:
@@ -133,9 +122,9 @@ class Sender:
 
         A replay reaches none, and a recording does not say whether a practice service was recorded.
         """
-        return account_words(
-            is_real=_sends(cassette) and self.environment.rules.real_account, is_practice=self.is_practice
-        )
+        if not _sends(cassette) or not self.environment.rules.real_account:
+            return ""
+        return PRACTICE if self.is_practice else REAL_ACCOUNT
 
     def source(self) -> str:
         """Return in words where the answers come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""

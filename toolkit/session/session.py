@@ -16,14 +16,12 @@ from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes.cell_cassette import open_cassette
 from toolkit.cassettes.replay.matching import Identity
-from toolkit.core.arguments import as_clock, as_count
-from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Environment, Interface
-from toolkit.core.errors import ConfigurationError, UnknownName
+from toolkit.core.errors import ConfigurationError, UnknownName, as_count
+from toolkit.core.ledger import Clock, as_clock
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import frameless
-from toolkit.local.settings import Settings, as_settings
-from toolkit.local.variables import check_trust
+from toolkit.local.settings import Settings, as_settings, check_trust
 from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.pages import AccountPages
@@ -117,7 +115,7 @@ class BaseSession(Generic[ClientType]):
         self.settings, limits = as_settings(settings), as_timeout(timeout)
         self.retry, self.per_second = as_retry(retry), as_rate(per_second)
         store = as_token_store(token_store, clock=clock)
-        clock = as_clock(clock) or SystemClock()
+        clock = as_clock(clock)
         self.cassette = open_cassette(cassette, mode, settings=self.settings)
         self.replays_only = self.cassette is not None and not self.cassette.records
         self._owns_cassette = self.cassette is not None and isinstance(cassette, str | Path)

@@ -4,35 +4,53 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NoReturn, get_args
 
 import pandas as pd
 import pyarrow as pa
 
-from toolkit.core.arguments import as_choice
-from toolkit.core.errors import ServiceError, TabulationError
-from toolkit.core.ledger import refuse_error_status, words_of
+from toolkit.core.errors import ServiceError, TabulationError, as_choice
+from toolkit.core.ledger import refuse_error_status, source_of
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
-from toolkit.tables.columns import SHOWN, Column, columns_of, frame_of, inferred
-from toolkit.tables.conversion import FLOAT_DIGITS, Losses, Numbers, NumberText, texts_of, whole
-from toolkit.tables.field_names import KeyPath, distinct
-from toolkit.tables.rows import Rows, choose_rows, lists_in
+from toolkit.tables.columns import (
+    FLOAT_DIGITS,
+    SHOWN,
+    Column,
+    Losses,
+    Numbers,
+    NumberText,
+    frame_of,
+    inferred,
+    not_json,
+    packed,
+    texts_of,
+    whole,
+)
+from toolkit.tables.rows import Identity, KeyPath, Rows, choose_rows
 
 if TYPE_CHECKING:
     from toolkit.tables.schema import Wanted
 
-# More cells than this, with fewer than one in `_SPARSE` filled, come from objects with identifiers as keys.
-_MANY_CELLS: Final = 20_000_000
-_SPARSE: Final = 100
-_BLOCK: Final = 100  # records that become columns together, while the processor has them at hand
+_BLOCK: Final = 500  # records that are read and become columns together
+_LIST_OF_OBJECTS: Final = re.compile(r"[ \t\n\r]*\[[ \t\n\r]*(?=\{)")
+_SEPARATOR: Final = re.compile(r"[ \t\n\r]*([,\]])[ \t\n\r]*")
 
 
 def value_of(data: Any, *, numbers_as_text: bool = False) -> Any:
     """Return the value of a response without an error status, of JSON as bytes or text, or a parsed value as it is."""
+    return next(_parts_of(data, numbers_as_text=numbers_as_text, size=None))
+
+
+def _parts_of(data: Any, *, numbers_as_text: bool, size: int | None) -> Iterator[Any]:
+    """Yield the value as `value_of` does; JSON of a list that begins with an object, in lists of `size` members.
+
+    So the members need not be in memory together.
+    """
     if isinstance(data, pd.DataFrame):
         raise TabulationError(
             "This is already a table.",
@@ -44,11 +62,13 @@ def value_of(data: Any, *, numbers_as_text: bool = False) -> Any:
         content_type = str(getattr(data, "headers", {}).get("content-type", ""))
         data = data.content
     if not isinstance(data, (str, bytes, bytearray, memoryview)):
-        return data
-    content = data.removeprefix("\ufeff").encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
+        yield data
+        return
     number = NumberText if numbers_as_text else None
+    decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=number, parse_int=number)
+    content = data.removeprefix("\ufeff").encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
     try:
-        return json.loads(content, parse_constant=_refuse_constant, parse_float=number, parse_int=number)
+        return (yield from _decoded(content.decode(json.detect_encoding(content), "surrogatepass"), decoder, size))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         failure = _not_json(content, content_type, error)
     except ValueError:
@@ -58,22 +78,30 @@ def value_of(data: Any, *, numbers_as_text: bool = False) -> Any:
     raise failure  # not in the handler, and without its body: it may repeat a secret, and tracebacks show variables
 
 
+def _decoded(text: str, decoder: json.JSONDecoder, size: int | None) -> Iterator[Any]:
+    start = _LIST_OF_OBJECTS.match(text) if size is not None else None
+    if start is None:
+        yield decoder.decode(text)
+        return
+    members: list[Any] = []
+    at, separator = start.end(), ","
+    while separator == ",":
+        member, at = decoder.raw_decode(text, at)
+        members.append(member)
+        found = _SEPARATOR.match(text, at)
+        if found is None:
+            raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
+        separator, at = found[1], found.end()
+        if len(members) == size or separator == "]":
+            yield members
+            members = []
+    if at < len(text):
+        raise json.JSONDecodeError("Extra data", text, at)
+
+
 def is_response(data: Any) -> bool:
     """Return True for any object with `content` and `json`, such as an `httpx.Response`."""
     return hasattr(data, "content") and hasattr(data, "json")
-
-
-def rows_of(response: Any) -> list[Any]:
-    """Return the records of an answer, or those of its only list; an empty list if there are none."""
-    try:
-        value = value_of(response)
-        rows = choose_rows(value)
-        lists = list(lists_in(value)) if rows.records == [value] else []
-        if len(lists) == 1:
-            rows = choose_rows(value, ".".join(lists[0]))
-    except (TabulationError, RecursionError):
-        return []
-    return [] if rows.records == [value] else rows.records
 
 
 def _not_json(content: bytes, content_type: str | None, error: ValueError) -> TabulationError:
@@ -94,18 +122,53 @@ def _refuse_constant(name: str) -> NoReturn:
     raise TabulationError(f"{name} is not a JSON number.", "Parse and clean the JSON first.")
 
 
-@contextmanager
-def _reading() -> Iterator[None]:
-    """Refuse values without an end, and pause the collection of cycles: it would go through millions of values."""
-    was_enabled = gc.isenabled()
-    gc.disable()
+def columns_of(values: Sequence[Any], path: KeyPath = ()) -> dict[KeyPath, Sequence[Any]]:
+    """Return the values at each path of some records, with None for a record without a value there.
+
+    Paths come in the order in which they appear, those of an object together. A record that is not an object is the
+    value at the empty path, and a list is JSON text. Null and an empty object make a column, unless another record has
+    an object with members there.
+    """
+    kinds = set(map(type, values))
+    objects = {kind for kind in kinds if issubclass(kind, dict)}
+    others = kinds - objects - {type(None)}
+    if not objects and not any(issubclass(kind, (list, tuple)) for kind in others):
+        return {path: values} if path or others else {}
+    columns: dict[KeyPath, Sequence[Any]] = {}
+    if others:
+        texts = [json_text(value) if isinstance(value, (list, tuple)) else value for value in values]
+        columns[path] = [None if isinstance(value, dict) else value for value in texts]
+    if kinds != objects:
+        values = [value if isinstance(value, dict) else {} for value in values]
+    for key, members in _members(values).items():
+        if not isinstance(key, str):
+            raise not_json(f"A key is of type {type(key).__name__}")
+        columns |= columns_of(members, (*path, key))
+    return columns if columns or not path else {path: [None] * len(values)}
+
+
+def _members(objects: Sequence[dict[Any, Any]]) -> dict[Any, Sequence[Any]]:
+    shapes = set(map(tuple, objects))
+    if len(shapes) == 1:
+        return dict(zip(shapes.pop(), zip(*map(dict.values, objects), strict=True), strict=False))  # none if empty
+    keys = dict.fromkeys(chain.from_iterable(objects))
+    return {key: [record.get(key) for record in objects] for key in keys}
+
+
+def json_text(value: Any) -> str:
+    """Return a parsed value as JSON text on one line, with the digits of a `NumberText`."""
+    if isinstance(value, NumberText):
+        return str(value)
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            raise not_json("A key is not text")
+        return "{" + ", ".join(f"{json_text(key)}: {json_text(member)}" for key, member in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(json_text, value)) + "]"
     try:
-        yield
-    except RecursionError:
-        raise TabulationError("The value is nested too deeply.", "Tabulate a part of it.", about="data") from None
-    finally:
-        if was_enabled:
-            gc.enable()
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        raise not_json(f"A list holds a {type(value).__name__}") from None
 
 
 class TableBuilder:
@@ -144,33 +207,43 @@ class TableBuilder:
         # The answers are not there to be read again if a number turns out to be text.
         self.numbers_as_text = numbers != "float" or (self._wanted is not None and self._wanted.has_digits)
         self._path, self._key, self._is_one_row = records, key, is_one_row
-        self._columns: dict[KeyPath, list[Any]] = {}
-        self._identities: dict[tuple[KeyPath, str], list[Any]] = {}  # of the records around, by the path of their list
-        self._filled = 0  # cells of the answers
+        self._size = _BLOCK if records is None and key is None else None
+        self._columns: dict[KeyPath, _Values] = {}
+        self._identities: dict[tuple[KeyPath, str], _Values] = {}  # of the records around, by the path of their list
 
     def add(self, data: Any) -> int:
         """Add the rows of a response, of JSON as bytes or text, or of a parsed value; return how many it has."""
         before = self.count
-        with _reading():
-            value = value_of(data, numbers_as_text=self.numbers_as_text)
-            is_row = self._is_one_row and isinstance(value, dict)
-            rows = Rows([([value], {})]) if is_row else choose_rows(value, self._path, self._key)
-            for records, identity in rows.parts:
-                _extend(self._identities, {name: [own] * len(records) for name, own in identity.items()}, self.count)
-                for start in range(0, len(records), _BLOCK):
-                    block = records[start : start + _BLOCK]
-                    columns = columns_of(block)
-                    _extend(self._columns, columns, self.count)
-                    self.count += len(block)
-                    self._filled += len(block) * len(columns)
-            cells = len(self._columns) * self.count
-            if cells > _MANY_CELLS and cells > self._filled * _SPARSE:
-                raise TabulationError(
-                    f"{self.count} records with {len(self._columns)} different keys have hardly any key in common.",
-                    "If the keys are identifiers, turn the objects into lists first.",
-                )
-        self.hint = self.hint or rows.hint
+        parts = _parts_of(data, numbers_as_text=self.numbers_as_text, size=self._size)
+        is_collecting = gc.isenabled()
+        gc.disable()  # JSON has no cycles, and millions of its values would be searched for them
+        try:
+            rows = self._rows_of(next(parts))
+            self.hint = self.hint or rows.hint
+            for records, identity in chain(rows.parts, ((records, {}) for records in parts)):
+                self._extend(records, identity)
+        except RecursionError:
+            raise TabulationError("The value is nested too deeply.", "Tabulate a part of it.", about="data") from None
+        finally:
+            if is_collecting:
+                gc.enable()
         return self.count - before
+
+    def _rows_of(self, value: Any) -> Rows:
+        if self._is_one_row and isinstance(value, dict):
+            return Rows([([value], {})])
+        if self._size is not None and _are_flat(value):
+            return Rows([(value, {})])
+        return choose_rows(value, self._path, self._key)
+
+    def _extend(self, records: Sequence[Any], identity: Identity) -> None:
+        for own, value in identity.items():
+            self._identities.setdefault(own, _Values()).extend([value] * len(records), self.count)
+        for start in range(0, len(records), _BLOCK):
+            block = records[start : start + _BLOCK]
+            for path, values in columns_of(block).items():
+                self._columns.setdefault(path, _Values()).extend(values, self.count)
+            self.count += len(block)
 
     def finish(self) -> pd.DataFrame:
         """Return the table, as if all records had come in one answer; nothing may be added afterwards."""
@@ -202,9 +275,8 @@ class TableBuilder:
         keys = [*(name for _, name in self._identities), *(path[-1] if path else "" for path in own)]
         all_values = [*self._identities.values(), *map(self._columns.pop, own)]
         self._identities = {}
-        for name, key in zip(distinct(list(map(whole, [*around, *names]))), keys, strict=True):
-            values = all_values.pop(0)  # so that nothing else holds them
-            yield Column.of(name, key, values + [None] * (self.count - len(values)))
+        for name, key in zip(_distinct(list(map(whole, [*around, *names]))), keys, strict=True):
+            yield Column(name, key, all_values.pop(0).packed(self.count))  # so that nothing else holds the values
 
     def _ordered(self) -> list[KeyPath]:
         """Return the paths with those of an object together, without empty ones where others have an object."""
@@ -214,15 +286,44 @@ class TableBuilder:
                 ranks.setdefault(path[:length], len(ranks))
         parents = {path[:length] for path in self._columns for length in range(1, len(path))}
         ordered = sorted(self._columns, key=lambda path: [ranks[path[:end]] for end in range(1, len(path) + 1)])
-        return [path for path in ordered if path not in parents or any(v is not None for v in self._columns[path])]
+        inner = parents & set(ordered)
+        empty = {path for path in inner if isinstance(self._columns[path].packed(self.count), pa.NullArray)}
+        return [path for path in ordered if path not in empty]
 
 
-def _extend(columns: dict[Any, list[Any]], more: Mapping[Any, Sequence[Any]], count: int) -> None:
-    """Add rows to the columns of `count` rows, with None where they lack a column."""
-    for place, values in more.items():
-        column = columns.setdefault(place, [])
-        column.extend([None] * (count - len(column)))
-        column.extend(values)
+def _are_flat(value: Any) -> bool:
+    """Return True for a list of objects of which the first holds plain values only, so that no rule is about it."""
+    if not isinstance(value, list) or not value or not all(isinstance(record, dict) for record in value):
+        return False
+    return not any(isinstance(member, (dict, list, tuple)) for member in value[0].values())
+
+
+class _Values:
+    """The values of a column that grows: packed blocks, and those that are not packed yet."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Any] = []
+        self._last: list[Any] = []
+        self._count = 0
+
+    def extend(self, values: Sequence[Any], start: int) -> None:
+        """Add values for the rows from `start`, with None for rows that were left out."""
+        self._last.extend([None] * (start - self._count))
+        self._last.extend(values)
+        self._count = start + len(values)
+        if len(self._last) >= _BLOCK:
+            self._blocks.append(packed(self._last))
+            self._last = []
+
+    def packed(self, count: int) -> Any:
+        """Return the values of `count` rows as an Arrow array if they have one type, else as a list."""
+        self.extend([], count)
+        blocks = [*self._blocks, packed(self._last)]
+        kinds = {None if isinstance(block, list) else block.type for block in blocks} - {pa.null()}
+        if None in kinds or len(kinds) > 1:
+            lists = (block if isinstance(block, list) else block.to_pylist() for block in blocks)
+            return packed(list(chain.from_iterable(lists)))
+        return pa.concat_arrays([block.cast(*kinds) if kinds else block for block in blocks])
 
 
 def table_of(builder: TableBuilder, answers: Iterable[Any], *, are_pages: bool) -> pd.DataFrame:
@@ -232,7 +333,7 @@ def table_of(builder: TableBuilder, answers: Iterable[Any], *, are_pages: bool) 
     """
     source = None
     for number, answer in enumerate(answers, 1):
-        source = source or words_of(answer)
+        source = source or source_of(answer).describe()
         if are_pages and not is_response(answer):
             raise TabulationError(
                 f"Page {number} is not a response but of type {type(answer).__name__}.",
@@ -263,3 +364,15 @@ def _warn(losses: Losses) -> None:
             shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
             # The whole call is shown, because the table may come from session.accounts(), which has no such option.
             warn(f"{what}: {shown} (tk.tabulate(response, {option}) keeps them)")
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Return the names with ` (2)`, ` (3)` and so on after repeated ones: `{"a.b": 1, "a": {"b": 2}}` has `a.b (2)`."""
+    taken = set(names)
+    result: dict[str, None] = {}
+    for name in names:
+        chosen, number = name, 2
+        while chosen in result or (chosen != name and chosen in taken):
+            chosen, number = f"{name} ({number})", number + 1
+        result[chosen] = None
+    return list(result)

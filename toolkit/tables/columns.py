@@ -1,6 +1,10 @@
-"""From records to columns: one column for each path of keys, with the type inferred from its values and its name.
+"""The columns of a table: what their names say, the types inferred from their values, and the way from type to type.
 
-The values of a column become an Arrow array if they have one type; else they stay a list.
+The values of a column are an Arrow array if they have one type; else a list. Inference tries the types that a text may
+have; `dtypes=`, `schema=` and sweeps name one, and `converted` is the only way to it.
+
+The last word of a name says what the values are: `accountNumber`, `account_number` and `owner.account-number` all end
+in `number`. Digits at the end of a word are ignored (`phone_2`).
 """
 
 from __future__ import annotations
@@ -8,12 +12,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC as UTC_ZONE
+from datetime import datetime
 from decimal import Decimal
-from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
@@ -21,33 +26,78 @@ import pyarrow.compute as pc
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.text import excerpt
-from toolkit.tables.conversion import (
-    INTEGER,
-    MISFIT,
-    NUMBER,
-    TIMES,
-    UTC,
-    Losses,
-    Numbers,
-    NumberText,
-    all_match,
-    converted,
-    first_misfit,
-    noted,
-    number_array,
-    text_of,
-    texts_from,
-    texts_of,
-    whole,
-    without_blanks,
-)
-from toolkit.tables.field_names import KeyPath, is_code
 
+Numbers: TypeAlias = Literal["float", "decimal", "text"]
+
+# What Arrow and pandas raise if a value does not fit.
+MISFIT: Final = (ValueError, TypeError, ArithmeticError, NotImplementedError)
 SHOWN: Final = 80  # characters of a name, or of a body that is not JSON, in an error
-_PLAIN: Final = (pa.null(), pa.bool_(), pa.int64(), pa.float64(), pa.string())
+FLOAT_DIGITS: Final = 15  # significant digits of any decimal number that float64 keeps
+_DECIMAL_DIGITS: Final = 38  # the most that decimal128 can hold
+# Leaves room for the product of two columns: their digits add up, and must stay within _DECIMAL_DIGITS.
+_DECIMAL_PRECISION: Final = 18
+
+# Numbers as JSON writes them (RFC 8259, section 6), so without leading zeros.
+_INTEGER: Final = "^-?(?:0|[1-9][0-9]*)$"
+_NUMBER: Final = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+_BOOLEAN: Final = "^(?:true|false)$"
+_UTC: Final = pa.timestamp("us", "UTC")
+_LOCAL: Final = pa.timestamp("us")
+_TIMES: Final = {
+    # Instants as in RFC 3339, section 5.6.
+    _UTC: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$",
+    # A date, or a date and a time without an offset, as in `2016-05-11 02:59:17`.
+    _LOCAL: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?$",
+}
+# Names of columns that do not hold every digit of the JSON, and which digits: those beyond a float or a microsecond.
+Losses: TypeAlias = dict[str, Literal["float", "microsecond"]]
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+# Last words of names that tell records apart.
+_KEY_WORDS: Final = frozenset("id uuid guid number no account acct symbol ticker cusip isin figi iban".split())
+# Last words of names of codes, texts, classes and days, with digits that are not a quantity.
+_CODE_WORDS: Final = _KEY_WORDS | frozenset(
+    "ids nbr nr code key reference ref serial version prefix suffix hash checksum signature pin ssn tin cik lei bic "
+    "swift routing zip zipcode postcode postal phone telephone mobile fax barcode upc ean isbn token cursor name title "
+    "label description comment note username country state city address street type kind category class status sector "
+    "series exchange currency contract branch revision release expiry expiration maturity".split()
+)
+# A name with one of these words is not a key, even if it ends in a key word (`phone_number`).
+_CONTACT_WORDS: Final = frozenset("phone telephone mobile fax tax street house".split())
+_LAST_FOUR: Final = ("last4", "last_4", "last_four")  # digits that are cut from a longer number
+_WORD_BOUNDARY: Final = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 
 
-_TYPES: Final = {
+def words(name: str) -> list[str]:
+    """Return the words of a name in lower case, without the digits at their ends."""
+    parts = (word.rstrip("0123456789") for word in _WORD_BOUNDARY.split(name))
+    return [word.lower() for word in parts if word]
+
+
+def is_code(name: str) -> bool:
+    """Return True if digits with this name are not a quantity: it ends in a word for a code, a text or a day."""
+    return name.lower().endswith(_LAST_FOUR) or not _CODE_WORDS.isdisjoint(words(name)[-1:])
+
+
+def is_key(name: str) -> bool:
+    """Return True if values with this name tell records apart: account numbers do, phone numbers do not."""
+    parts = words(name)
+    return not _KEY_WORDS.isdisjoint(parts[-1:]) and _CONTACT_WORDS.isdisjoint(parts)
+
+
+class NumberText:
+    """A JSON number, digit by digit as the service wrote it."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+
+_KINDS: Final = {
     bool: "a boolean",
     int: "an integer",
     float: "a number",
@@ -55,6 +105,7 @@ _TYPES: Final = {
     NumberText: "a number",
     str: "text",
 }
+_PLAIN: Final = (pa.null(), pa.bool_(), pa.int64(), pa.float64(), pa.string())
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,77 +119,22 @@ class Column:
     key: str
     data: Any
 
-    @classmethod
-    def of(cls, name: str, key: str, values: list[Any]) -> Column:
-        """Return the column of JSON values; refuse those that JSON does not have, such as NaN."""
-        data = packed(values)
-        for row, value in enumerate(data if isinstance(data, list) else ()):
-            if value is not None and not isinstance(value, tuple(_TYPES)):
-                raise _not_json(f"Column {excerpt(name, SHOWN)!r} holds a {type(value).__name__}")
+    def __post_init__(self) -> None:
+        """Refuse values that JSON does not have, such as NaN."""
+        for value in self.data if isinstance(self.data, list) else ():
+            if value is not None and not isinstance(value, tuple(_KINDS)):
+                raise not_json(f"Column {excerpt(self.name, SHOWN)!r} holds a {type(value).__name__}")
             if isinstance(value, (float, Decimal)) and not math.isfinite(value):
-                raise _unfit(name, row, "a number that fits float64, found NaN, an infinity or a larger number")
-        return cls(name, key, data)
+                raise _unfit(self.name, "a number that fits float64, found NaN, an infinity or a larger number")
 
     def values(self) -> Any:
         """Return the values as an Arrow array; those of mixed types as text."""
         return texts_of(self.data) if isinstance(self.data, list) else self.data
 
-    def type_at(self, row: int) -> str:
+    def kind_at(self, row: int) -> str:
         """Return the type of the value in this row, for an error."""
         value = self.data[row] if isinstance(self.data, list) else self.data[row].as_py()
-        return next((words for kind, words in _TYPES.items() if isinstance(value, kind)), "a missing value")
-
-
-def columns_of(values: Sequence[Any], path: KeyPath = ()) -> dict[KeyPath, Sequence[Any]]:
-    """Return the values at each path of some records, with None for a record without a value there.
-
-    Paths come in the order in which they appear, those of an object together. A record that is not an object is the
-    value at the empty path, and a list is JSON text. Null and an empty object make a column, unless another record has
-    an object with members there.
-    """
-    kinds = set(map(type, values)) - {type(None)}
-    if not any(issubclass(kind, (dict, list, tuple)) for kind in kinds):
-        return {path: values} if path or kinds else {}
-    others = [json_text(value) if isinstance(value, (list, tuple)) else value for value in values]
-    others = [None if isinstance(value, dict) else value for value in others]
-    has_others = any(not issubclass(kind, dict) for kind in kinds)
-    columns: dict[KeyPath, Sequence[Any]] = {path: others} if has_others else {}
-    objects = [value if isinstance(value, dict) else {} for value in values]
-    for key, members in _members(objects).items():
-        if not isinstance(key, str):
-            raise _not_json(f"A key is of type {type(key).__name__}")
-        columns |= columns_of(members, (*path, key))
-    return columns if columns or not path else {path: others}
-
-
-def _members(objects: Sequence[dict[Any, Any]]) -> dict[Any, Sequence[Any]]:
-    shapes = set(map(tuple, objects))
-    if len(shapes) == 1:
-        shape = shapes.pop()
-        cells = list(chain.from_iterable(map(dict.values, objects)))  # those of an object lie together in memory
-        return {key: cells[place :: len(shape)] for place, key in enumerate(shape)}
-    keys = dict.fromkeys(chain.from_iterable(objects))
-    return {key: [record.get(key) for record in objects] for key in keys}
-
-
-def _not_json(what: str) -> TabulationError:
-    return TabulationError(f"{what}, which JSON does not have.", "Convert such values to text or numbers first.")
-
-
-def json_text(value: Any) -> str:
-    """Return a parsed value as JSON text on one line, with the digits of a `NumberText`."""
-    if isinstance(value, NumberText):
-        return str(value)
-    if isinstance(value, dict):
-        if not all(isinstance(key, str) for key in value):
-            raise _not_json("A key is not text")
-        return "{" + ", ".join(f"{json_text(key)}: {json_text(member)}" for key, member in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(json_text, value)) + "]"
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError):
-        raise _not_json(f"A list holds a {type(value).__name__}") from None
+        return next((words for kind, words in _KINDS.items() if isinstance(value, kind)), "a missing value")
 
 
 def packed(values: list[Any]) -> Any:
@@ -166,23 +162,64 @@ def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
         has_booleans = any(isinstance(value, bool) for value in values)
         if not has_booleans and not any(isinstance(value, str) for value in values):
             return _json_numbers(column, numbers, losses)
-        if has_booleans or not all(value in (None, "") or re.fullmatch(NUMBER, text_of(value)) for value in values):
-            return packed([_object(value, numbers, column.name, row) for row, value in enumerate(values)])
+        if has_booleans or not all(value in (None, "") or re.fullmatch(_NUMBER, text_of(value)) for value in values):
+            return packed([_object(value, numbers, column.name) for value in values])
         values = texts_of(values)
     if pa.types.is_floating(values.type) and numbers == "float":
-        return noted(values, values.cast(pa.string()), losses, column.name)
+        return _noted(values, values.cast(pa.string()), losses, column.name)
     if pa.types.is_floating(values.type) or (pa.types.is_integer(values.type) and numbers == "text"):
         return _json_numbers(column, numbers, losses)
     if not pa.types.is_string(values.type):
         return values
-    texts = without_blanks(values)
+    texts = _without_blanks(values)
     try:
-        if numbers != "text" and not is_code(column.key) and all_match(texts, NUMBER):
-            return noted(number_array(texts, numbers), texts, losses, column.name)
-        kind = next((kind for kind, pattern in TIMES.items() if all_match(texts, pattern)), None)
+        if numbers != "text" and not is_code(column.key) and _all_match(texts, _NUMBER):
+            return _noted(_number_array(texts, numbers), texts, losses, column.name)
+        kind = next((kind for kind, pattern in _TIMES.items() if _all_match(texts, pattern)), None)
         return values if kind is None else converted(texts, kind, losses, column.name)
     except MISFIT:
         return values
+
+
+def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
+    """Return JSON numbers as text, int64, double or decimal128; codes that are longer integers stay text."""
+    texts = _texts_from(column.values())
+    if numbers == "text":
+        return texts
+    is_code_of_digits = is_code(column.key) and _all_match(texts, _INTEGER)
+    try:
+        values = _number_array(texts, numbers)
+    except MISFIT:
+        if not is_code_of_digits:
+            raise _unfit(column.name, f"numbers that fit {numbers}, found longer ones") from None
+        return texts
+    return texts if is_code_of_digits and values.type != pa.int64() else _noted(values, texts, losses, column.name)
+
+
+def _object(value: Any, numbers: Numbers, name: str) -> Any:
+    """Return one value of a column of mixed types: a number as `numbers` says, anything else as it is."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if numbers == "text":
+        return text_of(value)
+    with suppress(*MISFIT):
+        number = json.loads(text_of(value), parse_float=Decimal if numbers == "decimal" else float)
+        if math.isfinite(number):
+            return number
+    raise _unfit(name, "a number, found one with too many digits")
+
+
+def _unfit(name: str, expected: str) -> TabulationError:
+    return TabulationError(
+        f"Column {excerpt(name, SHOWN)!r}: expected {expected}.",
+        "numbers='text', or a dtype of text for this column, keeps any number; a missing number is null.",
+        about="numbers",
+    )
+
+
+def not_json(what: str) -> TabulationError:
+    """Return the error about a parsed value that JSON cannot have."""
+    return TabulationError(f"{what}, which JSON does not have.", "Convert such values to text or numbers first.")
 
 
 def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:
@@ -202,45 +239,162 @@ def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:
 
 def _dtype_of(kind: Any) -> Any:
     """Return the dtype of an Arrow type, or None for the one that Arrow chooses, which is of the same type."""
-    if kind == UTC:
+    if kind == _UTC:
         return pd.DatetimeTZDtype("us", "UTC")  # pandas and Arrow use different objects for UTC
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
         return pd.Series([], dtype=kind.to_pandas_dtype()).convert_dtypes().dtype
     return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) or pa.types.is_date(kind) else None
 
 
-def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
-    """Return JSON numbers as text, int64, double or decimal128; codes that are longer integers stay text."""
-    texts = texts_from(column.values())
-    if numbers == "text":
-        return texts
-    is_code_of_digits = is_code(column.key) and all_match(texts, INTEGER)
+def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
+    """Return Arrow values of one type with another, if each stays what it is, and note losses of this column.
+
+    Text becomes what it says: a number as JSON writes it, `true`, an RFC 3339 instant, a date or a local time. Numbers,
+    times without a zone and instants become others of their kind; a fraction becomes the nearest float. Anything but
+    bytes and nested values becomes text, as JSON would write it. Empty text is missing, except as text.
+
+    Raises:
+        MISFIT: if a value does not fit.
+    """
+    if values.type == kind:
+        return values
+    if pa.types.is_string(kind):
+        return _texts_from(values)
+    is_text = pa.types.is_string(values.type)
+    values = _without_blanks(values) if is_text else values
+    if values.null_count == len(values):
+        return pa.nulls(len(values), kind)
+    is_to_number = _is_number(kind)
+    if is_text and (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
+        return _times(values, kind, losses, name)
+    if is_text:
+        _refuse_if(not _all_match(values, _NUMBER if is_to_number else _BOOLEAN))
+        return _number(values, kind, losses, name) if is_to_number else values.cast(kind)
+    if is_to_number:
+        _refuse_if(not _is_number(values.type))
+        return _number(_texts_from(values), kind, {}, name)
+    _refuse_if(not pa.types.is_timestamp(values.type) or pa.types.is_boolean(kind))
+    return _same_times(values, kind)
+
+
+def whole(text: str) -> str:
+    """Return a text with U+FFFD for each lone surrogate."""
+    return _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def texts_of(values: Iterable[Any]) -> Any:
+    """Return an Arrow array of the values as JSON writes them."""
+    return pa.array([None if value is None else whole(text_of(value)) for value in values], pa.string())
+
+
+def text_of(value: Any) -> str:
+    """Return a scalar as JSON writes it, but text without quotes; instants in UTC, and local midnights as dates."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        is_local = value.tzinfo is None
+        return str(value).removesuffix(" 00:00:00") if is_local else value.astimezone(UTC_ZONE).isoformat()[:-6] + "Z"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     try:
-        values = number_array(texts, numbers)
-    except MISFIT:
-        if is_code_of_digits:
-            return texts
-        row = first_misfit(len(texts), lambda part: number_array(texts[part], numbers))
-        raise _unfit(column.name, row, f"numbers that fit {numbers}, found longer ones") from None
-    return texts if is_code_of_digits and values.type != pa.int64() else noted(values, texts, losses, column.name)
+        return repr(float(value)) if isinstance(value, float) else str(value)
+    except ValueError:  # of more than 4,300 digits
+        raise TabulationError("A number has too many digits.", 'Read it as text, with numbers="text".') from None
 
 
-def _object(value: Any, numbers: Numbers, name: str, row: int) -> Any:
-    """Return one value of a column of mixed types: a number as `numbers` says, anything else as it is."""
-    if value is None or isinstance(value, (bool, str)):
-        return value
-    if numbers == "text":
-        return text_of(value)
-    with suppress(*MISFIT):
-        number = json.loads(text_of(value), parse_float=Decimal if numbers == "decimal" else float)
-        if math.isfinite(number):
-            return number
-    raise _unfit(name, row, "a number, found one with too many digits")
+def _texts_from(values: Any) -> Any:
+    kind = values.type
+    _refuse_if(pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    return values if pa.types.is_string(kind) else texts_of(values.to_pylist())
 
 
-def _unfit(name: str, row: int, problem: str) -> TabulationError:
-    return TabulationError(
-        f"Column {excerpt(name, SHOWN)!r}, row {row}: expected {problem}.",
-        "numbers='text', or a dtype of text for this column, keeps any number; a missing number is null.",
-        about="numbers",
-    )
+def _without_blanks(texts: Any) -> Any:
+    is_blank = pc.equal(texts, "")
+    return pc.if_else(is_blank, pa.scalar(None, texts.type), texts) if pc.any(is_blank).as_py() else texts
+
+
+def _noted(values: Any, texts: Any, losses: Losses, name: str) -> Any:
+    """Return the values; if they are floats of which a text has more digits, note the column."""
+    if pa.types.is_floating(values.type):
+        long = texts.filter(pc.greater(pc.utf8_length(texts), FLOAT_DIGITS)).drop_null().to_pylist()
+        significant = (re.split("[eE]", text)[0].replace(".", "").lstrip("-").strip("0") for text in long)
+        if any(len(digits) > FLOAT_DIGITS for digits in significant):
+            losses[name] = "float"
+    return values
+
+
+def _all_match(texts: Any, pattern: str) -> bool:
+    """Return True if there are texts and all of them match; for most columns the first is enough to tell."""
+    index = pc.index(pc.is_valid(texts), True).as_py()
+    if index < 0 or re.fullmatch(pattern, texts[index].as_py(), re.ASCII) is None:
+        return False
+    return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
+
+
+def _refuse_if(misfits: Any) -> None:
+    if misfits:
+        raise ValueError
+
+
+def _number_array(texts: Any, numbers: Numbers) -> Any:
+    """Return texts that are JSON numbers as int64 if they fit, else as double or decimal128."""
+    if _all_match(texts, _INTEGER):
+        try:
+            return texts.cast(pa.int64())
+        except pa.ArrowInvalid:
+            pass
+    if numbers == "float":
+        floats = texts.cast(pa.float64())
+        _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
+        return floats
+    decimals = pa.array(_decimals(texts))
+    if not pa.types.is_decimal128(decimals.type):
+        _refuse_if(not pa.types.is_null(decimals.type))
+        return decimals
+    precision = max(decimals.type.precision, _DECIMAL_PRECISION)
+    return decimals.cast(pa.decimal128(precision, decimals.type.scale))
+
+
+def _decimals(texts: Any) -> list[Decimal | None]:
+    numbers = [None if text is None else Decimal(text) for text in texts.to_pylist()]
+    _refuse_if(any(number and abs(number.adjusted()) > _DECIMAL_DIGITS for number in numbers))
+    return [number if number is None or number else Decimal(0) for number in numbers]
+
+
+def _is_number(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _number(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
+    """Return texts that are JSON numbers as a type of numbers: by their digits, or as the nearest float."""
+    if pa.types.is_floating(kind):
+        floats = _noted(_number_array(texts, "float").cast(pa.float64()), texts, losses, name).cast(kind, safe=False)
+        _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
+        return floats
+    is_whole = pa.types.is_integer(kind) and _all_match(texts, _INTEGER)
+    return texts.cast(kind) if is_whole else pa.array(_decimals(texts)).cast(kind)
+
+
+def _times(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
+    """Return texts as instants or local times; digits beyond the microsecond are cut unless the type has them."""
+    own = _UTC if pa.types.is_timestamp(kind) and kind.tz is not None else _LOCAL
+    _refuse_if(not _all_match(texts, _TIMES[own]))
+    if pc.any(pc.match_substring_regex(texts, r"[tz]|\.[0-9]{7}")).as_py():
+        texts = pc.utf8_upper(texts)
+        if kind in (pa.timestamp("ns"), pa.timestamp("ns", "UTC")):
+            return texts.cast(kind)
+        if pc.any(pc.match_substring_regex(texts, r"\.[0-9]{6}[0-9]*[1-9]")).as_py():
+            losses[name] = "microsecond"
+        texts = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]+", r"\1")
+    times = texts.cast(own)
+    years = pc.min_max(pc.year(times)).as_py()  # those of Python's datetime
+    _refuse_if(years["min"] < 1 or years["max"] > 9999)
+    return _same_times(times, kind)
+
+
+def _same_times(values: Any, kind: Any) -> Any:
+    """Return times with another unit or zone, or as dates, if each stays the same."""
+    _refuse_if((values.type.tz is None) != (getattr(kind, "tz", None) is None))
+    result = values.cast(kind)
+    _refuse_if(not result.cast(values.type).equals(values))
+    return result

@@ -17,8 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import httpx
 
-from toolkit.core.arguments import wrong_type
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, wrong_type
 from toolkit.core.text import excerpt
 
 SYSTEM: Final = "system"

@@ -9,7 +9,6 @@ from typing import Final
 import httpx
 
 from toolkit.core.errors import ServiceError, Unreachable
-from toolkit.core.text import NAME_UNKNOWN, NO_LISTENER, NO_PROXY, NO_TLS, PROXY_UNKNOWN
 from toolkit.transport.certificates import causes, refusal
 
 _PASSING: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
@@ -20,15 +19,21 @@ _REASONS: Final = {
     "RemoteProtocolError": "the connection was dropped",
     "ReadError": "the connection was dropped",
 }
+# Why a connection failed, as the end of a sentence. Recordings note it, and cannot make an error say anything else.
+NAME_UNKNOWN: Final = "its host name is not known"
+NO_LISTENER: Final = "nothing listens there"
+NO_TLS: Final = "what answers there does not speak TLS"
+PROXY_UNKNOWN: Final = "the host name of its proxy is not known"
+NO_PROXY: Final = "nothing listens at its proxy"
 _PROXY: Final = "Check the address of the proxy: it is in proxy=, or in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY."
-_ADVICE: Final = {
+NO_CONNECTION: Final = {
     NAME_UNKNOWN: "Check the name in the address, and the network; or replay a cassette, which needs no network.",
     NO_LISTENER: "Check the address and its port; if the service runs on this machine, it may have ended.",
     NO_TLS: "Check the address and its port: https:// may be wrong there, or the port may be another.",
     PROXY_UNKNOWN: _PROXY,
     NO_PROXY: _PROXY,
-    "ReadTimeout": "Try again later, or with a longer timeout=.",
 }
+_ADVICE: Final = {**NO_CONNECTION, "ReadTimeout": "Try again later, or with a longer timeout=."}
 _ADVICE_ELSE: Final = "Check the network, the proxy and the address; or replay a cassette, which needs no network."
 # OpenSSL's words for bytes that are not TLS, such as an answer in plain HTTP.
 _NOT_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"})

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import httpx
 
-from toolkit.core.clock import Clock, sleep, sleep_async
+from toolkit.core.ledger import Clock, sleep, sleep_async
 from toolkit.core.tracebacks import without_frames
 
 if TYPE_CHECKING:

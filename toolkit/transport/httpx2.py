@@ -20,8 +20,7 @@ from typing import Any, Final, Self
 
 import httpx
 
-from toolkit.core.arguments import has_methods, wrong_type
-from toolkit.core.errors import CassetteError
+from toolkit.core.errors import CassetteError, wrong_type
 from toolkit.transport.flow import chunks_of
 
 _BODY_HEADERS: Final = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
@@ -57,7 +56,7 @@ def as_httpx_transport(transport: Any, *, is_async: bool | None = None) -> Any:
     Raises:
         ConfigurationError: if it is not a transport, or not one for such calls.
     """
-    takes = {False: has_methods(transport, "handle_request"), True: has_methods(transport, "handle_async_request")}
+    takes = {False: _has_methods(transport, "handle_request"), True: _has_methods(transport, "handle_async_request")}
     if is_async is not None and takes[not is_async] and not takes[is_async]:
         kind, session = ("an asynchronous", "Session") if is_async else ("a synchronous", "AsyncSession")
         raise wrong_type("transport", f"{kind} transport", transport, f"tk.{session} takes this one.")
@@ -81,8 +80,8 @@ class UpperTransport:
 
     def __init__(self, below: Any, below_async: Any) -> None:
         # One for the other kind of calls is neither entered nor closed.
-        self._held: Any = below if has_methods(below, "__enter__") else httpx.BaseTransport()
-        self._held_async: Any = below_async if has_methods(below_async, "__aenter__") else httpx.AsyncBaseTransport()
+        self._held: Any = below if _has_methods(below, "__enter__") else httpx.BaseTransport()
+        self._held_async: Any = below_async if _has_methods(below_async, "__aenter__") else httpx.AsyncBaseTransport()
 
     def __enter__(self) -> Self:
         self._held.__enter__()
@@ -254,3 +253,8 @@ def _name_in(library: Any, error: object) -> str | None:
         if origin in ("httpx", "httpx2") and hasattr(library, kind.__name__):
             return kind.__name__
     return None
+
+
+def _has_methods(value: object, *names: str) -> bool:
+    """Check whether an object, not a class, has these methods."""
+    return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in names)

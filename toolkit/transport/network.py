@@ -18,8 +18,7 @@ from typing import Any, Final
 import httpx
 
 from toolkit.core.addresses import is_loopback
-from toolkit.core.arguments import as_number
-from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.core.errors import ConfigurationError, UnsafeAddress, as_number
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET, Secret
 from toolkit.core.tracebacks import frameless
 from toolkit.transport.certificates import Verify, as_verify, make_context, refusal, verifies_nothing

@@ -12,8 +12,8 @@ import threading
 from typing import Final
 from weakref import WeakKeyDictionary, WeakSet
 
-from toolkit.core.arguments import as_number
-from toolkit.core.clock import Clock, SystemClock
+from toolkit.core.errors import as_number
+from toolkit.core.ledger import Clock, SystemClock
 from toolkit.transport.flow import Pause
 
 _LONGEST_SLEEP: Final = 3600.0  # seconds; more than any system can sleep at once is possible with a low rate

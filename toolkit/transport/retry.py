@@ -14,7 +14,7 @@ from typing import Final
 
 import httpx
 
-from toolkit.core.arguments import as_count, as_instance, as_number
+from toolkit.core.errors import as_count, as_instance, as_number
 from toolkit.core.ledger import parse_http_date
 from toolkit.transport.errors import is_lasting
 
@@ -72,7 +72,7 @@ def as_retry(retry: object) -> Retry:
     """Return the limits that the argument `retry` of a session means: True for the usual ones, False for one try."""
     if isinstance(retry, bool):
         return Retry() if retry else Retry(tries=1)
-    return as_instance(retry, Retry, about="retry", next_step="Pass True, False or tk.Retry(tries=4, within=30.0).")
+    return as_instance(retry, Retry, about="retry", example="tk.Retry(tries=4, within=30.0)")
 
 
 def may_be_repeated(request: httpx.Request, outcome: httpx.Response | httpx.TransportError) -> bool:

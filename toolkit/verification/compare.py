@@ -12,13 +12,11 @@ import html
 import json
 import os
 import re
-import struct
 import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,7 +31,8 @@ _CELL_CODE: Final = re.compile(
 _OVERWRITTEN: Final = re.compile(r".*\r(?=[^\n])")
 _STYLE: Final = re.compile(r"<style\b.*?</style>", re.DOTALL | re.IGNORECASE)
 _TAG: Final = re.compile(r"<[^<>]*>")
-_IDENTIFIER: Final = re.compile(r"[0-9a-f]{32}|widget-\d+")
+# pandas names a styled table and its cells at random; the names may end in digits of rows and columns.
+_STYLED: Final = re.compile(r"(?<=[#\"])T_[0-9a-f]{5}(?=[_\"\s{])")
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 # Text, time and Exif chunks (PNG, third edition, sections 11.3.3 and 11.3.4); none of them holds pixels.
 _METADATA_CHUNKS: Final = frozenset({b"tEXt", b"zTXt", b"iTXt", b"tIME", b"eXIf"})
@@ -74,28 +73,35 @@ def normal_form(cells: Sequence[Mapping[str, Any]], places: Mapping[str, str]) -
     """Return the outputs of each cell in normal form; those of a cell of text are empty.
 
     Removed is what depends on the run, the machine or the program that ran and saved the notebook: execution counts,
-    memory addresses, folders, names of ipykernel's temporary files and of widgets, and the texts and times in PNG
-    pictures, which hold no pixels. Printed text is one output for each stream, as a terminal shows it.
+    memory addresses, folders, names of ipykernel's temporary files, of widgets and of styled tables, and the texts and
+    times in PNG pictures, which hold no pixels. Printed text is one output for each stream, as a terminal shows it.
 
     Args:
         cells: the cells of a notebook.
         places: folders of this machine, and the text that replaces each of them; longest first.
     """
-    pattern = re.compile(rf"{_PATH_START}(?:{'|'.join(map(re.escape, places))})(?!\.?[\w-])")
+    folders = re.compile(rf"{_PATH_START}(?:{'|'.join(map(re.escape, places))})(?!\.?[\w-])")
+    widgets: dict[str, str] = {}
+    tables: dict[str, str] = {}
 
-    def change(text: str, *, quote: Callable[[str], str]) -> str:
-        text = _CELL_CODE.sub(quote("<cell>"), text)
-        text = pattern.sub(lambda match: quote(places[match[0]]), text) if places else text
+    def change(text: str) -> str:
+        text = _CELL_CODE.sub("[cell]", text)
+        text = folders.sub(lambda match: places[match[0]], text) if places else text
+        text = _STYLED.sub(lambda match: tables.setdefault(match[0], f"T_{len(tables):05x}"), text)
         return _ADDRESS.sub("0x...", text)
 
-    widgets: dict[str, str] = {}
-    result = []
-    for cell in cells:
-        outputs = [_changed(each, partial(change, quote=str), change) for each in _joined(cell.get("outputs", ()))]
-        for output in outputs:
-            _normalize(output, widgets)
-        result.append(outputs)
-    return result
+    def normal(output: dict[str, Any]) -> dict[str, Any]:
+        output = with_texts(output, change)
+        if "execution_count" in output:
+            output["execution_count"] = None
+        data = output.get("data", {})
+        if "image/png" in data:
+            data["image/png"] = without_png_metadata(data["image/png"])
+        if view := data.get(_WIDGET_VIEW):
+            view["model_id"] = widgets.setdefault(view["model_id"], f"widget-{len(widgets) + 1}")
+        return output
+
+    return [[normal(output) for output in _joined(cell.get("outputs", ()))] for cell in cells]
 
 
 def differences(
@@ -125,11 +131,11 @@ def places_of(project: Path, *, home: Path, temporary: Path) -> dict[str, str]:
         home, temporary: the folders of the kernel; those of the user count as well.
     """
     places = {
-        sys.prefix: "<python>",
-        sysconfig.get_path("stdlib"): "<python>",
-        sysconfig.get_path("purelib"): "<packages>",
-        str(project): "<project>",
-        **dict.fromkeys((str(temporary), tempfile.gettempdir()), "<temporary>"),
+        sys.prefix: "[python]",
+        sysconfig.get_path("stdlib"): "[python]",
+        sysconfig.get_path("purelib"): "[packages]",
+        str(project): "[project]",
+        **dict.fromkeys((str(temporary), tempfile.gettempdir()), "[temporary]"),
         **dict.fromkeys((str(home), str(Path.home())), "~"),
     }
     places |= {os.path.realpath(folder): text for folder, text in places.items()}
@@ -144,7 +150,7 @@ def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     result: list[dict[str, Any]] = []
     streams: dict[str, dict[str, Any]] = {}
     for output in map(dict, outputs):
-        name = output["name"] if output["output_type"] == "stream" else None
+        name = output.get("name")  # of streams alone
         if name in streams:
             streams[name]["text"] += output["text"]
             continue
@@ -159,42 +165,27 @@ def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return result
 
 
-def _normalize(output: dict[str, Any], widgets: dict[str, str]) -> None:
-    """Number the widget in an output, and strip its picture; `widgets` has the numbers of the widgets so far."""
-    if "execution_count" in output:
-        output["execution_count"] = None
-    data = output.get("data", {})
-    if isinstance(data.get("image/png"), str):
-        data["image/png"] = without_png_metadata(data["image/png"])
-    view = data.get(_WIDGET_VIEW)
-    if isinstance(view, dict) and _IDENTIFIER.fullmatch(str(view.get("model_id"))):
-        view["model_id"] = widgets.setdefault(view["model_id"], f"widget-{len(widgets) + 1}")
-
-
-def _changed(value: Any, change: Callable[[str], str], in_form: Callable[..., str]) -> Any:
-    """Return a JSON value with changed texts; in HTML and XML, what is put in is escaped."""
+def with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a JSON value with changed texts; names of members stay."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
-        return {
-            name: _changed(item, partial(in_form, quote=html.escape) if _is_markup(name) else change, in_form)
-            for name, item in value.items()
-        }
-    return [_changed(item, change, in_form) for item in value] if isinstance(value, list) else value
+        return {name: with_texts(item, change) for name, item in value.items()}
+    return [with_texts(item, change) for item in value] if isinstance(value, list) else value
 
 
 def without_png_metadata(encoded: str) -> str:
     """Return a PNG in base64 without texts and times, where matplotlib writes its version and others the time."""
     try:
-        data = base64.b64decode(encoded.replace("\n", ""), validate=True)
-        kept, at = [_PNG], len(_PNG)
-        while data.startswith(_PNG) and at < len(data):  # length, type, content and checksum (section 5.3)
-            length, kind = struct.unpack_from(">I4s", data, at)
-            kept += [data[at : at + length + 12]] if kind not in _METADATA_CHUNKS else []
-            at += length + 12
-    except (ValueError, struct.error):
+        data = base64.b64decode(encoded)
+    except ValueError:
         return encoded
-    return base64.b64encode(b"".join(kept)).decode() if data.startswith(_PNG) else encoded
+    kept, at = data[: len(_PNG)], len(_PNG)
+    while at < len(data):  # length, type, content and checksum (section 5.3)
+        end = at + 12 + int.from_bytes(data[at : at + 4])
+        kept += data[at:end] if data[at + 4 : at + 8] not in _METADATA_CHUNKS else b""
+        at = end
+    return base64.b64encode(kept).decode() if data.startswith(_PNG) else encoded
 
 
 def _is_markup(mime_type: str) -> bool:

@@ -112,7 +112,7 @@ def write_notebook(path: Path, content: Mapping[str, Any], *, about: str) -> Non
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, as_bytes(content), durable=True)
+        write_atomically(path, as_bytes(content))
     except OSError as error:
         raise ConfigurationError(
             f"{path} cannot be written: {error.strerror}.", "Fix its permissions, or name another.", about=about
@@ -162,13 +162,10 @@ def _names(path: Path, cassettes: set[str]) -> bool:
 def _changed_files(folder: Path, since: str) -> set[Path]:
     """Return the files of the repository of a folder that changed, are new or are gone."""
     repository = Path(_git(folder, "rev-parse", "--show-toplevel").removesuffix("\n")).resolve()
-    names = []
-    if since != HEAD:
-        base = _git(repository, "merge-base", "--end-of-options", since, HEAD).strip()
-        names = _git(repository, "diff", "--name-only", "--no-renames", "-z", base, HEAD, "--").split("\0")[:-1]
-    status = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
-    names += [entry[3:] for entry in _git(repository, *status).split("\0")[:-1]]  # after two letters and a space
-    return {repository / name for name in names}
+    base = HEAD if since == HEAD else _git(repository, "merge-base", "--end-of-options", since, HEAD).strip()
+    changed = _git(repository, "diff", "--name-only", "--no-renames", "--ignore-submodules", "-z", base, "--")
+    new = _git(repository, "ls-files", "--others", "--exclude-standard", "-z")
+    return {repository / name for name in f"{changed}{new}".split("\0") if name}
 
 
 def _git(folder: Path, *arguments: str) -> str:

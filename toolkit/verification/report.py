@@ -11,8 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from toolkit.core.json_lines import lines_of_values
-from toolkit.core.text import annotation, count_text, excerpt, fence, masked, printable, workspace_path
+from toolkit.core.text import annotation, count_text, excerpt, masked, printable, source_lines, workspace_path
 from toolkit.verification.compare import CellPlace, Difference
 
 _MOST_LINES: Final = 15  # of each cell, in text
@@ -111,9 +110,9 @@ def _json(verdicts: Sequence[Verdict], _: Path) -> str:
 
 def _github(verdicts: Sequence[Verdict], checkout: Path) -> str:
     # The outputs of notebooks are foreign text, in which the runner must not look for commands.
-    begin, end = fence(secrets.token_hex(16))
+    word = secrets.token_hex(16)
     lines = [line for verdict in verdicts if not verdict.outcome.is_good for line in _annotations(verdict, checkout)]
-    return "\n".join([begin, _text(verdicts, checkout), end, *lines, ""])
+    return "\n".join([f"::stop-commands::{word}", _text(verdicts, checkout), f"::{word}::", *lines, ""])
 
 
 def _annotations(verdict: Verdict, checkout: Path) -> Iterator[str]:
@@ -121,13 +120,10 @@ def _annotations(verdict: Verdict, checkout: Path) -> Iterator[str]:
     about: list[tuple[CellPlace | None, Sequence[str]]] = [(each.cell, each.diff) for each in verdict.differences]
     if verdict.failure:
         about.append((verdict.failure.cell, (verdict.failure.what, verdict.failure.next_step)))
-    try:
-        lines = lines_of_values(verdict.path.read_text(encoding="utf-8"), depth=3)
-    except (OSError, ValueError, IndexError):
-        lines = {}
+    lines = source_lines(verdict.path.read_text(encoding="utf-8")) if verdict.path.is_file() else []
     for cell, texts in about:
         text = masked("\n".join(_shortened(texts)))
-        line = lines.get(("cells", cell.number - 1, "source"), 1) if cell else 1
+        line = lines[cell.number - 1] if cell and cell.number <= len(lines) else 1
         title = excerpt(f"{verdict.path.name}{f', {cell}' if cell else ''}: {verdict.outcome}")
         yield annotation("error", text, file=workspace_path(verdict.path, checkout), line=line, title=title)
 

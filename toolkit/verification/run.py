@@ -53,7 +53,6 @@ _ALLOWED_VARIABLES: Final = (
 # The same on every machine and at any time.
 _FIXED_VARIABLES: Final = {
     "TOOLKIT_OFFLINE": "1",
-    "VERIFIED_KERNEL": "1",  # read by in_kernel/sitecustomize.py
     "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
     "PYTHONHASHSEED": "0",
     "PYTHONUTF8": "1",
@@ -74,11 +73,7 @@ _SILENT.addHandler(logging.NullHandler())
 
 
 class _Failed(Exception):
-    """A notebook could not be run to its end."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.what)
-        self.failure = failure
+    """A notebook could not be run to its end; the argument is the `Failure`."""
 
 
 def verify(
@@ -112,13 +107,10 @@ def verify(
         A verdict for each notebook, in order.
 
     Raises:
-        ConfigurationError: if a path does not lead to a notebook, git does not know what changed, an argument is out of
-            range, or the extra `lab` is not installed; if a notebook would be replaced in `save_to`.
+        ConfigurationError: if a path does not lead to a notebook, git does not know what changed, or the extra `lab` is
+            not installed; if a notebook would be replaced in `save_to`.
     """
     notebooks = find_notebooks(paths)
-    for name, value in (("timeout", timeout), ("jobs", 1 if jobs is None else jobs)):
-        if not math.isfinite(value) or value <= 0:
-            raise ConfigurationError(f"{name} must be above 0 and finite.", "Leave it out, or pass more.", about=name)
     need_kernels()
     if since is not None:
         notebooks = changed_notebooks(notebooks, since)
@@ -154,9 +146,8 @@ def _targets(notebooks: Sequence[Path], folder: Path) -> dict[Path, Path]:
     base = here if common.is_relative_to(here) else common
     targets = {path: folder / file.relative_to(base) for path, file in files.items()}
     if {target.resolve() for target in targets.values()} & set(files.values()):
-        raise ConfigurationError(
-            f"Saving to {folder} would replace the notebooks.", "Name another folder.", about="save_to"
-        )
+        what = f"Saving to {folder} would replace the notebooks."
+        raise ConfigurationError(what, "Name another folder.", about="save_to")
     return targets
 
 
@@ -193,7 +184,7 @@ class _Verification:
             outcome, changed = await self._compare(path, stored)
             verdict = replace(verdict, outcome=outcome, differences=changed)
         except _Failed as error:
-            verdict = replace(verdict, failure=error.failure)
+            verdict = replace(verdict, failure=error.args[0])
         except ConfigurationError as error:
             verdict = replace(verdict, failure=Failure(error.what, error.next_step))
         except Exception as error:  # noqa: BLE001 - a notebook may fail in unforeseen ways
@@ -202,7 +193,7 @@ class _Verification:
         return replace(verdict, seconds=time.monotonic() - started)
 
     async def _compare(self, path: Path, stored: dict[str, Any]) -> tuple[Outcome, tuple[Difference, ...]]:
-        data, cells = path.read_bytes(), stored["cells"]  # noqa: ASYNC240 - takes microseconds
+        cells = stored["cells"]
         new, places = await self._run(path, stored)
         changed = differences(cells, normal_form(cells, places), new)
         if not changed or not self.update:
@@ -211,8 +202,6 @@ class _Verification:
         again, _ = await self._run(path, stored)
         if unstable := differences(cells, new, again):
             return Outcome.UNSTABLE, unstable
-        if path.read_bytes() != data:  # noqa: ASYNC240
-            raise ConfigurationError(f"{path} changed meanwhile, so it was not updated.", "Run this again.")
         write_notebook(path, with_outputs(stored, new), about="paths")
         return Outcome.UPDATED, changed
 
@@ -278,50 +267,41 @@ class _Verification:
             **log,
             "PYTHONPATH": os.pathsep.join([str(Path(__file__).resolve().parent / "in_kernel"), *paths]),
             "PYTHONUSERBASE": site.getuserbase(),
-            "MPLCONFIGDIR": _fonts().name,
+            "MPLCONFIGDIR": _drawing().name,
             **dict.fromkeys(("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"), str(home)),
             **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary)),
         }
 
 
 @functools.cache
-def _fonts() -> tempfile.TemporaryDirectory[str]:
-    """Return matplotlib's folder for all kernels of this process, with its list of fonts: making one takes seconds."""
+def _drawing() -> tempfile.TemporaryDirectory[str]:
+    """Return matplotlib's folder for all kernels of this process: its list of fonts, which takes seconds to make."""
     folder = tempfile.TemporaryDirectory(prefix="fonts-", ignore_cleanup_errors=True)
-    if find_spec("matplotlib") is not None:
-        command = [sys.executable, "-c", "import matplotlib.font_manager"]
-        subprocess.run(command, env={**os.environ, "MPLCONFIGDIR": folder.name}, capture_output=True, check=False)  # noqa: S603
+    Path(folder.name, "matplotlibrc").write_text("svg.hashsalt: the same in each run\n", encoding="utf-8")
+    command = [sys.executable, "-c", "import matplotlib.font_manager"]
+    subprocess.run(command, env={**os.environ, "MPLCONFIGDIR": folder.name}, capture_output=True, check=False)  # noqa: S603
     return folder
 
 
 @asynccontextmanager
 async def _kernel(cwd: Path, folder: Path, variables: Mapping[str, str]) -> AsyncIterator[AsyncKernelManager]:
     """Start a kernel of this interpreter; kill it and its children when the block ends, however it ends."""
-    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
-
-    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    command.append("--HistoryManager.hist_file=:memory:")  # neither the user's history nor an addition to it
-
-    class ThisInterpreter(KernelSpecManager):
-        """Offers this interpreter only, whatever the user registered under the same name."""
-
-        def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-            return KernelSpec(argv=command, display_name=kernel_name, language="python")
 
     # Sockets in the file system, which no other user can open, where there are such and their path is short enough.
     in_files = os.name == "posix" and len(os.fsencode(folder)) + 4 <= _LONGEST_SOCKET
-    connection = {"transport": "ipc", "ip": str(folder / "k")} if in_files else {}
     manager = AsyncKernelManager(
-        kernel_name="python3",
-        kernel_spec_manager=ThisInterpreter(log=_SILENT),
+        # Without folders it finds this interpreter only, whatever the user registered under the same name.
+        kernel_spec_manager=KernelSpecManager(kernel_dirs=[], log=_SILENT),
         connection_file=str(folder / "kernel.json"),
         log=_SILENT,
-        **connection,
+        **({"transport": "ipc", "ip": str(folder / "k")} if in_files else {}),
     )
+    arguments = ["--HistoryManager.hist_file=:memory:"]  # neither the user's history nor an addition to it
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     try:
-        await manager.start_kernel(cwd=str(cwd), env=dict(variables), **silent)
+        await manager.start_kernel(cwd=str(cwd), env=dict(variables), extra_arguments=arguments, **silent)
         yield manager
     finally:
         if manager.has_kernel:
@@ -342,11 +322,9 @@ def describe_error(error: Exception, timeout: float) -> tuple[str, str]:
         return "The kernel died in this cell.", "Run it in JupyterLab to see why."
     if not isinstance(error, CellExecutionError):
         return excerpt(f"The kernel failed: {type(error).__name__}: {error}", _LONGEST), "Run it in JupyterLab."
-    head, _, rest = error.evalue.strip().partition("\n")
+    first, _, second = error.evalue.strip().partition("\n")
+    what = excerpt(f"{error.ename}: {first}" if first else error.ename, _LONGEST)
     lines = _LINE.findall(_COLOURS.sub("", error.traceback))
-    what = excerpt(f"{error.ename}: {head}" if head else error.ename, _LONGEST)
-    if "the network is off while" in error.evalue:  # the words of in_kernel/sitecustomize.py
-        return what, "Replay a recording: tk.Session(cassette=...)."
-    if rest and not lines:  # an error of the toolkit has two lines instead of a traceback
-        return what, excerpt(rest, _LONGEST)
+    if second and not lines:  # an error of the toolkit has two lines instead of a traceback
+        return what, excerpt(second, _LONGEST)
     return f"{what} (line {lines[-1]})" if lines else what, "Run it in JupyterLab to see the whole traceback."

@@ -10,10 +10,10 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 
 from toolkit.auth.tokens.single_flight import TokenSource, with_retries
 from toolkit.auth.tokens.token import Token
-from toolkit.core.clock import ManualClock
 from toolkit.core.errors import TokenRefused, Unreachable
 from toolkit.core.secret import Secret
 from toolkit.transport.flow import Pause, Wait, WhichLoop

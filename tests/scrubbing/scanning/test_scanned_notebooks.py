@@ -1,4 +1,4 @@
-"""A finding in a notebook has its cell, the kind of output, and the line of the file."""
+"""A finding in a notebook has its cell, the kind of output, and the line on which the source of the cell starts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ PLACES = {
 @pytest.mark.parametrize("indent", [1, None])
 @pytest.mark.parametrize("place", PLACES)
 def test_where_in_a_notebook(tmp_path, place, indent):
-    """A secret is found in each part of a notebook, with its cell and part, and the line of the file."""
+    """A secret is found in each part of a notebook, with its cell and part and the line of its source."""
     value = fake()
     document, number, part = PLACES[place](value)
     path = tmp_path / "a.ipynb"
@@ -68,7 +68,8 @@ def test_where_in_a_notebook(tmp_path, place, indent):
     path.write_text(text, encoding="utf-8")
     (finding,) = scan_files(path)
     assert (finding.cell, finding.part) == (number, part)
-    assert value not in text or value in text.split("\n")[finding.line - 1]
+    starts = [at for at, line in enumerate(text.split("\n"), 1) if line.startswith('   "source":')]
+    assert finding.line == (starts[number - 1] if indent and number else 1)
     assert str(finding) == f"{path}:{finding.line}: {f'cell {number}, ' if number else ''}{part}: secret field"
 
 

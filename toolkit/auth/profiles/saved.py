@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import re
 import secrets
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from toolkit.core.addresses import Address
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.core.text import shell_word, toml_string
+from toolkit.core.text import toml_string
 from toolkit.core.tracebacks import attempt, frameless, warn
 from toolkit.local.files import (
     is_open_to_others,
@@ -37,7 +38,7 @@ from toolkit.local.files import (
     shown,
     write_atomically,
 )
-from toolkit.local.user_folders import APPLICATION, config_folder
+from toolkit.local.folders import APPLICATION, config_folder
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -107,14 +108,14 @@ class SavedProfile:
                 source, sealed = KEYRING, _seal(key, self).seal(text.encode("utf-8")).decode("ascii")
                 text = f"{_COMMENT}\nkind = {toml_string(kind)}\nsealed = {toml_string(sealed)}\n"
             refuse_link(self.file)
-            write_atomically(self.file, text.encode(), private=True, durable=True)
+            write_atomically(self.file, text.encode(), private=True)
         except OSError as error:
             raise ConfigurationError(f"Cannot write {shown(self.file)}: {error.strerror}.", _OTHER_WAYS) from None
         return source
 
     @property
     def _save_again(self) -> str:
-        command = f"toolkit credentials add {shell_word(self.name)} --environment {self.environment}"
+        command = f"toolkit credentials add {shlex.quote(self.name)} --environment {self.environment}"
         return f"save the credentials again with `{command}`"
 
     def _table(self) -> dict[str, Any]:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.store import FileTokenStore, SharedToken, TokenStore
 from toolkit.auth.tokens.token import Token
-from toolkit.core.clock import Clock
 from toolkit.core.errors import ConfigurationError, TokenError, TokenRefused, Unreachable
+from toolkit.core.ledger import Clock
 from toolkit.transport.flow import Flow, Pause, Shielded, Wait, WhichLoop
 from toolkit.transport.retry import Retry
 

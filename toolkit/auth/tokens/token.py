@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from toolkit.core.clock import Clock
 from toolkit.core.document import TOKEN_FIELDS, TOKEN_TYPE, TOKEN_VALIDITY, Placeholder
 from toolkit.core.errors import TokenRefused, TokenResponseInvalid
-from toolkit.core.ledger import parse_http_date
+from toolkit.core.ledger import Clock, parse_http_date
 from toolkit.core.secret import REGISTER, Secret
 from toolkit.core.text import badge, card, code, date_text, excerpt, instant_words, minutes_text
 from toolkit.transport.retry import retry_after_of

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache, cached_property, lru_cache, partial
 from typing import Any, Final
 
-from toolkit.core.arguments import as_instance, as_secrets
-from toolkit.core.errors import ConfigurationError, SecretLeak
+from toolkit.core.errors import ConfigurationError, SecretLeak, as_instance, as_secrets
 from toolkit.core.secret import Secret
 from toolkit.core.text import compiled, excerpt
 from toolkit.local.settings import Settings
@@ -118,7 +117,7 @@ def as_rules(rules: Rules | None) -> Rules | None:
     """
     if rules is None:
         return None
-    return as_instance(rules, Rules, about="rules", next_step='For example rules=tk.Rules(names=["nickname"]).')
+    return as_instance(rules, Rules, about="rules", example='tk.Rules(names=["nickname"])')
 
 
 _LISTS: Final = tuple(item.name for item in fields(Rules) if item.name != "key")

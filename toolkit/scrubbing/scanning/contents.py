@@ -18,16 +18,16 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 from json.encoder import encode_basestring
 from typing import IO, Any, Final, NamedTuple
 
 from toolkit.core.errors import SecretLeak
-from toolkit.core.json_lines import Path, lines_of_values
-from toolkit.core.text import excerpt
+from toolkit.core.text import excerpt, source_lines
 from toolkit.scrubbing import compression
 from toolkit.scrubbing.normal_form import flags_of, is_text, translated
 
+_Path = tuple[str | int, ...]  # keys and indexes from the top of a notebook
 _HEAD: Final = 1 << 12  # bytes that tell what a file is
 _LARGEST: Final = 1 << 26  # bytes of an archive in an archive, of a notebook, or of text in UTF-16
 _SLICE: Final = 1 << 23  # bytes of a text that are searched at a time
@@ -239,7 +239,7 @@ def _decoded(run: str) -> bytes:
 
 
 class Notebook:
-    """The texts of a notebook (nbformat 4), and where each of their lines stands.
+    """The texts of a notebook (nbformat 4), and the cell in which each of their lines stands.
 
     A list of texts stands there as it is; of an object, each member is a line of JSON, so that a value stands beside
     its name. A text that is not a notebook is a `ValueError`.
@@ -249,8 +249,8 @@ class Notebook:
         document = json.loads(file)
         if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
             raise ValueError("not a notebook")  # noqa: TRY004 - one kind of error for a text that is not one
-        self._file = file
-        self._lines: list[tuple[str, Path]] = []
+        self._cells = source_lines(file)
+        self._lines: list[tuple[str, _Path]] = []
         self._read(document, ())
         self.text = "\n".join([line for line, _ in self._lines])
 
@@ -258,15 +258,10 @@ class Notebook:
         """Return where a line of the texts stands, given the place of the notebook."""
         _, path = self._lines[line - 1]
         cell, part = _words(path)
-        while path and path not in self._lines_of_values:
-            path = path[:-1]
-        return TextPlace(base.line or self._lines_of_values.get(path, 1), cell, base.inside(part).part)
+        in_file = self._cells[cell - 1] if cell and cell <= len(self._cells) else 1
+        return TextPlace(base.line or in_file, cell, base.inside(part).part)
 
-    @cached_property
-    def _lines_of_values(self) -> dict[Path, int]:
-        return lines_of_values(self._file)
-
-    def _read(self, value: Any, path: Path) -> None:
+    def _read(self, value: Any, path: _Path) -> None:
         if isinstance(value, str):
             self._lines += [(line, path) for line in (*value.split("\n"), "")]
         elif isinstance(value, dict):
@@ -280,7 +275,7 @@ class Notebook:
             for at, each in enumerate(value):
                 self._read(each, (*path, at))
 
-    def _read_members(self, members: dict[str, Any], path: Path) -> None:
+    def _read_members(self, members: dict[str, Any], path: _Path) -> None:
         inner = [key for key, value in members.items() if isinstance(value, dict | list) or "\n" in str(value)]
         for key, value in members.items():
             written = encode_basestring(value) if isinstance(value, str) and key not in inner else "null"
@@ -292,7 +287,7 @@ class Notebook:
             self._read(members[key], (*path, key))
 
 
-def _words(path: Path) -> tuple[int | None, str]:
+def _words(path: _Path) -> tuple[int | None, str]:
     """Return the number of the cell, from 1, that a path leads to, and what it is in words."""
     if path[:1] != ("cells",) or len(path) < 3:
         return None, "widget state" if "widgets" in path[:2] else "metadata"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,7 +21,6 @@ from toolkit.core.text import (
     masked,
     notice,
     printable,
-    shell_word,
     toml_string,
     workspace_path,
 )
@@ -142,7 +142,7 @@ def advice_for(findings: Iterable[Finding]) -> list[str]:
     """Return the steps to take about findings, in order."""
     paths = {finding.path for finding in findings}
     path = paths.pop() if len(paths) == 1 else Path("FILE")
-    name = shell_word(masked(printable(path.as_posix()).replace("\n", " ")))
+    name = shlex.quote(masked(printable(path.as_posix()).replace("\n", " ")))
     return [step.replace("FILE", name) for step in _ADVICE]
 
 

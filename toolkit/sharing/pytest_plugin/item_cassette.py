@@ -1,12 +1,20 @@
-"""The cassette of one test: opened before it as its markers choose, and finished, or kept aside, after it."""
+"""The cassette of one test: opened before it as its markers choose, and finished, or kept aside, after it.
+
+While the test replays, connections to other machines and to servers on this one are refused, in all threads. This
+replaces functions of the module `socket`, which httpx, requests, urllib and asyncio use. Sockets in the file system
+stay allowed, and so do sockets that listen. It is for honest code that forgot to replay; it is not a sandbox.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import ipaddress
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+import socket
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
+from fnmatch import fnmatchcase
 from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,26 +24,22 @@ from unittest.mock import patch
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import contents, interactions
-from toolkit.cassettes.paths import MODES, find_cassette
+from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cassettes.replay import differences
-from toolkit.cassettes.replay.player import play_log_of
+from toolkit.cassettes.replay.player import note_opened
 from toolkit.core.errors import CassetteMiss, ConfigurationError, NetworkBlocked
 from toolkit.local.files import write_atomically
 from toolkit.local.folders import SETTINGS_FILE, find_project
-from toolkit.local.settings import Settings
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import Settings, is_offline
 from toolkit.scrubbing.scanning import scan_files
-from toolkit.scrubbing.scanning.allow import AllowList
 from toolkit.session.session import AsyncSession, Session
-from toolkit.sharing.pytest_plugin.blocking import network_blocked
 
 MARKER: Final = "toolkit_cassette"
 FOLDER: Final = "cassettes"  # beside the tests, as pytest-recording has it
 FAILED: Final = ".failed"  # between the name of a cassette and its suffix, for the recording of a failed test
 _OPTION: Final = "--toolkit-record"
 _NOT_IN_NAMES: Final = re.compile(r"""[\x00-\x1f<>?%*:|"'/\\]""")
-_LONGEST: Final = 200  # bytes of a name; systems allow 255, and suffixes are added
 _MOST_FINDINGS: Final = 10  # shown
 
 
@@ -51,39 +55,31 @@ class CassetteChoice:
     match_on: Any = None
     secrets: Any = ()
     rules: Any = None
-    allowed_hosts: tuple[str, ...] = ()
+    allowed_hosts: str | Sequence[str] = ()
 
 
 def choice_of(marks: Iterable[Any]) -> CassetteChoice:
     """Return the choices of the markers of a test, the closest first: a closer one wins, argument by argument.
 
     Raises:
-        ConfigurationError: if a marker has an unknown argument or mode.
+        ConfigurationError: if a marker has an unknown argument.
     """
     chosen: dict[str, Any] = {}
     for mark in reversed(list(marks)):
         chosen |= {**({"names": mark.args} if mark.args else {}), **mark.kwargs}
-    if "name" in chosen:
-        chosen["names"] = (chosen.pop("name"),)
     known = [field.name for field in fields(CassetteChoice)]
-    wrong = [f"no argument {name!r}" for name in chosen if name not in known]
-    wrong += [f"no mode {chosen['mode']!r}"] if chosen.get("mode") not in (None, *MODES) else []
-    if wrong:
-        advice = f"It takes {', '.join(known)}; modes are {', '.join(MODES)}."
-        raise ConfigurationError(f"The marker {MARKER} has {wrong[0]}.", advice, about=MARKER)
-    hosts = chosen.get("allowed_hosts", ())
-    return CassetteChoice(**{**chosen, "allowed_hosts": (hosts,) if isinstance(hosts, str) else tuple(hosts)})
+    if wrong := [name for name in chosen if name not in known]:
+        what = f"The marker {MARKER} has no argument {wrong[0]!r}."
+        raise ConfigurationError(what, f"It takes {', '.join(known)}.", about=MARKER)
+    return CassetteChoice(**chosen)
 
 
 def default_file(module: Path, test: str, class_name: str | None = None) -> Path:
     """Return the cassette of a test that names none: `cassettes/<module>/<test>.yaml` beside its module.
 
-    It is named as pytest-recording names it, unless it is long: characters that systems do not allow become "-".
+    It is named as pytest-recording names it: characters that systems do not allow become "-".
     """
     name = _NOT_IN_NAMES.sub("-", f"{class_name}.{test}" if class_name else test)
-    encoded = name.encode("utf-8", "replace")
-    if len(encoded) > _LONGEST:
-        name = f"{encoded[: _LONGEST - 13].decode('utf-8', 'ignore')}-{hashlib.sha256(encoded).hexdigest()[:12]}"
     return module.parent / FOLDER / module.stem / f"{name}.yaml"
 
 
@@ -108,7 +104,7 @@ class Playing:
     def __init__(self, item: Any, *, is_needed: bool = True) -> None:
         self.choice, self.settings = choice_of(item.iter_markers(MARKER)), project_settings(item.path)
         self.cassette: Cassette | None = None
-        self._before: bytes | None = None  # the old file, if the recording is added to it
+        self._before: bytes | None = None  # the old file, while a new one is recorded
         self._guard = ExitStack()
         self.path = self._file(item)
         self.aside = self.path.with_name(f"{self.path.stem}{FAILED}{self.path.suffix}")
@@ -116,11 +112,12 @@ class Playing:
         has_recording = self.path.is_file() and bool(self.path.read_bytes().strip())
         mode = mode_in_force(option, self.choice.mode, has_recording=has_recording)
         if has_recording or mode != "none" or is_needed or is_offline():
-            self._before = self.path.read_bytes() if mode == "new_episodes" and has_recording else None
+            self._before = self.path.read_bytes() if has_recording and mode != "none" else None
             self.cassette = self._open(mode)
             cell_cassette.put_in_place(self.cassette)
         if self.cassette is None or not self.cassette.records:
-            hosts = (*item.config.getini("toolkit_allowed_hosts"), *self.choice.allowed_hosts)
+            own = self.choice.allowed_hosts
+            hosts = [*item.config.getini("toolkit_allowed_hosts"), *([own] if isinstance(own, str) else own)]
             self._guard.enter_context(network_blocked(hosts, self._refusal))
 
     def session_arguments(self, live: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,17 +138,23 @@ class Playing:
         if cassette is None:
             return ""
         cell_cassette.remove(cassette)
-        has_recorded = cassette.recorded_count > 0
-        problem = self._problem(cassette, has_recorded=has_recorded) if well else ""
-        if well and not problem:
-            cassette.strict = False  # `_problem` has looked for unplayed interactions
+        has_recorded, is_strict = cassette.recorded_count > 0, cassette.strict
+        cassette.strict = False  # what was not played is reported here
+        if well:
             cassette.close()
-            if has_recorded:
-                self.aside.unlink(missing_ok=True)
-            return ""
-        cassette.abandon()
-        if has_recorded:
-            self._recorded_file().replace(self.aside)
+        else:
+            cassette.abandon()
+        part = part_of(self.path)
+        recorded = part if part.exists() else self.path
+        problem = self._secrets_in(recorded) if well and has_recorded else ""
+        if well and is_strict and not problem and cassette.replays and cassette.unplayed:
+            left = differences.left_over(cassette.path.name, len(cassette), cassette.unplayed)
+            advice = f"Make the missing calls; or, if they are gone, record again: pytest {_OPTION}=all."
+            problem = f"{left.what}\n{advice}"
+        if has_recorded and well and not problem:
+            self.aside.unlink(missing_ok=True)
+        elif has_recorded:
+            recorded.replace(self.aside)
             if self._before is not None:
                 write_atomically(self.path, self._before, like=self.aside)
         return problem
@@ -175,7 +178,7 @@ class Playing:
         for file in files:
             if not file.is_file():
                 raise CassetteMiss(f"The cassette {file} does not exist.", "Record it by itself first.")
-            play_log_of(file)
+            note_opened(file)
             opened = contents.read(file.read_bytes(), source=file.name)
             pieces += [interactions.encode(opened.interaction(number)) for number in range(len(opened))]
         joined.write_bytes(b"".join(pieces))
@@ -183,42 +186,25 @@ class Playing:
 
     def _open(self, mode: str) -> Cassette:
         choice = self.choice
+        options = {"match_on": choice.match_on, "secrets": choice.secrets, "rules": choice.rules}
         try:
-            return Cassette(
-                self.path,
-                mode,
-                match_on=choice.match_on,
-                secrets=choice.secrets,
-                strict=choice.strict,
-                rules=choice.rules,
-                settings=self.settings,
-            )
+            return Cassette(self.path, mode, strict=choice.strict, settings=self.settings, **options)
         except CassetteMiss as error:
             if is_offline():
                 raise
             raise error.reworded(error.what, f"Record it while online: pytest {_OPTION}.") from None
 
-    def _problem(self, cassette: Cassette, *, has_recorded: bool) -> str:
-        """Return what is wrong after a test that passed: something was not played, or looks like a secret."""
-        if has_recorded:
-            found = scan_files(self._recorded_file(), settings=replace(self.settings, scan={}))
-            allowed = AllowList(self.settings.scan, self.settings.project)
-            findings = [each for each in found if not allowed.allows(replace(each, path=self.path))]
-            lines = [f"line {each.line}: {each.kind}" for each in findings[:_MOST_FINDINGS]]
-            if findings:
-                return (
-                    f"The new recording of {self.path.name} has what looks like a secret: {'; '.join(lines)}\n"
-                    "It is kept aside. Name what to remove in [scrubbing] of toolkit.toml and record again; what is "
-                    "not a secret, allow in [scan]."
-                )
-        if cassette.strict and cassette.replays and cassette.unplayed:
-            left = differences.left_over(cassette.path.name, len(cassette), cassette.unplayed)
-            return f"{left.what}\nMake the missing calls; or, if they are gone, record again: pytest {_OPTION}=all."
-        return ""
-
-    def _recorded_file(self) -> Path:
-        part = part_of(self.path)
-        return part if self.cassette is not None and self.cassette.mode == "all" and part.exists() else self.path
+    def _secrets_in(self, recorded: Path) -> str:
+        """Return what looks like a secret in a new recording, in words."""
+        findings = scan_files(recorded, settings=self.settings)
+        lines = [f"line {each.line}: {each.kind}" for each in findings[:_MOST_FINDINGS]]
+        if not lines:
+            return ""
+        return (
+            f"The new recording of {self.path.name} has what looks like a secret: {'; '.join(lines)}\n"
+            "It is kept aside. Name what to remove in [scrubbing] of toolkit.toml and record again; what is "
+            "not a secret, allow in [scan]."
+        )
 
     def _refusal(self, host: str) -> NetworkBlocked:
         if self.cassette is None:
@@ -272,9 +258,57 @@ def closing(session: AsyncSession, test: Callable[..., Any]) -> Callable[..., An
     return run
 
 
-def close_without_loop(session: Any) -> None:
-    """Close an async session outside of its event loop, which is over."""
-    steps = session.close()
-    with suppress(StopIteration, RuntimeError):
-        steps.send(None)
-    steps.close()
+@contextmanager
+def network_blocked(allowed: Sequence[str], refusal: Callable[[str], NetworkBlocked]) -> Iterator[None]:
+    """Refuse connections and lookups until the block ends.
+
+    Args:
+        allowed: host names or addresses; "*" stands for any characters, and "localhost" for every loopback address.
+        refusal: makes the error for a host; it is raised where the connection is tried.
+    """
+    patterns = [*map(str.lower, allowed), *(["127.*", "::1"] if "localhost" in allowed else [])]
+    resolved = set[str]()  # addresses of the hosts that are allowed by name
+    lookup = socket.getaddrinfo
+
+    def is_allowed(host: str) -> bool:
+        return host in resolved or any(fnmatchcase(host, pattern) for pattern in patterns)
+
+    def guarded(original: Callable[..., Any]) -> Callable[..., Any]:
+        def use(connection: socket.socket, *args: Any) -> Any:
+            # A host and a port; without one, the socket is connected already.
+            address = args[-1] if args and isinstance(args[-1], tuple) else None
+            # On Windows, the pair of sockets that each event loop has is connected over loopback.
+            is_pair = "socketpair" in sys._getframe(1).f_code.co_name  # noqa: SLF001 - the cheapest way to the caller
+            is_local = is_pair or connection.family not in (socket.AF_INET, socket.AF_INET6)
+            if address and not is_local and not is_allowed(_as_text(address[0])):
+                raise refusal(":".join(map(str, address[:2])))
+            return original(connection, *args)
+
+        return use
+
+    def getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
+        name = _as_text(host or "localhost")
+        if not is_allowed(name) and name != "localhost" and not _is_address(name):
+            raise refusal(name)
+        answers = lookup(host, *args, **kwargs)
+        resolved.update(str(answer[4][0]) for answer in answers if is_allowed(name))
+        return answers
+
+    with ExitStack() as stack:
+        for name in ("connect", "connect_ex", "sendto", "sendmsg"):
+            if hasattr(socket.socket, name):  # Windows has no sendmsg
+                stack.enter_context(patch.object(socket.socket, name, guarded(getattr(socket.socket, name))))
+        stack.enter_context(patch.object(socket, "getaddrinfo", getaddrinfo))
+        yield
+
+
+def _as_text(host: Any) -> str:
+    return (bytes(host).decode("ascii", "replace") if isinstance(host, bytes | bytearray) else str(host)).lower()
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True

@@ -1,11 +1,16 @@
-"""The fixtures, options and hooks of the plugin. pytest loads this in every run, so it imports the rest when used."""
+"""The fixtures, options and hooks of the plugin. pytest loads this in every run, so it imports the rest when used.
+
+`--toolkit-unused` lists the cassettes that no test opened, and `--toolkit-verify` makes tests of notebooks.
+"""
 
 from __future__ import annotations
 
 import inspect
 import os
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
@@ -14,6 +19,7 @@ if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
     from toolkit.session.session import AsyncSession, Session
     from toolkit.sharing.pytest_plugin.item_cassette import Playing
+    from toolkit.verification import Verdict
 
 _T = TypeVar("_T")
 _FIXTURES = ("toolkit_cassette", "toolkit_session", "toolkit_async_session")
@@ -28,6 +34,7 @@ _RECORDING = {
     "new_episodes": "replay what is recorded, and add the rest",
     "all": "record everything again; the old cassette is replaced if the test passes",
 }
+_PLAY_LOG = "TOOLKIT_PLAY_LOG"  # names the folder in which all processes note what they open
 _MOST_LINES = 8  # of a miss; where it happened and how to record it again stand around them
 _PLAYING: pytest.StashKey[Playing] = pytest.StashKey()
 _HAS_PASSED = pytest.StashKey[bool]()
@@ -55,28 +62,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and the parts that the options ask for."""
     config.addinivalue_line("markers", _MARKER)
     if config.getoption("toolkit_unused"):
-        from toolkit.sharing.pytest_plugin.run_options import UnusedCassettes
-
         config.pluginmanager.register(UnusedCassettes(config), "toolkit-unused")
     if config.getoption("toolkit_verify"):
-        from toolkit.sharing.pytest_plugin.run_options import NotebookCollector
-
         config.pluginmanager.register(NotebookCollector(), "toolkit-verify")
 
 
-def pytest_itemcollected(item: Any) -> None:
-    """Let the marker alone open the cassette, before the first fixture that belongs to the test alone."""
-    names = list(getattr(item, "fixturenames", _FIXTURES))
-    if item.get_closest_marker("toolkit_cassette") is None or any(name in names for name in _FIXTURES):
-        return
-    definitions = item._fixtureinfo.name2fixturedefs  # noqa: SLF001 - there is no other way to the scopes
-    own = (
-        position
-        for position, name in enumerate(names)
-        if name != "request" and definitions.get(name) and definitions[name][-1].scope == "function"
-    )
-    names.insert(next(own, len(names)), "toolkit_cassette")
-    item.fixturenames = names
+@pytest.fixture(autouse=True)
+def _toolkit_marked(request: pytest.FixtureRequest) -> None:
+    """Open the cassette of a test with the marker, before the fixtures that belong to the test alone."""
+    if request.node.get_closest_marker("toolkit_cassette") is not None:
+        request.getfixturevalue("toolkit_cassette")
 
 
 @pytest.fixture
@@ -100,16 +95,11 @@ def toolkit_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette | None
     from toolkit.sharing.pytest_plugin.item_cassette import Playing, live_sessions
 
     item: Any = request.node
-    is_needed = any(name in item._fixtureinfo.names_closure for name in _FIXTURES)  # noqa: SLF001 - as collected
-    playing = item.stash[_PLAYING] = _or_fail(lambda: Playing(item, is_needed=is_needed))
-    live: Any = nullcontext()
-    if (
-        playing.cassette is not None
-        and playing.cassette.records
-        and not any(map(item.fixturenames.count, _FIXTURES[1:]))
-    ):
-        live = live_sessions(request.getfixturevalue("toolkit_live"))
-    with live:
+    named = [name for name in _FIXTURES if name in item.fixturenames]
+    playing = item.stash[_PLAYING] = _or_fail(lambda: Playing(item, is_needed=bool(named)))
+    records = playing.cassette is not None and playing.cassette.records
+    takes_live = records and named in ([], ["toolkit_cassette"])  # a session of a fixture takes it by itself
+    with live_sessions(request.getfixturevalue("toolkit_live")) if takes_live else nullcontext():
         yield playing.cassette
     problem = playing.end(well=item.stash.get(_HAS_PASSED, False))
     if problem:
@@ -126,17 +116,16 @@ def toolkit_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) 
 
 
 @pytest.fixture
-def toolkit_async_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) -> Iterator[AsyncSession]:
+def toolkit_async_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) -> AsyncSession:
     """A `tk.AsyncSession` on the cassette of the test, for async tests of pytest-asyncio, anyio or asyncio.run()."""
     from toolkit.session.session import AsyncSession
-    from toolkit.sharing.pytest_plugin.item_cassette import close_without_loop, closing
+    from toolkit.sharing.pytest_plugin.item_cassette import closing
 
     session = _or_fail(lambda: AsyncSession(**_arguments(request, toolkit_cassette)))
     item: Any = request.node
     if toolkit_cassette.records and inspect.iscoroutinefunction(getattr(item, "obj", None)):
         item.obj = closing(session, item.obj)
-    yield session
-    close_without_loop(session)
+    return session
 
 
 def _arguments(request: pytest.FixtureRequest, cassette: Cassette) -> dict[str, Any]:
@@ -183,7 +172,114 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, A
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Say that nothing was recorded, although it was asked for."""
-    from toolkit.local.variables import is_offline
+    from toolkit.local.settings import is_offline
 
     if config.getoption("toolkit_record") and is_offline():
         terminalreporter.write_line("TOOLKIT_OFFLINE is set: recordings were replayed, and nothing was recorded")
+
+
+class UnusedCassettes:
+    """Prints the cassettes below the tests that no test of the run opened.
+
+    All processes of the run, kernels of notebooks included, note the cassettes that they open in a play log. What
+    pytest-recording opens is noted as well.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config, self._patch = config, pytest.MonkeyPatch()
+        self._log = Path(os.environ.get(_PLAY_LOG) or tempfile.mkdtemp(prefix="opened-"))
+        self._patch.setenv(_PLAY_LOG, str(self._log))  # workers of pytest-xdist and kernels inherit it
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
+        """Note what pytest-recording opens for a test."""
+        from toolkit.cassettes.replay.player import note_played
+
+        yield
+        values = getattr(item, "funcargs", {})
+        if path := getattr(values.get("vcr"), "_path", None):
+            named = [name for mark in item.iter_markers("vcr") for name in mark.args if isinstance(name, str)]
+            for name in (path, *(Path(values.get("vcr_cassette_dir", ""), name) for name in named)):
+                note_played(self._log, Path(name), None)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the cassettes that no test opened."""
+        from toolkit.cassettes.catalog.facts import cassettes_in
+        from toolkit.cassettes.replay.player import read_play_log
+        from toolkit.core.text import count_text
+        from toolkit.sharing.pytest_plugin.item_cassette import FAILED, FOLDER, project_settings
+
+        write, start = terminalreporter.write_line, self._config.invocation_params.dir
+        terminalreporter.write_sep("-", "cassettes that no test opened")
+        folders = {project_settings(start / "any").cassettes_folder}
+        for text in self._config.args:
+            root = Path(start, text.partition("::")[0])
+            folders |= {path for path in (root if root.is_dir() else root.parent).rglob(FOLDER) if path.is_dir()}
+        files = sorted({file for folder in folders if folder.is_dir() for file in cassettes_in(folder)})
+        files = [file for file in files if not file.stem.endswith((FAILED, ".part"))]
+        opened = read_play_log(self._log) if self._log.is_dir() else {}
+        unused = [file for file in files if file.resolve() not in opened]
+        for file in unused:
+            write(os.path.relpath(file, start))
+        write(f"{len(unused)} of {count_text(len(files), 'cassette')}")
+        options = map(self._config.getoption, ("keyword", "markexpr", "deselect", "ignore", "ignore_glob"))
+        is_part = any("::" in text for text in self._config.args) or any(options)
+        if is_part or any(map(terminalreporter.stats.get, ("deselected", "skipped", "failed", "error"))):
+            write("Only a part of the tests ran to its end, so others may use them.")
+
+    def pytest_unconfigure(self) -> None:
+        """Restore the variable."""
+        self._patch.undo()
+
+
+class NotebookCollector:
+    """Collects notebooks; registered only if they are asked for."""
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Collect a notebook, which has a single test."""
+        return NotebookFile.from_parent(parent, path=file_path) if file_path.suffix == ".ipynb" else None
+
+
+class NotebookFile(pytest.File):
+    """A notebook."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield its test."""
+        yield NotebookItem.from_parent(self, name="verify")
+
+
+class NotebookItem(pytest.Item):
+    """The test that a notebook still gives the outputs that are stored in it."""
+
+    def runtest(self) -> None:
+        """Run the notebook in a kernel of its own and compare the outputs.
+
+        Raises:
+            NotebookDiffers: if something differs, or the notebook cannot be run to its end.
+            ConfigurationError: if notebooks cannot be run here.
+        """
+        from toolkit.verification import verify
+
+        [verdict] = verify([self.path], jobs=1, play_log=os.environ.get(_PLAY_LOG))
+        if not verdict.outcome.is_good:
+            raise NotebookDiffers(verdict)
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        """Return what differs, without a traceback."""
+        from toolkit.core.errors import ConfigurationError
+
+        if isinstance(excinfo.value, NotebookDiffers | ConfigurationError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Return where the test is, and its heading in the report."""
+        return self.path, None, self.path.name
+
+
+class NotebookDiffers(AssertionError):
+    """A notebook does not give what is stored in it; the text is the report of `toolkit verify`."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        end = "" if verdict.failure else "\nIf the new outputs are right: toolkit verify --update"
+        super().__init__(f"{verdict}{end}")

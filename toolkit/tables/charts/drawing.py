@@ -9,8 +9,7 @@ import matplotlib.dates
 import pandas as pd
 from matplotlib.axes import Axes
 
-from toolkit.core.arguments import as_text
-from toolkit.core.errors import TabulationError
+from toolkit.core.errors import TabulationError, as_text
 from toolkit.core.text import count_text, excerpt, minutes_text
 from toolkit.tables.charts.figure import (
     AMBER,

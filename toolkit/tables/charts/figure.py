@@ -21,8 +21,7 @@ from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from toolkit.core.arguments import wrong_type
-from toolkit.core.errors import TabulationError
+from toolkit.core.errors import TabulationError, wrong_type
 from toolkit.core.text import as_html, excerpt
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a script, not part of a package
-"""Prepare the Python process of a kernel that verifies a notebook, before its first line runs.
+"""Refuse the network in the Python process of a kernel that verifies a notebook, before its first line runs.
 
 PYTHONPATH leads here: Python imports the first `sitecustomize` that it finds, also in the processes that it starts. An
 audit hook, which cannot be removed, refuses network sockets; those in the file system are allowed, because the kernel
@@ -9,13 +9,10 @@ has its channels there. This is for honest code that forgot to replay; it is not
 from __future__ import annotations
 
 import errno
-import os
-import random
 import sys
-import uuid
 from typing import Any, Final
 
-_REASON: Final = "the network is off while a notebook is verified"
+_REASON: Final = "the network is off while a notebook is verified; replay a recording"
 _LOOKUPS: Final = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo")
 _USES: Final = ("socket.__new__", "socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg")
 
@@ -40,21 +37,4 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
         raise OSError(errno.ENETUNREACH, _REASON)
 
 
-def _repeat_identifiers() -> None:
-    """Let `uuid.uuid4`, which names widgets and styled tables, return the same sequence for a module in each run."""
-    random_uuid4, first_process = uuid.uuid4, os.getpid()
-    sequences: dict[str, random.Random] = {}
-
-    def uuid4() -> uuid.UUID:
-        if os.getpid() != first_process:  # a forked child
-            return random_uuid4()
-        caller = str(sys._getframe(1).f_globals.get("__name__"))  # noqa: SLF001 - the cheapest way to the caller's name
-        sequence = sequences.setdefault(caller, random.Random(f"uuid4 of {caller}"))  # noqa: S311 - names, not secrets
-        return uuid.UUID(int=sequence.getrandbits(128), version=4)
-
-    uuid.uuid4 = uuid4
-
-
 sys.addaudithook(_refuse)
-if os.environ.pop("VERIFIED_KERNEL", None):  # not in the processes that the kernel starts
-    _repeat_identifiers()
