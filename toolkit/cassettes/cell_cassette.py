@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from toolkit.cassettes.paths import as_mode
 from toolkit.core.errors import CassetteMiss, ConfigurationError
 from toolkit.core.text import instant_words
-from toolkit.local.settings import Settings
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import Settings, is_offline
 
 # A live session loads neither cassettes nor the scrubber, which would double the time of its first call.
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def register_with(cassette: Cassette, settings: Settings) -> None:
 
 def kind_text(cassette: Cassette | None) -> str:
     """Return where answers come from: `live calls`, or what the cassette in use says."""
-    return "live calls" if cassette is None else cassette.kind_text()
+    return "live calls" if cassette is None else cassette.source
 
 
 def source_text(cassette: Cassette | None, ended: datetime | None) -> str:

@@ -8,8 +8,7 @@ from typing import Final, Literal, get_args
 
 from toolkit.core.errors import ConfigurationError, as_choice
 from toolkit.local.files import expanded, lies_in
-from toolkit.local.settings import Settings, as_settings
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import Settings, as_settings, is_offline
 
 Mode = Literal["none", "once", "new_episodes", "all"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)

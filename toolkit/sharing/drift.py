@@ -138,7 +138,7 @@ def _reason_not_to_send(recorded: Interaction, session: Session, tape: Cassette)
         return f"its address is not one of {session.environment}"
     own = request._replace(headers=_own_headers(request.headers))
     try:
-        tape.refuse_recorded_values(own)
+        tape.player.refuse_recorded_values(own)
     except AccessError as error:
         return error.what
     return "it has a placeholder in place of a secret" if placeholders_in(repr(own)) else ""

@@ -98,7 +98,7 @@ def as_bytes(content: Mapping[str, Any]) -> bytes:
 def write_notebook(path: Path, content: Mapping[str, Any], *, about: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, as_bytes(content), durable=True)
+        write_atomically(path, as_bytes(content))
     except OSError as error:
         raise ConfigurationError(
             f"{path} cannot be written: {error.strerror}.", "Fix its permissions, or name another.", about=about

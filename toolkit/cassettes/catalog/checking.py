@@ -18,7 +18,6 @@ from toolkit.cassettes.replay.player import read_play_log
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak, wrong_type
 from toolkit.core.ledger import Clock, as_clock
 from toolkit.core.text import count_text, excerpt
-from toolkit.local.files import partials
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.scanning import Finding, scan_files
 
@@ -131,9 +130,6 @@ def _left_beside(path: Path) -> Iterator[_Problem]:
     if part.exists():
         what = f"{part.name} is left from an interrupted recording with mode all."
         yield _Problem("incomplete", what, f"To use it, rename it to {real.name}; otherwise delete it.")
-    for left in (*partials(real), *partials(part)):
-        what = f"{left.name} is left from an interrupted write."
-        yield _Problem("incomplete", what, "Delete it; the next recording to this cassette would, too.")
 
 
 def _unclean(path: Path, data: bytes, opened: Contents, settings: Settings) -> Iterator[_Problem]:

@@ -219,7 +219,7 @@ def rewrite(path: Path, scrubber: Scrubber, change: Callable[[bytes], bytes]) ->
             before = read_bytes(path)
             after = change(before)
             if after != before:
-                write_atomically(path, after, durable=True)
+                write_atomically(path, after)
     except OSError as error:
         what = f"Cannot write {path}: {error.strerror}."
         raise CassetteError(what, "Nothing was changed. Fix its folder.", about="cassette") from None
