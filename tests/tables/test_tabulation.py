@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.core.errors import TabulationError, ToolkitError
+from toolkit.core.errors import ConfigurationError, TabulationError, ToolkitError
 from toolkit.tables import tabulate
 
 KEYS = st.text("ab.", max_size=3)
@@ -175,7 +175,7 @@ def test_wrong_arguments():
     with pytest.raises(TabulationError, match="data is None") as caught:
         tabulate(None)
     assert caught.value.about == "data"
-    with pytest.raises(TabulationError, match="dotted path of a list, not int") as caught:
+    with pytest.raises(ConfigurationError, match="records must be a text, not int") as caught:
         tabulate([{"a": [1]}], records=3)
     assert caught.value.about == "records"
     assert tabulate(b"null").shape == (1, 0)
