@@ -92,14 +92,14 @@ def test_forked_child_does_not_hold_it(tmp_path):
 def test_file_that_was_removed(tmp_path, monkeypatch):
     """Locking a file that was removed in between takes the lock of the new file."""
     file = tmp_path / "a.lock"
-    lock_file, removed = locks._lock, []
+    lock_file, removed = locks._flock, []
 
-    def remove_first(descriptor):
+    def remove_first(descriptor, *, takes):
         if not removed:
             removed.append(file.unlink())
-        return lock_file(descriptor)
+        lock_file(descriptor, takes=takes)
 
-    monkeypatch.setattr(locks, "_lock", remove_first)
+    monkeypatch.setattr(locks, "_flock", remove_first)
     lock = try_lock(file)
     assert file.exists()
     assert try_lock(file) is None

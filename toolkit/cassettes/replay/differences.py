@@ -14,7 +14,7 @@ from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.matching import HEAD_PARTS, PARSED_PARTS, Identity, Matcher
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteError, CassetteMiss
-from toolkit.core.text import excerpt
+from toolkit.core.text import excerpt, printable
 from toolkit.local.folders import HOW_TO_NAME_PROJECT
 from toolkit.scrubbing.messages import RecordedRequest
 
@@ -253,7 +253,7 @@ def no_match(
     advice = 'To add it, open the cassette online with mode="new_episodes"; to record everything again, use mode="all".'
     if SYMBOLIC_ENDING not in request.uri and any(SYMBOLIC_ENDING in description for description in descriptions):
         advice += f" A host in {SYMBOLIC_ENDING} stands for an address in toolkit.toml: if that is missing, set it."
-    return CassetteMiss(what, advice, about="cassette", nearest=descriptions)
+    return CassetteMiss(what, advice, about="cassette", nearest=tuple(map(printable, descriptions)))
 
 
 def all_played(file_name: str, request: RecordedRequest, count: int) -> CassetteMiss:
