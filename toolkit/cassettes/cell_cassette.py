@@ -98,7 +98,7 @@ def register_with(cassette: Cassette, settings: Settings) -> None:
 
 def kind_text(cassette: Cassette | None) -> str:
     """Return where answers come from: `live calls`, or what the cassette in use says."""
-    return "live calls" if cassette is None else cassette.kind_text()
+    return "live calls" if cassette is None else cassette.source
 
 
 def source_text(cassette: Cassette | None, ended: datetime | None) -> str:

@@ -211,7 +211,7 @@ class CassetteMiss(CassetteError):
     """No recording matches this request, or the cassette does not exist.
 
     Attributes:
-        nearest: the most similar recorded requests and what differs, best match first, safe to print.
+        nearest: the most similar recorded request and what differs, safe to print; empty without recordings.
     """
 
     nearest: Sequence[str] = ()

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import zlib
+from pathlib import Path
 
 import brotli
 import httpx
@@ -34,7 +35,7 @@ def test_foreign_recordings_are_scrubbed_before_matching():
     opened = contents.read(json.dumps({"version": 1, "interactions": [item]}).encode(), source="")
     known = KnownSecrets([("SECRET", Secret("a-fake-secret"))])
     scrubber = Scrubber(known, addresses={"broker": "https://api.example"})
-    player = Player(opened, scrubber, file_name="x.json")
+    player = Player(opened, scrubber, file=Path("x.json"))
     assert player.play(RecordedRequest("GET", "https://broker.svc.invalid/a?key=%3CSECRET%3E"), ANYONE) is not None
 
 
@@ -58,7 +59,7 @@ def test_decompression_bomb(interaction, layout, names):
     if layout != "ours":
         is_ours = layout != "foreign"
         data = MARKER * is_ours + yaml.safe_dump(yaml.safe_load(data), default_flow_style=is_ours).encode()
-    player = Player(contents.read(data, source="x.yaml"), Scrubber(KnownSecrets()), file_name="x.yaml")
+    player = Player(contents.read(data, source="x.yaml"), Scrubber(KnownSecrets()), file=Path("x.yaml"))
     assert player.play(interaction("/a").request, ANYONE) is not None
     for _ in range(2):
         with pytest.raises(CassetteCorrupt, match=r"^In x\.yaml, .* interaction 2 .*(too many|11 content)"):
