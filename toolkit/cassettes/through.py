@@ -128,15 +128,14 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         raise
     _note(outgoing, call, response.status_code)
     if response.is_stream_consumed:  # a transport for tests made it with its whole body, which the client reads again
-        whole = b"".join(response.stream)
-        response = response_of(as_recorded_response(response, whole, headers=header_list(response.headers)), request)
-    ended = partial(_end, outgoing, call)
-    if recorder is None:
-        record = None
-    else:
+        stream: Any = response.stream
+        whole = as_recorded_response(response, b"".join(stream), headers=header_list(response.headers))
+        response = response_of(whole, request)
+    record = None
+    if recorder is not None:
         record = partial(_record_answer, recorder, _as_sent(recorded, outgoing), call, response)
     response.request = request
-    response.stream = ObservedBody(response, ended, record, name=f"{method} {outgoing.path}")
+    response.stream = ObservedBody(response, partial(_end, outgoing, call), record, name=f"{method} {outgoing.path}")
     return response
 
 
@@ -163,32 +162,21 @@ def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> 
 def _replay(tape: Cassette, outgoing: Outgoing, match: Interaction, uri: str) -> httpx.Response:
     """Return a recorded answer, and note the call, preceded by the token request that counts as played with it."""
     TRAFFIC.played += 1
-    request, ledger = outgoing.request, outgoing.ledger
+    request, by = outgoing.request, match.authorized_by
     request.extensions[TRIES] = match.tries
     request.extensions.setdefault(_REPLAYED, uri)
-    by = match.authorized_by
     token_request = None if by is None else tape.player.token_request_of(by)
-    if ledger is not None and token_request is not None:
-        ledger.add(_replayed(token_request, Interface.AUTH, TOKEN_PATH))
-    if ledger is not None:
-        ledger.add(_replayed(match, outgoing.interface, outgoing.path))
+    played = [(match, outgoing.interface, outgoing.path)]
+    if token_request is not None:
+        played.insert(0, (token_request, Interface.AUTH, TOKEN_PATH))
+    for each, interface, path in played:
+        sent_at, method, status = each.recorded_at or EPOCH, each.request.method, each.response.status
+        call = Call(sent_at, interface, method, path, status, each.elapsed, each.authorized_by, each.tries)
+        if outgoing.ledger is not None:
+            outgoing.ledger.add(call)
     response = as_response(match, request, source=tape.path.name)
     source_of(response).replayed_from = tape.path.name
     return response
-
-
-def _replayed(interaction: Interaction, interface: str, path: str) -> Call:
-    """Return the ledger's entry for a call that a cassette answered."""
-    return Call(
-        interaction.recorded_at or EPOCH,
-        interface,
-        interaction.request.method,
-        path,
-        interaction.response.status,
-        interaction.elapsed,
-        interaction.authorized_by,
-        interaction.tries,
-    )
 
 
 def _in_place(outgoing: Outgoing, places: Places, call: Call) -> Flow[httpx.Response]:
