@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import traceback
+import tracemalloc
 import warnings
 
 import httpx
@@ -120,3 +121,16 @@ def test_malformed(body):
     """Malformed JSON always raises the same kind of error; NaN and infinities are malformed."""
     with pytest.raises(TabulationError, match=r"not JSON|not a JSON number"):
         tabulate(body)
+
+
+def test_a_long_list_is_not_in_memory_at_once():
+    """Of a long list only a block of records is in memory beside its text and the columns."""
+    record = {f"note_{number}": "text of some length" for number in range(10)}
+    body = json.dumps([record | {"id": number} for number in range(5_000)]).encode()
+    tracemalloc.start()
+    try:
+        tabulate(body)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * len(body)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from toolkit.core.errors import TabulationError
+from toolkit.core.errors import TabulationError, wrong_type
 from toolkit.core.text import count_text, excerpt
 from toolkit.tables.columns import MISFIT, frame_of, is_key
 from toolkit.tables.display import is_missing, readable
@@ -66,14 +66,11 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
         TabulationError: if no column or several columns can be the key, if a value of the key is missing or
             repeated, if the key is text on one side and numbers on the other, or if both tables have rows but no
             key in common.
+        ConfigurationError: if one of them is not a table.
     """
     for side, table in (("left", left), ("right", right)):
         if not isinstance(table, pd.DataFrame):
-            raise TabulationError(
-                f"compare takes two tables, not {type(table).__name__}.",
-                "They come from session.accounts(), or tabulate(response).",
-                about=side,
-            )
+            raise wrong_type(side, "a table", table, "It comes from session.accounts(), or tabulate(response).")
     levels: list[Any] = list(left.index.names)
     has_usual_key = any(name in left.columns and name in right.columns for name in _USUAL_KEYS)
     if on is None and not has_usual_key and None not in levels and levels == list(right.index.names):

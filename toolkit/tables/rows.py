@@ -23,7 +23,6 @@ from toolkit.tables.columns import is_key, words
 
 # The column of the keys that records stand under, where nobody named it.
 _KEY_COLUMN: Final = "key"
-_DEEPEST: Final = 32  # objects inside objects that are searched
 _SHOWN: Final = 5  # paths in a hint or error
 
 # Words for paging, the outcome of a request and inclusion.
@@ -107,20 +106,17 @@ def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> 
     return Rows(_opened(found, place, {}, None), hint)
 
 
-def place_of(value: Mapping[str, Any]) -> KeyPath | None:
-    """Return the path of the one collection in an object, or None if the object is a row."""
-    path: KeyPath = ()
-    while len(path) < _DEEPEST and not _is_collection(value):
-        content = list(_content(value)) or [name for name, member in value.items() if _is_collection(member)]
-        if len(content) != 1:
-            return None
-        path, member = (*path, content[0]), value[content[0]]
-        if _is_collection(member) or member in ([], {}) or (member is None and len(value) > 1):
-            return path
-        if not isinstance(member, dict):
-            return None
-        value = member
-    return path if len(path) < _DEEPEST else None
+def place_of(value: Any) -> KeyPath | None:
+    """Return the path of the one collection in a value, or None if the value is a row."""
+    if _is_collection(value):
+        return ()
+    members = value if isinstance(value, dict) else {}
+    content = list(_content(members)) or [name for name, member in members.items() if _is_collection(member)]
+    if len(content) != 1:
+        return None
+    member = members[content[0]]
+    inside = () if member in ([], {}) or (member is None and len(members) > 1) else place_of(member)
+    return None if inside is None else (content[0], *inside)
 
 
 def lists_in(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
@@ -129,7 +125,7 @@ def lists_in(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
         here = (*path, str(name))
         if _is_collection(member) or _are_arrays(member):
             yield here
-        elif len(here) < _DEEPEST:
+        else:
             yield from lists_in(member, here)
 
 

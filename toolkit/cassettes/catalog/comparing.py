@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Hashable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KINDS: Final = ("added", "removed", "type", "status", "timing")
-_MOST: Final = 1_000  # changes of one interaction
 _LONGEST_PLACE: Final = 120  # characters
 _FACTOR: Final = 2.0  # between times that have changed,
 _LEAST_SECONDS: Final = 0.1  # if the difference is at least this
@@ -60,8 +58,10 @@ def compare_interactions(old: Interaction, new: Interaction, call: RecordingChan
 
     `call` has the fields that all changes have in common: method, URI and numbers, safe to show.
     """
-    changes = islice(_changes(old, new), _MOST)
-    return [call._replace(kind=kind, place=place, before=before, after=after) for kind, place, before, after in changes]
+    return [
+        call._replace(kind=kind, place=place, before=before, after=after)
+        for kind, place, before, after in _changes(old, new)
+    ]
 
 
 def _changes(old: Interaction, new: Interaction) -> Iterator[Change]:

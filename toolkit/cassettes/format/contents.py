@@ -41,16 +41,9 @@ class Item(NamedTuple):
 class Contents:
     """The interactions of one file, by number from 0.
 
-    Args:
-        parsed: those of a file that was parsed as a whole.
-        items: or the places of the complete items in a file of ours that is laid out as the recorder writes it. They
-            are parsed one by one.
-        data: the bytes of such a file up to the end of the last complete item; None for another file.
-        is_foreign, is_torn: see below.
-        source: the file, for messages.
-
     Attributes:
-        data: as in the arguments.
+        data: the bytes of a file of ours that is laid out as the recorder writes it, up to the end of the last complete
+            item; its `items` are parsed one by one. None for another file, which was `parsed` as a whole.
         is_foreign: True if stock vcrpy wrote the file: with real addresses, and without keys of ours.
         is_torn: True if the file ends in an incomplete interaction, left by an interrupted write.
     """

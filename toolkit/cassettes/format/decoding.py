@@ -80,14 +80,13 @@ def decode(data: bytes, *, source: str, line: int = 1) -> Interaction:
     """
     try:
         items = yaml_text.load(data)
-        if isinstance(items, list) and len(items) == 1:
-            return _read(items[0], from_fields)
-        why = "expected one interaction here"
     except yaml_text.NotYaml as error:
-        why, line = str(error), line + error.line
-    except ValueError as error:
-        why = str(error)
-    raise corrupt(source, why, line) from None
+        raise corrupt(source, str(error), line + error.line) from None
+    is_one = isinstance(items, list) and len(items) == 1
+    tried = _tried(items[0], from_fields) if is_one else "expected one interaction here"
+    if isinstance(tried, Interaction):
+        return tried
+    raise corrupt(source, tried, line)
 
 
 def decode_all(data: bytes, *, source: str, is_ours: bool) -> list[Interaction | Unreadable]:
@@ -131,20 +130,15 @@ def _load_foreign(data: bytes) -> Any:
 
 
 def _tried(fields: Any, read: Callable[[Any], Interaction]) -> Interaction | str:
-    try:
-        return _read(fields, read)
-    except ValueError as error:
-        return str(error)
-
-
-def _read(fields: Any, read: Callable[[Any], Interaction]) -> Interaction:
-    """Return the interaction with these fields; ValueError if they are not those of an interaction."""
+    """Return the interaction with these fields, or why they are not those of an interaction."""
     try:
         return read(fields)
     except KeyError as error:
-        raise ValueError(f"{error} is missing") from None
+        return f"{error} is missing"
+    except ValueError as error:
+        return str(error)
     except (TypeError, AttributeError, LookupError, ArithmeticError, RecursionError):
-        raise ValueError(_NOT_CASSETTE) from None  # messages about Python code would not help
+        return _NOT_CASSETTE  # messages about Python code would not help
 
 
 def _head(fields: Any) -> RecordedRequest | None:

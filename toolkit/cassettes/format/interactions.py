@@ -184,6 +184,8 @@ def _by_name(headers: HeaderList) -> dict[str, list[str | bytes]]:
 def _order_of(headers: HeaderList) -> list[str] | None:
     """Return the names of headers in their order, or None if grouping by name keeps it."""
     names = [name for name, _ in headers]
+    if len(names) == len(set(names)):  # as in most messages
+        return None
     return None if names == sorted(names, key=list(dict.fromkeys(names)).index) else names
 
 

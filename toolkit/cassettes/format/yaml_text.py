@@ -35,8 +35,6 @@ _PRINTABLE: Final = re.compile(r"[\x20-\x7e]*")
 # A literal block cannot represent white space at either end or before a line end, nor empty last lines.
 _BLOCK: Final = re.compile(r"(?!\s)(?:[!-~]++|\n(?!\n\Z)| ++(?![ \n]))*+(?<! )")
 _LINE_END: Final = re.compile(r"\n(?!\n)")
-_ESCAPED: Final = re.compile(r"[^\x20\x21\x23-\x5b\x5d-\x7e\ud800-\udfff]")  # no encoding has a lone surrogate
-_LETTERS: Final = {"\t": "t", "\n": "n", "\r": "r", '"': '"', "\\": "\\"}
 
 
 class NotYaml(ValueError):
@@ -85,20 +83,14 @@ def _on_one_line(text: str) -> str:
         return text
     if _PRINTABLE.fullmatch(text):
         return "'" + text.replace("'", "''") + "'"
-    return f'"{_ESCAPED.sub(_escape, text)}"'
+    escaped = json.dumps(text, ensure_ascii=False).replace("\x7f", r"\x7f")
+    return escaped.encode("ascii", "backslashreplace").decode()  # as YAML writes characters, also beyond 16 bits
 
 
 def _block(text: str, margin: str) -> str:
     """Return a text of several lines as a literal block."""
     inner, lines = f"{margin}  ", text.removesuffix("\n")
     return f"{'|-' if lines == text else '|'}{inner}{_LINE_END.sub(inner, lines)}"
-
-
-def _escape(character: re.Match[str]) -> str:
-    letter, code = _LETTERS.get(character[0]), ord(character[0])
-    if letter is not None:
-        return f"\\{letter}"
-    return f"\\x{code:02X}" if code < 0x100 else f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
 
 
 def load_usual(lines: Iterable[str]) -> dict[str, Any]:
