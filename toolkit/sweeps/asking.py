@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import httpx
@@ -103,10 +102,7 @@ class Plan:
         return Answered(key, answers, sum(len(answer.content) for answer in answers))
 
     def _reason(self, walk: Pages, response: httpx.Response) -> str:
-        try:
-            words = HTTPStatus(response.status_code).phrase
-        except ValueError:
-            words = f"status {response.status_code}"
+        words = httpx.codes.get_reason_phrase(response.status_code) or f"status {response.status_code}"
         message = message_of(response, self.known.scrub_text)
         page = f"page {walk.number}: " if walk.number > 1 else ""
         return page + excerpt(f"{words}: {message}" if message else words, LONGEST_REASON)
@@ -114,7 +110,16 @@ class Plan:
     def _request_of(self, key: Key) -> httpx.Request:
         value = self.call(key)
         if isinstance(value, httpx.Request):
-            return self._checked(value)
+            if value.method not in ("GET", "HEAD"):
+                raise ConfigurationError(
+                    f"A sweep sends GET and HEAD only, not {excerpt(value.method, 20)}: a sweep that is resumed may "
+                    "repeat a request.",
+                    "Send other requests one by one with the client.",
+                    about="call",
+                )
+            if not value.url.is_relative_url:
+                return value
+            return self.client.build_request(value.method, value.url, headers=value.headers)  # type: ignore[no-any-return]
         path, params = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
         if not isinstance(path, str | httpx.URL) or not isinstance(params, Mapping | list | str | None):
             if inspect.iscoroutine(value):
@@ -130,18 +135,6 @@ class Plan:
         if isinstance(path, str) and path.startswith("/") and not path.startswith("//"):
             path = str(self.client.base_url).rstrip("/") + path  # as httpx would join it, but parsed only once
         request: httpx.Request = self.client.build_request("GET", str(path), params=params)
-        return request
-
-    def _checked(self, request: httpx.Request) -> httpx.Request:
-        if request.method not in ("GET", "HEAD"):
-            raise ConfigurationError(
-                f"A sweep sends GET and HEAD only, not {excerpt(request.method, 20)}: a sweep that is resumed may "
-                "repeat a request.",
-                "Send other requests one by one with the client.",
-                about="call",
-            )
-        if request.url.is_relative_url:
-            request = self.client.build_request(request.method, request.url, headers=request.headers)
         return request
 
     def rows_of(self, answered: Sequence[Answered], kind: KeyKind | None) -> tuple[list[KeyedRows], list[KeyFailure]]:

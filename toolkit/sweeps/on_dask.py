@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
+from itertools import count, islice
 from secrets import token_hex
 from typing import Any, Final
 
@@ -52,9 +52,10 @@ def spread_keys(cluster: Any, spread: Spread, run: Run) -> dict[str, None]:
     def submitted() -> list[Any]:
         workers = min(count_workers(cluster), run.at_once)
         more = []
-        while len(futures) < workers and (keys := _taken(source, workers)):
-            share = (next(numbers), keys, run.at_once // workers)
-            more.append(cluster.submit(ask_share, spread, *share, pure=False))
+        share = max(source.total // (workers * _SHARES_FOR_EACH), _LEAST) if source.total else _UNKNOWN
+        while len(futures) < workers and (keys := list(islice(iter(source.take, None), min(share, _MOST)))):
+            arguments = (spread, next(numbers), keys, run.at_once // workers)
+            more.append(cluster.submit(ask_share, *arguments, pure=False))
             futures.add(more[-1])
         return more
 
@@ -72,14 +73,6 @@ def spread_keys(cluster: Any, spread: Spread, run: Run) -> dict[str, None]:
     return notes
 
 
-def _taken(source: KeySource, workers: int) -> list[Key]:
-    size = _UNKNOWN if source.total is None else min(max(source.total // (workers * _SHARES_FOR_EACH), _LEAST), _MOST)
-    keys: list[Key] = []
-    while len(keys) < size and (key := source.take()) is not None:
-        keys.append(key)
-    return keys
-
-
 def ask_share(spread: Spread, number: int, keys: Sequence[Key], at_once: int) -> tuple[int, int, tuple[str, ...]]:
     """Ask for the keys of a share on a worker; return how many these are, how many failed, and what to warn of."""
     check = partial(check_run, spread.place, spread.run)
@@ -91,7 +84,7 @@ def ask_share(spread: Spread, number: int, keys: Sequence[Key], at_once: int) ->
     plan = replace(spread.plan, client=getattr(spread.lent, str(spread.interface)))
     run = Run(plan, folder, source, at_once=min(at_once, len(keys)), name=f"{name}-{token_hex(4)}")
     run.on_threads()
-    return len(keys), run.writer.failed, tuple(run.notes)
+    return len(keys), run.failed, tuple(run.notes)
 
 
 def check_run(place: SweepPlace, run: str) -> None:

@@ -40,8 +40,8 @@ _LATER: Final = "What was answered is kept. Run the sweep again when the service
 _CHECK: Final = "What was answered is kept. Check the credentials, then call .retry() on the result of a new run."
 
 
-class Writer:
-    """Makes rows of outcomes and writes them, for one thread.
+class Run:
+    """One run through keys.
 
     The part that is being filled is kept in memory as a table and written again, longer each time, until it is full. So
     few files hold many rows, and yet an interruption loses only what was answered in the last `SECONDS` and in the time
@@ -49,81 +49,9 @@ class Writer:
 
     Args:
         plan, folder, source: the sweep; the folder is loaded.
+        at_once: number of keys that are asked for at the same time.
         name: distinguishes the files of several processes that sweep together.
         is_replay: True to write by number of keys only, so that the same answers give the same files.
-    """
-
-    def __init__(self, plan: Plan, folder: Folder, source: KeySource, *, name: str, is_replay: bool) -> None:
-        self.answered = self.failed = 0  # keys in this run
-        self.hint = ""  # what to warn of while the run goes on
-        self._plan = plan
-        self._folder = folder
-        self._source = source
-        self._name = name
-        self._is_replay = is_replay
-        self._answers: list[Answered] = []
-        self._failures: list[KeyFailure] = []
-        self._bytes = 0
-        self._due_at: float | None = None
-        self._part: KeyedRows | None = None
-        self._part_name = ""
-
-    def add(self, outcome: Outcome) -> None:
-        if self._due_at is None:
-            self._due_at = time.monotonic() + SECONDS
-        if isinstance(outcome, KeyFailure):
-            self._fail(outcome)
-        else:
-            self.answered += 1
-            self._answers.append(outcome)
-            self._bytes += outcome.size
-
-    def write_if_due(self) -> None:
-        is_late = not self._is_replay and self._due_at is not None and time.monotonic() >= self._due_at
-        if is_late or len(self._answers) >= _BATCH_KEYS or self._bytes >= _BATCH_BYTES:
-            self.write()
-
-    def write(self) -> None:
-        """Write all that was added."""
-        self._folder.kind = kind = self._source.kind
-        rows, unfit = self._plan.rows_of(self._answers, kind)
-        self.answered -= len(unfit)
-        for failure in unfit:
-            self._fail(failure)
-        if self._failures:
-            rows.append(failed_rows(self._failures, kind))
-        self._answers, self._failures, self._bytes, self._due_at = [], [], 0, None
-        if not rows:
-            return
-        if self._part is None:
-            self._part_name = self._folder.next_name(self._name)
-        part = self._part = joined(rows if self._part is None else [self._part, *rows])
-        self._folder.write_part(self._part_name, part)
-        if part.table.num_rows >= _PART_ROWS or part.table.nbytes >= _PART_BYTES or len(part.keys) >= _PART_KEYS:
-            self._part = None
-
-    def close(self) -> None:
-        """Write what is left, and let go of the open part."""
-        self.write()
-        self._part = None
-
-    def _fail(self, failure: KeyFailure) -> None:
-        self.failed += 1
-        self._failures.append(failure)
-        if self.failed == _WARN_AT and not self.answered:
-            self.hint = (
-                f"The first {_WARN_AT} keys all failed: {failure.reason.rstrip('.')}. If that is not what you expect, "
-                "interrupt the sweep and check call(key); .retry() asks for failures again."
-            )
-
-
-class Run:
-    """One run through keys.
-
-    Args:
-        plan: asks for them.
-        folder, source, name, is_replay: as in `Writer`.
-        at_once: number of keys that are asked for at the same time.
         show: called a few times a second with the number of keys that are done, and a note about failures.
     """
 
@@ -142,18 +70,28 @@ class Run:
         self.source = source
         self.at_once = 1 if is_replay else at_once  # a cassette answers in the order of the keys
         self.show = show
-        self.writer = Writer(plan, folder, source, name=name, is_replay=is_replay)
+        self.answered = self.failed = 0  # keys in this run
         self.notes: dict[str, None] = {}  # what to warn of after the run
         self._plan = plan
+        self._name = name
+        self._is_replay = is_replay
         send = plan.client.send  # which authorizes and counts requests, where flows have a transport
         self._sending: Any = SimpleNamespace(handle_request=send, handle_async_request=send)
-        self._outcomes: queue.Queue[Outcome | None] = queue.Queue(max(64, 4 * at_once))
         self._stopped = threading.Event()
         self._error: BaseException | None = None
         self._noting = threading.Lock()
         self._in_vain = 0
-        # Daemons, because the interpreter would wait for other threads after an interrupt.
-        self._writing = threading.Thread(target=self._write, name="sweep-writer", daemon=True)
+        # What follows belongs to the thread that writes. Threads are daemons, because the interpreter would wait for
+        # others after an interrupt.
+        self._outcomes: queue.Queue[Outcome | None] = queue.Queue(max(64, 4 * at_once))
+        self._writing = threading.Thread(target=self._write_all, name="sweep-writer", daemon=True)
+        self._hint = ""  # what to warn of while the run goes on
+        self._answers: list[Answered] = []
+        self._failures: list[KeyFailure] = []
+        self._bytes = 0
+        self._due_at: float | None = None
+        self._part: KeyedRows | None = None
+        self._part_name = ""
 
     def on_threads(self) -> None:
         """Ask for the keys on threads. An interrupt drops what is in flight."""
@@ -169,9 +107,7 @@ class Run:
                     self._look()
         finally:
             self._end()
-        self._look()
-        if self._error is not None:
-            raise self._error
+        self._raise()
 
     async def in_tasks(self) -> None:
         """Ask for the keys in tasks of the running event loop."""
@@ -187,9 +123,7 @@ class Run:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.to_thread(self._end)
-        self._look()
-        if self._error is not None:
-            raise self._error
+        self._raise()
 
     def _work(self, lane: int) -> Flow[None]:
         """Ask for one key after the other: what each thread or task does, on a connection of its own."""
@@ -213,7 +147,7 @@ class Run:
             return False
         return True
 
-    def _write(self) -> None:
+    def _write_all(self) -> None:
         try:
             is_open = True
             while is_open:
@@ -222,12 +156,53 @@ class Run:
                     if outcome is None:
                         is_open = False
                     else:
-                        self.writer.add(outcome)
-                self.writer.write_if_due()
-            self.writer.close()
+                        self._add(outcome)
+                is_late = not self._is_replay and self._due_at is not None and time.monotonic() >= self._due_at
+                is_full = len(self._answers) >= _BATCH_KEYS or self._bytes >= _BATCH_BYTES
+                if is_late or is_full or not is_open:
+                    self._write()
+            self._part = None
             self.notes |= dict.fromkeys((self._plan.more, self._plan.hint))
         except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
             self._stop(error)
+
+    def _add(self, outcome: Outcome) -> None:
+        if self._due_at is None:
+            self._due_at = time.monotonic() + SECONDS
+        if isinstance(outcome, KeyFailure):
+            self._fail(outcome)
+        else:
+            self.answered += 1
+            self._answers.append(outcome)
+            self._bytes += outcome.size
+
+    def _write(self) -> None:
+        """Write all that was added."""
+        self.folder.kind = kind = self.source.kind
+        rows, unfit = self._plan.rows_of(self._answers, kind)
+        self.answered -= len(unfit)
+        for failure in unfit:
+            self._fail(failure)
+        if self._failures:
+            rows.append(failed_rows(self._failures, kind))
+        self._answers, self._failures, self._bytes, self._due_at = [], [], 0, None
+        if not rows:
+            return
+        if self._part is None:
+            self._part_name = self.folder.next_name(self._name)
+        part = self._part = joined(rows if self._part is None else [self._part, *rows])
+        self.folder.write_part(self._part_name, part)
+        if part.table.num_rows >= _PART_ROWS or part.table.nbytes >= _PART_BYTES or len(part.keys) >= _PART_KEYS:
+            self._part = None
+
+    def _fail(self, failure: KeyFailure) -> None:
+        self.failed += 1
+        self._failures.append(failure)
+        if self.failed == _WARN_AT and not self.answered:
+            self._hint = (
+                f"The first {_WARN_AT} keys all failed: {failure.reason.rstrip('.')}. If that is not what you expect, "
+                "interrupt the sweep and check call(key); .retry() asks for failures again."
+            )
 
     def _end(self) -> None:
         """Let the writer write what it has, also after an interrupt or an error."""
@@ -236,17 +211,21 @@ class Run:
             time.sleep(_FULL_PAUSE)
         self._writing.join()
 
+    def _raise(self) -> None:
+        self._look()
+        if self._error is not None:
+            raise self._error
+
     def _stop(self, error: BaseException) -> None:
         self._error = self._error or error
         self._stopped.set()
 
     def _look(self) -> None:
         """Show the progress and warn, on the thread of the caller, so that a warning points at the user's line."""
-        hint, self.writer.hint = self.writer.hint, ""
+        hint, self._hint = self._hint, ""
         if hint:
             warn(hint)
-        failed = self.writer.failed
-        self.show(self.source.skipped + self.writer.answered + failed, f"{failed:,} failed" if failed else "")
+        self.show(self.source.skipped + self.answered + self.failed, f"{self.failed:,} failed" if self.failed else "")
 
     def _note(self, outcome: Outcome) -> None:
         """Raise an error after too many keys in a row without an answer, or with 401, 408, 429 or 5xx."""

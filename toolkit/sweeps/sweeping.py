@@ -189,9 +189,7 @@ def _stored(schema: Any) -> pa.Schema:
         raise ConfigurationError(
             f"The schema has a type that Parquet does not have: {excerpt(str(error), 100)}", about="schema"
         ) from None
-    views = {pa.string_view(): pa.string()}  # Arrow cannot sort them
-    fields = [field.remove_metadata() for field in parquet.read_schema(buffer)]
-    return pa.schema([field.with_type(views.get(field.type, field.type)) for field in fields])
+    return schema_of(parquet.read_schema(buffer))
 
 
 @dataclass(frozen=True, slots=True)
