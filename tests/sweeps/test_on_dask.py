@@ -12,7 +12,7 @@ import toolkit as tk
 from toolkit.session.sending import transport_of
 from toolkit.sweeps.asking import Plan
 from toolkit.sweeps.folder import Folder, place_of
-from toolkit.sweeps.on_dask import RUN, Spread, ask_share
+from toolkit.sweeps.running import RUN, Spread, ask_share
 
 
 def path_of(key):

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import toolkit as tk
-from toolkit.sweeps.folder import LocalPlace, place_of
+from toolkit.sweeps.folder import place_of
 
 
 @pytest.fixture
@@ -35,12 +35,13 @@ def test_a_sweep_into_an_address_is_resumed(service, settings, make_credentials,
 
 
 def test_addresses_that_cannot_be_opened(tmp_path):
-    """An unknown address says so; a local one is a local folder."""
+    """An unknown address says so; a local one is a local folder, with a lock."""
     for address in ("nothing-like-this://bucket/a", "memory://"):
         with pytest.raises(tk.ConfigurationError) as caught:
             place_of(address)
         assert caught.value.about == "into"
-    assert isinstance(place_of(f"file://{tmp_path}/positions"), LocalPlace)
+    with place_of(f"file://{tmp_path}/positions").locked():
+        assert (tmp_path / "positions.sweep" / "lock").exists()
 
 
 def test_a_folder_of_an_earlier_version(service, settings, make_credentials, tmp_path):

@@ -129,7 +129,7 @@ class Loan:
         self._publish()
         self._thread = threading.Thread(target=self._lender.run, args=(self._publish,), daemon=True)
         self._thread.start()
-        share = None if self._rate is None else self._rate / count_workers(self._cluster)
+        share = None if self._rate is None else self._rate / max(1, len(self._cluster.nthreads()))
         return LentSession(self._terms._replace(options={**self._terms.options, "per_second": share}))
 
     def _publish(self) -> None:
@@ -180,11 +180,6 @@ def check_cluster(cluster: Any) -> str:
             about="cluster",
         )
     return refuse_open_addresses([cluster.scheduler.address, cluster.scheduler_info()["address"], *cluster.nthreads()])
-
-
-def count_workers(cluster: Any) -> int:
-    """Return the number of workers that the cluster has now, at least 1."""
-    return max(1, len(cluster.nthreads()))
 
 
 def refuse_open_addresses(addresses: Iterable[str]) -> str:
