@@ -45,7 +45,7 @@ def test_addresses_that_cannot_be_opened(tmp_path):
 
 
 def test_a_folder_of_an_earlier_version(service, settings, make_credentials, tmp_path):
-    """It is refused with a sentence that says how to go on, and nothing is sent; resume=False begins anew."""
+    """It is refused with a sentence that says how to go on, and nothing is sent."""
     service.answer = lambda request: service.reply([{"n": 1}])
     session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings, transport=service)
     into = tmp_path / "numbers"
@@ -55,7 +55,7 @@ def test_a_folder_of_an_earlier_version(service, settings, make_credentials, tmp
         "toolkit.sweep.keys": "eJwDAAAAAAE=",
     }
     parquet.write_table(pa.table({"key": ["a"]}).replace_schema_metadata(about), into / "part-00001.parquet")
-    with pytest.raises(tk.ConfigurationError, match="Sweep into another folder; resume=False removes"):
+    with pytest.raises(tk.ConfigurationError, match="of another program or version") as caught:
         tk.sweep(session.broker, ["a"], lambda key: f"/v1/{key}", into=into)
+    assert caught.value.next_step == "Remove that file, or sweep into another folder."
     assert service.requests == []
-    assert tk.sweep(session.broker, ["a"], lambda key: f"/v1/{key}", into=into, resume=False).answered == 1

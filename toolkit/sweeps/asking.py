@@ -70,31 +70,29 @@ class Plan:
     def asking(self, key: Key, lane: int) -> Flow[Outcome]:
         """Ask for a key and return the outcome. Errors that every other key would meet as well pass through."""
         answers: list[httpx.Response] = []
-        sent: list[httpx.Request] = []
+        request: httpx.Request | None = None
         try:
             walk = Pages(self.client, self._request_of(key), cursor=self.cursor).begin()
-            while walk.request is not None:
-                walk.request.extensions[LANE] = lane
-                sent.append(walk.request)
-                response = yield walk.request
+            while (request := walk.request) is not None:
+                request.extensions[LANE] = lane
+                response = yield request
                 status = response.status_code
                 if not 200 <= status < 300:
                     is_passing = status in _PASSING or status >= 500
-                    return KeyFailure(key, status, self._reason(walk, response), _tries(sent), is_final=not is_passing)
+                    return KeyFailure(key, status, self._reason(walk, response), _tries(request), not is_passing)
                 if walk.is_page(response) and response.content and response.request.method != "HEAD":
                     answers.append(response)
                 try:
                     walk.go_on(response)
                 except (ServiceError, UnsafeAddress) as error:
-                    reason = excerpt(error.what, LONGEST_REASON)
-                    return KeyFailure(key, status, reason, _tries(sent), is_final=True)
+                    return KeyFailure(key, status, excerpt(error.what, LONGEST_REASON), _tries(request), is_final=True)
                 if not self.definition["pages"]:
                     break
         except httpx.TransportError as error:
-            return KeyFailure(key, None, f"no answer: {type(error).__name__}", _tries(sent))
+            return KeyFailure(key, None, f"no answer: {type(error).__name__}", _tries(request))
         except (httpx.RequestError, httpx.InvalidURL) as error:  # undecodable, too many redirects, malformed
             reason = f"{type(error).__name__}: {excerpt(str(error), 80)}"
-            return KeyFailure(key, None, reason, _tries(sent), is_final=True)
+            return KeyFailure(key, None, reason, _tries(request), is_final=True)
         if walk.more is not None:
             self.more = f"More pages exist than were read: {walk.more.words}. {walk.more.advice}"
         elif walk.request is not None and not self.more:
@@ -172,8 +170,8 @@ class Plan:
         return answer if body == answer.content else body
 
 
-def _tries(sent: Sequence[httpx.Request]) -> int:
-    return sum(request.extensions.get(TRIES, 1) for request in sent)
+def _tries(request: httpx.Request | None) -> int:
+    return 1 if request is None else int(request.extensions.get(TRIES, 1))
 
 
 def _without_key(table: pa.Table) -> pa.Table:

@@ -48,10 +48,6 @@ from toolkit.sweeps.parts import (
 from toolkit.tables.columns import frame_of
 
 Area: TypeAlias = Literal["parts", "beside"]
-_ADVICE: Final = (
-    "Make room or choose another folder. What is already written is kept. Run the sweep again: it goes on where it "
-    "stopped."
-)
 _FAILURES: Final = "failures.parquet"
 _ANEW: Final = "Sweep into another folder; resume=False removes what this one holds and begins anew."
 
@@ -123,7 +119,8 @@ class SweepPlace:
 
 def _unwritable(path: str, error: Exception) -> SweepError:
     reason = getattr(error, "strerror", None) or type(error).__name__
-    return SweepError(f"Cannot write {excerpt(path)}: {reason}.", _ADVICE, about="into")
+    advice = "Make room or choose another folder. What is already written is kept. Run the sweep again: it goes on."
+    return SweepError(f"Cannot write {excerpt(path)}: {reason}.", advice, about="into")
 
 
 def place_of(into: str | Path) -> SweepPlace:
@@ -164,21 +161,12 @@ class Folder:
         self._finished = FinishedKeys(())
         self._before_write = before_write
 
-    @property
-    def answered(self) -> int:
-        """Number of keys that have an answer, with rows or without."""
-        return sum(len(part.keys) for part in self.parts.values())
-
     def is_done(self, key: Key) -> bool:
         """Check whether a key had an answer, or a failure that only `.retry()` asks for again, when it was loaded."""
         return key in self._finished or ((failure := self.failures.get(key)) is not None and failure.is_final)
 
     def load(self, writer: str = "") -> None:
-        """Read the ends of all parts, or of those of one writer.
-
-        Raises:
-            ConfigurationError: if they belong to another sweep, to an earlier version, or to none.
-        """
+        """Read the ends of all parts, or of those of one writer; ConfigurationError if they belong to another sweep."""
         self.parts = {name: self._read(name) for name in self.place.names("parts") if writer in name}
         for part in self.parts.values():
             self._check(part.definition)
@@ -188,11 +176,7 @@ class Folder:
         self.failures = {failure.key: failure for failure in failures if failure.key not in self._finished}
 
     def clear(self) -> None:
-        """Remove all parts.
-
-        Raises:
-            ConfigurationError: if another file is among the parts; nothing is removed then.
-        """
+        """Remove all parts; ConfigurationError, and nothing is removed, if another file is among them."""
         names = self.place.names("parts")
         for name in names:
             self._read(name)
@@ -200,10 +184,7 @@ class Folder:
             self.place.remove("parts", name)
 
     def repair(self) -> None:
-        """Remove keys that two parts have, as a worker that was cut off leaves them.
-
-        Call it only while no other sweep writes here.
-        """
+        """Remove keys that two parts have, as a worker that was cut off leaves them, while no other sweep writes."""
         for name, twice in self._overlaps():
             if twice:
                 rows = self.rows_of(name).without(twice)
@@ -274,11 +255,7 @@ class Folder:
         with self.place.open("parts", name) as file:
             return read_part(name, file)
 
-    def _check(self, definition: Definition | None) -> None:
-        if definition is None:
-            what = "This version cannot go on with the sweep in this folder, which an earlier version wrote."
-            advice = f"Its files stay readable, such as by pandas.read_parquet. {_ANEW}"
-            raise ConfigurationError(what, advice, about="into")
+    def _check(self, definition: Definition) -> None:
         for name, ours in self.definition.items():
             if (theirs := definition.get(name)) != ours:
                 words = "another schema" if name == "schema" else f"{name} = {excerpt(repr(theirs))}"

@@ -37,7 +37,6 @@ from toolkit.transport.flow import Flow, Pause, run, run_async
 SECONDS: Final = 3.0  # between two writes
 _TICK: Final = 0.25  # seconds between two looks at the clock
 _FULL_PAUSE: Final = 0.01  # seconds to wait for a place in the queue
-_CLOCK: Final = SystemClock()
 # Outcomes are written when there are this many, and a part is full when it has this much.
 _BATCH_KEYS: Final = 1_000
 _BATCH_BYTES: Final = 8 << 20
@@ -61,8 +60,7 @@ class Run:
     of one write.
 
     Args:
-        plan, folder, source: the sweep; the folder is loaded.
-        at_once: number of keys that are asked for at the same time.
+        folder: it is loaded.
         name: distinguishes the files of several processes that sweep together.
         is_replay: True to write by number of keys only, so that the same answers give the same files.
         show: called a few times a second with the number of keys that are done, and a note about failures.
@@ -117,7 +115,7 @@ class Run:
             for thread in threads:
                 while thread.is_alive() and not self._stopped.is_set():
                     thread.join(_TICK)
-                    self._look()
+                    self.look()
         finally:
             self._end()
         self._raise()
@@ -130,7 +128,7 @@ class Run:
             pending = set(tasks)
             while pending and not self._stopped.is_set():
                 _, pending = await asyncio.wait(pending, timeout=_TICK)
-                self._look()
+                self.look()
         finally:
             for task in tasks:
                 task.cancel()
@@ -144,7 +142,7 @@ class Run:
             while not self._stopped.is_set() and (key := self.source.take()) is not None:
                 outcome = yield from self._plan.asking(key, lane)
                 while not self._hand_over(outcome):
-                    yield Pause(_FULL_PAUSE, _CLOCK)
+                    yield Pause(_FULL_PAUSE, SystemClock())
                 self._note(outcome)
         except (asyncio.CancelledError, GeneratorExit):
             raise
@@ -190,7 +188,6 @@ class Run:
             self._bytes += outcome.size
 
     def _write(self) -> None:
-        """Write all that was added."""
         self.folder.kind = kind = self.source.kind
         rows, unfit = self._plan.rows_of(self._answers, kind)
         self.answered -= len(unfit)
@@ -225,7 +222,7 @@ class Run:
         self._writing.join()
 
     def _raise(self) -> None:
-        self._look()
+        self.look()
         if self._error is not None:
             raise self._error
 
@@ -233,12 +230,12 @@ class Run:
         self._error = self._error or error
         self._stopped.set()
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Show the progress and warn, on the thread of the caller, so that a warning points at the user's line."""
         hint, self._hint = self._hint, ""
         if hint:
             warn(hint)
-        self.show(self.source.skipped + self.answered + self.failed, f"{self.failed:,} failed" if self.failed else "")
+        self.show(self.source.done + self.answered + self.failed, f"{self.failed:,} failed" if self.failed else "")
 
     def _note(self, outcome: Outcome) -> None:
         """Raise an error after too many keys in a row without an answer, or with 401, 408, 429 or 5xx."""
@@ -263,15 +260,14 @@ class Spread:
     run: str  # name of this run
 
 
-def spread_keys(cluster: Any, spread: Spread, run: Run) -> dict[str, None]:
-    """Let the workers of a cluster ask for the keys of a run; return what to warn of. What a worker raises is raised.
+def spread_keys(cluster: Any, spread: Spread, run: Run) -> None:
+    """Let the workers of a cluster ask for the keys of a run. What a worker raises is raised.
 
     Each worker has one share at a time, and Dask gives the share of a worker that dies to another.
     """
     from distributed import as_completed
 
-    numbers, futures, notes = count(1), set[Any](), dict[str, None]()
-    source, done, failed = run.source, 0, 0
+    numbers, futures, source = count(1), set[Any](), run.source
 
     def submitted() -> list[Any]:
         workers = min(max(1, len(cluster.nthreads())), run.at_once)
@@ -287,18 +283,17 @@ def spread_keys(cluster: Any, spread: Spread, run: Run) -> dict[str, None]:
     try:
         for future in completed:
             futures.discard(future)
-            more_done, more_failed, more_notes = future.result()
-            done, failed = done + more_done, failed + more_failed
-            notes |= dict.fromkeys(more_notes)
+            answered, failed, notes = future.result()
+            run.answered, run.failed = run.answered + answered, run.failed + failed
+            run.notes |= dict.fromkeys(notes)
             completed.update(submitted())  # type: ignore[no-untyped-call]
-            run.show(source.skipped + done, f"{failed:,} failed" if failed else "")
+            run.look()
     finally:
         cluster.cancel(list(futures))
-    return notes
 
 
 def ask_share(spread: Spread, number: int, keys: Sequence[Key], at_once: int) -> tuple[int, int, tuple[str, ...]]:
-    """Ask for the keys of a share on a worker; return how many these are, how many failed, and what to warn of."""
+    """Ask for the keys of a share on a worker; return how many did not fail, how many failed, and what to warn of."""
     check = partial(check_run, spread.place, spread.run)
     check()
     folder = Folder(spread.place, spread.plan.definition, before_write=check)
@@ -308,7 +303,7 @@ def ask_share(spread: Spread, number: int, keys: Sequence[Key], at_once: int) ->
     plan = replace(spread.plan, client=getattr(spread.lent, str(spread.interface)))
     run = Run(plan, folder, source, at_once=min(at_once, len(keys)), name=f"{name}-{token_hex(4)}")
     run.on_threads()
-    return len(keys), run.failed, tuple(run.notes)
+    return len(keys) - run.failed, run.failed, tuple(run.notes)
 
 
 def check_run(place: SweepPlace, run: str) -> None:

@@ -145,12 +145,8 @@ def sweep(
     """
     check_names(records, key)
     if hasattr(keys, "itertuples") or not hasattr(keys, "__iter__") or isinstance(keys, str | bytes):
-        name = "a table" if hasattr(keys, "itertuples") else f"a single {type(keys).__name__}"
-        raise ConfigurationError(
-            f"keys is {name}, not a list or another iterable of keys.",
-            'Of a table, pass the column of the keys: table["id"].',
-            about="keys",
-        )
+        next_step = 'Of a table, pass the column of the keys: table["id"].'
+        raise wrong_type("keys", "a list or another iterable of keys", keys, next_step)
     transport, columns = transport_of(client), None if schema is None else _stored(schema)
     cassette = transport.sender.cassette_in_use()
     definition = {
@@ -262,28 +258,30 @@ class Job:
                 pa.default_memory_pool().release_unused()
 
     def _spread(self, run: Run) -> None:
-        """Let the workers of the cluster ask for keys."""
+        from toolkit.sweeps.borrower import LentSession
         from toolkit.sweeps.lend import Loan
         from toolkit.sweeps.running import RUN, Spread, spread_keys
 
         transport, name = transport_of(self.plan.client), token_hex(4)
-        with Loan(cast("Session", transport.session), self.cluster, is_async=False) as lent:
+        with Loan(cast("Session", transport.session), self.cluster) as lent:
             self.place.write("beside", RUN, name.encode())  # workers of earlier runs write no more
-            spread = Spread(replace(self.plan, client=None), lent, transport.scope.interface, self.place, name)
+            handle = LentSession(lent.terms._replace(is_async=False))
+            spread = Spread(replace(self.plan, client=None), handle, transport.scope.interface, self.place, name)
             try:
-                run.notes |= spread_keys(self.cluster, spread, run)
+                spread_keys(self.cluster, spread, run)
             finally:
                 self.place.remove("beside", RUN)
 
     def _result(self, run: Run, order: Collection[Key] | None) -> SweepResult:
         for note in filter(None, run.notes):
             warn(note)
-        if run.source.done and not run.folder.answered:
+        result = SweepResult(self, run.folder, run.source.order if order is None else order, run.source.done)
+        if run.source.done and not result.answered:
             warn(
                 f"{count_text(run.source.done, 'key')} failed in an earlier run, so nothing was requested for them. "
                 ".retry() of the result requests them, also with another path; resume=False begins anew."
             )
-        return SweepResult(self, run.folder, run.source.order if order is None else order, run.source.done)
+        return result
 
 
 class SweepResult:
@@ -299,7 +297,7 @@ class SweepResult:
 
     def __init__(self, job: Job, folder: Folder, order: Collection[Key], earlier: int) -> None:
         self.into = job.into
-        self.answered = folder.answered
+        self.answered = sum(len(part.keys) for part in folder.parts.values())
         self.failed = len(folder.failures)
         self.rows = sum(part.rows for part in folder.parts.values())
         self.earlier = earlier
@@ -320,8 +318,7 @@ class SweepResult:
     def failures(self) -> pd.DataFrame:
         """Return a row for each key that failed: key, status (missing if no answer came), reason, and tries.
 
-        `tries` counts the requests of the run in which it failed last. A notebook shows reasons and keys whole, however
-        long they are.
+        `tries` says how often the last run sent the request. A notebook shows reasons and keys whole.
         """
         folder = self._loaded()
         failures = [folder.failures.pop(key) for key in self._order if key in folder.failures]
@@ -366,9 +363,8 @@ class SweepResult:
     def _failed_text(self, word: str = "") -> str:
         """Return the number of failures with their statuses: `3 failed (404: 2, no answer: 1)`."""
         ordered = sorted(self._reasons.items(), key=lambda item: (-item[1], item[0] or 0))
-        reasons = ", ".join(f"{status or 'no answer'}: {count:,}" for status, count in ordered[:5])
-        counted = f"{self.failed:,} {word}".rstrip()
-        return f"{counted} ({reasons}{', …' if len(ordered) > 5 else ''})"
+        reasons = ", ".join(f"{status or 'no answer'}: {count:,}" for status, count in ordered)
+        return f"{f'{self.failed:,} {word}'.rstrip()} ({reasons})"
 
 
 def _shown(into: str) -> str:
