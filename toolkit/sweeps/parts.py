@@ -165,10 +165,10 @@ def key_column(keys: pa.Array) -> pa.Array:
     return keys.cast(pa.timestamp("us")) if pa.types.is_date(keys.type) else keys
 
 
-def concatenated(arrays: Sequence[pa.Array]) -> pa.Array:
+def concatenated(arrays: Sequence[pa.Array]) -> pa.ChunkedArray:
     """Return the keys of all arrays, of which some may hold nanoseconds and others not."""
     tables = [pa.table({KEY: keys}) for keys in arrays] or [pa.table({KEY: key_array([], None)})]
-    return pa.concat_tables(tables, promote_options="permissive").combine_chunks()[KEY].combine_chunks()
+    return pa.concat_tables(tables, promote_options="permissive")[KEY]
 
 
 def failures_table(failures: Sequence[KeyFailure], kind: KeyKind | None) -> pa.Table:
@@ -248,7 +248,7 @@ def joined(parts: Sequence[KeyedRows]) -> KeyedRows:
     target = fitting(target_of([part.table.schema for part in parts]), (part.table for part in parts))
     table = pa.concat_tables([with_columns(part.table, target) for part in parts])
     failures = tuple(failure for part in parts for failure in part.failures)
-    return KeyedRows(table, concatenated([part.keys for part in parts]), failures)
+    return KeyedRows(table, concatenated([part.keys for part in parts]).combine_chunks(), failures)
 
 
 def target_of(schemas: Iterable[pa.Schema]) -> pa.Schema:
