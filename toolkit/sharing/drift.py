@@ -6,7 +6,6 @@ so are calls with a placeholder or pseudonym of the recording in them, which the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -16,9 +15,8 @@ import httpx
 from toolkit.cassettes.bodies import RECORDABLE, as_failure, header_list
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.catalog.comparing import RecordingChange, compare_interactions
-from toolkit.cassettes.catalog.facts import read_cassette
+from toolkit.cassettes.catalog.facts import frame_of, read_cassette, safe_to_show
 from toolkit.cassettes.catalog.rewriting import placeholders_in
-from toolkit.cassettes.catalog.showing import frame_of, safe_to_show
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.core.document import Interface, symbolic_address
 from toolkit.core.errors import AccessError, ConfigurationError, SecretLeak, Unreachable
@@ -103,7 +101,7 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     changes: list[RecordingChange] = []
     not_repeated: list[NotRepeated] = []
     seen = set[tuple[str, str, bytes]]()
-    repeated = answered = 0
+    is_answered = False
     for number in range(len(recording.contents)):
         # A recording of stock vcrpy has real addresses and secrets.
         recorded = safe_to_show(recording.contents.interaction(number), tape.scrubber)
@@ -115,18 +113,14 @@ def drift(cassette: str | Path, session: Session) -> Drift:
             not_repeated.append(NotRepeated(number + 1, *head, today))
             continue
         seen.add(key)
-        repeated += 1
-        answered += today.failure is None or recorded.failure is not None
-        changes += [
-            RecordingChange(change.kind, *head, change.place, change.old, change.new, number + 1, None)
-            for change in compare_interactions(recorded, today)
-        ]
-    if repeated and not answered:
+        is_answered = is_answered or today.failure is None or recorded.failure is not None
+        changes += compare_interactions(recorded, today, RecordingChange("", *head, old=number + 1))
+    if seen and not is_answered:
         raise Unreachable(
             f"The services of {session.environment} do not answer, so it is not known what changed.",
             "Check the network and the addresses in toolkit.toml, and try again.",
         )
-    return Drift(recording.path, str(session.environment), repeated, tuple(changes), tuple(not_repeated))
+    return Drift(recording.path, str(session.environment), len(seen), tuple(changes), tuple(not_repeated))
 
 
 def _reason_not_to_send(recorded: Interaction, session: Session, tape: Cassette) -> str:
@@ -142,12 +136,12 @@ def _reason_not_to_send(recorded: Interaction, session: Session, tape: Cassette)
         return f"it was made in {caller.environment}"
     if _interface_of(recorded, session) is None:
         return f"its address is not one of {session.environment}"
-    own = request._replace(headers=tuple(_own_headers(request.headers)))
+    own = request._replace(headers=_own_headers(request.headers))
     try:
-        tape.refuse_recorded_values(own)
+        tape.player.refuse_recorded_values(own)
     except AccessError as error:
         return error.what
-    return "it has a placeholder in place of a secret" if placeholders_in(repr(own).encode()) else ""
+    return "it has a placeholder in place of a secret" if placeholders_in(repr(own)) else ""
 
 
 def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Interaction | str:
@@ -178,9 +172,11 @@ def _interface_of(recorded: Interaction, session: Session) -> Interface | None:
     return None
 
 
-def _own_headers(headers: HeaderList) -> Iterator[tuple[str, str]]:
-    """Yield the headers that the caller set; credentials and cookies are those of the session."""
-    for name, value in headers:
-        lower = name.lower()
-        if lower not in _OF_THE_CLIENT | COOKIE_HEADERS and credential_kind(name, Place.HEADER) is None:
-            yield name, value
+def _own_headers(headers: HeaderList) -> HeaderList:
+    """Return the headers that the caller set; credentials and cookies are those of the session."""
+    others = _OF_THE_CLIENT | COOKIE_HEADERS
+    return tuple(
+        (name, value)
+        for name, value in headers
+        if name.lower() not in others and credential_kind(name, Place.HEADER) is None
+    )

@@ -137,7 +137,7 @@ def sweep(
     Raises:
         ConfigurationError: if an argument is wrong, or the folder holds a sweep of another origin, environment,
             `records`, `numbers` or `schema`, or of an earlier version.
-        TabulationError: if `records`, `key` or `schema` is of a wrong type.
+        TabulationError: if `schema` is of a wrong type.
         SweepBusy: if another process sweeps into this folder of a disk.
         SweepError: if the folder cannot be written, such as on a full disk.
         ServiceError, Unreachable: if key after key fails, so that going on makes no sense.
