@@ -55,6 +55,7 @@ class Credentials:
         name: name of the profile; recordings tell callers apart by it.
         loaded_from: where they were loaded from, in words; "" if code made them.
         binding: the destinations that they were saved for, by their names; None unless they are a saved profile.
+        holds_secret: False if the secret is kept elsewhere than in this process, so that no key can be derived of it.
         is_practice: True if a practice service made them up; no other service accepts them.
     """
 
@@ -65,6 +66,7 @@ class Credentials:
     loaded_from: str
     binding: Mapping[str, str] | None
     is_practice: bool
+    holds_secret = True
 
     def __init__(self, *, environment: Environment | str, name: str) -> None:
         self.environment = as_environment(environment)
@@ -108,12 +110,6 @@ class Credentials:
 
     __delattr__ = __setattr__
 
-    def __copy__(self) -> Credentials:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Credentials:
-        return self
-
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("credentials cannot be pickled; tk.lend(session, cluster) lends a session to a Dask cluster")
 
@@ -124,11 +120,6 @@ class Credentials:
     def proof(self) -> str:
         """Return the secret that proves who calls, in one form, without the IDs and options that go with it."""
         return self.secrets()[-1][1].reveal()
-
-    @property
-    def holds_secret(self) -> bool:
-        """True if the secret is in this process; False if it is kept elsewhere, so that no key can be derived of it."""
-        return True
 
     def borrowing_authorizer(self, clock: Clock, number: Callable[[Token], int]) -> BearerAuthorizer | None:  # noqa: ARG002
         """Return what gets the tokens of these credentials from somebody else, or None if they request their own."""
@@ -159,23 +150,11 @@ def as_text(value: object, about: str) -> str:
     """Check that a value is one run of printable ASCII characters, and return it."""
     if not isinstance(value, str):
         raise wrong_type(about, "text", value, "Pass it as a string.")
-    if flaw := _flaw(value):
+    if not value or not value.isascii() or not value.isprintable() or value != value.strip():
         label = about.replace("_", " ").replace(" id", " ID")
-        raise ConfigurationError(f"The {label} {flaw}.", "Copy it again as the service issued it.", about=about)
+        what = f"The {label} is empty, or has a line break, a space at an end or a character outside printable ASCII."
+        raise ConfigurationError(what, "Copy it again as the service issued it.", about=about)
     return value
-
-
-def _flaw(value: str) -> str:
-    """Return what keeps a value from being one run of printable ASCII characters, or ""."""
-    if not value:
-        return "is empty"
-    if "\n" in value or "\r" in value:
-        return "contains a line break"
-    if value != value.strip():
-        return "begins or ends with a space"
-    if not value.isascii():
-        return "contains a character outside ASCII"
-    return "" if value.isprintable() else "contains a control character"
 
 
 def as_optional_text(value: object, about: str) -> str | None:

@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import SHORTEST_SECRET, Secret
@@ -24,7 +24,6 @@ _USE_VARIABLES: Final = "Set environment variables instead."
 _IN_SOURCE: Final = "This cell contains the {}, and so do the notebook file and the history. Remove it, clear both,"
 _AT_INPUT: Final = "The {} was typed at input(), and JupyterLab saves what is typed there. Clear that output,"
 _inputs: Final[deque[Secret]] = deque(maxlen=50)
-_shown: Final[list[tuple[int, dict[Any, Any]]]] = [(0, {})]  # number of the last cell, and the warnings shown in it
 
 
 def can_ask() -> bool:
@@ -64,16 +63,14 @@ def field_in_words(field: str) -> str:
 def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
     """Warn if the source of the running IPython cell, or an answer to its `input()`, holds one of these secrets.
 
-    The warning is shown once for each cell and each kind of secret. Outside IPython, which is not imported, this costs
-    nothing. Nothing is raised, unless the user has turned warnings into errors.
+    Outside IPython, which is not imported, this costs nothing. Nothing is raised, unless the user has turned warnings
+    into errors.
     """
     try:
         cells = running_shell().history_manager.input_hist_raw  # type: ignore[union-attr]
         number, source = len(cells) - 1, cells[-1]
     except Exception:  # noqa: BLE001 - no shell, or another kind of shell
         return
-    if _shown[0][0] != number:
-        _shown[0] = number, {}
     answers = "\n".join(answer.reveal() for answer in tuple(_inputs))
     for text, message in ((source, _IN_SOURCE), (answers, _AT_INPUT)):
         for kind in dict.fromkeys(kind for kind, secret in secrets if _holds(text, secret.reveal())):
@@ -87,7 +84,7 @@ def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
                 filename=f"In [{number}]",
                 lineno=1,
                 module=__name__,
-                registry=_shown[0][1],
+                registry={},
             )
 
 

@@ -13,7 +13,7 @@ import ipywidgets
 from IPython.display import display as show
 
 from toolkit.auth.credentials import Credentials, as_environment
-from toolkit.auth.profiles.practice_profiles import is_over
+from toolkit.auth.profiles.saving import is_over
 from toolkit.auth.typed_secrets import can_ask
 from toolkit.cassettes.paths import find_cassette
 from toolkit.core import tracebacks

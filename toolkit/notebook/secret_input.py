@@ -21,7 +21,7 @@ import traitlets
 
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair, Scheme
-from toolkit.auth.signers import ALGORITHMS
+from toolkit.auth.private_keys import ALGORITHMS
 from toolkit.auth.typed_secrets import field_in_words
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError

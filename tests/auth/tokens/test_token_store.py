@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from manual_clock import ManualClock
 
 from toolkit.auth.sealing import Seal
-from toolkit.auth.tokens.store import SharedToken, open_token
-from toolkit.auth.tokens.token import LONGEST_LIFETIME, Token
+from toolkit.auth.tokens.token import LONGEST_LIFETIME, SharedToken, Token, open_token
 from toolkit.core.errors import TokenRefused
 from toolkit.core.ledger import instant_text
 from toolkit.core.secret import Secret
