@@ -10,7 +10,7 @@ def test_warning_is_in_the_output_of_the_cell(tmp_path):
     """In a kernel, the warning about a secret is in the output of its cell, and the output does not show the secret."""
     secret = secrets.token_urlsafe(24)
     cells = [
-        "from toolkit.auth.typed_secrets import warn_if_in_cell as check; from toolkit.core.secret import Secret",
+        "from toolkit.auth.credentials import warn_if_in_cell as check; from toolkit.core.secret import Secret",
         f"hidden = '{secret}'; check([('CLIENT_SECRET', Secret(hidden))])",
         "check([('CLIENT_SECRET', Secret(hidden))])",
     ]

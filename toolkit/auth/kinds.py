@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import re
 import textwrap
-from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from secrets import token_hex
@@ -20,9 +19,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qsl, urlencode
 
-from toolkit.auth.credentials import Credentials, Field, as_optional_text, as_secret, as_text
+from toolkit.auth.credentials import Credentials, Field, as_optional_text, as_secret, as_text, warn_if_in_cell
 from toolkit.auth.private_keys import ASSERTION_LIFETIME, ASSERTION_TYPE, LocalKey, Signer, as_signer, client_assertion
-from toolkit.auth.typed_secrets import warn_if_in_cell
 from toolkit.core.document import CredentialKind, Environment, Placeholder, header_names
 from toolkit.core.errors import ConfigurationError, as_choice, as_count, as_mapping
 from toolkit.core.secret import REGISTER, Secret
@@ -126,11 +124,11 @@ class Client(Credentials):
     client_id: str
     form_fields: Mapping[str, str | Secret]
 
-    @abstractmethod
     def evidence(
         self, *, token_url: str, issuer: str, now: datetime, new_jti: Callable[[], str]
     ) -> dict[str, str | Secret]:
         """Return the fields of a token request that prove who calls; a recording shows placeholders for Secrets."""
+        raise NotImplementedError
 
 
 def revealed(fields: Mapping[str, str | Secret]) -> dict[str, str]:

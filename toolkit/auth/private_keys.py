@@ -107,9 +107,6 @@ class LocalKey:
         """Return the key as base64 of its PKCS#8 DER: a secret, and the same for every form of the key."""
         return self.__secrets[0][1].reveal()
 
-    def __repr__(self) -> str:
-        return f"<LocalKey {self.algorithm}>"
-
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("a private key cannot be pickled")
 
@@ -170,16 +167,15 @@ def _signature(signer: Signer, algorithm: str, data: bytes) -> bytes:
         raise _signer_error(failure)
     size = _SIZES.get(algorithm)
     if size is not None and len(result) != size and algorithm in EC_ALGORITHMS.values():
-        result = attempt(lambda: _raw_from_der(result, size // 2), otherwise=lambda: _signer_error(_NOT_A_SIGNATURE))
+        from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+        result = attempt(
+            lambda: b"".join(number.to_bytes(size // 2, "big") for number in decode_dss_signature(result)),
+            otherwise=lambda: _signer_error(_NOT_A_SIGNATURE),
+        )
     if len(result) < SMALLEST_RSA_KEY // 8 if size is None else len(result) != size:
         raise _signer_error(_NOT_A_SIGNATURE)
     return result
-
-
-def _raw_from_der(der: bytes, half: int) -> bytes:
-    from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
-
-    return b"".join(number.to_bytes(half, "big") for number in decode_dss_signature(der))
 
 
 def _base64url(data: bytes) -> str:
@@ -248,7 +244,7 @@ def _loaded(
     if not text.startswith("{"):
         return _from_pem(text, passphrase)
     if passphrase is not None:
-        raise _passphrase_error(*_NOT_ENCRYPTED)
+        raise _error(*_NOT_ENCRYPTED, about="passphrase")
     return _from_jwk(text, key_id) if is_text else (private_key, (), {})
 
 
@@ -265,11 +261,13 @@ def _from_pem(text: str, passphrase: Secret | None) -> tuple[Any, tuple[Secret, 
         password = None if passphrase is None else passphrase.reveal().encode("utf-8", "surrogatepass")
         return load_pem_private_key(blocks[0].encode("ascii"), password), (Secret(blocks[0]),), {}
     except TypeError:  # a passphrase is missing or superfluous
-        missing = _passphrase_error("The private key is encrypted with a passphrase.", 'Add passphrase="...".')
-        problem = _passphrase_error(*_NOT_ENCRYPTED) if passphrase else missing
+        missing = ("The private key is encrypted with a passphrase.", 'Add passphrase="...".')
+        problem = _error(*(_NOT_ENCRYPTED if passphrase else missing), about="passphrase")
     except Exception:  # noqa: BLE001 - whatever it is, it may hold the key
-        what = "The private key cannot be decrypted with this passphrase, or is damaged."
-        problem = _passphrase_error(what, "Check the passphrase.") if passphrase else _unreadable("PEM")
+        problem = _unreadable("PEM")
+        if passphrase:
+            what = "The private key cannot be decrypted with this passphrase, or is damaged."
+            problem = _error(what, "Check the passphrase.", about="passphrase")
     raise problem
 
 
@@ -314,10 +312,6 @@ def _error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY, about: str = "private
 
 def _unreadable(form: str = "JWK") -> ConfigurationError:
     return _error(f"The {form} of the private key cannot be read: it is damaged, or of a kind that does not sign.")
-
-
-def _passphrase_error(what: str, next_step: str) -> ConfigurationError:
-    return _error(what, next_step, about="passphrase")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, final
+from typing import Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.files import shown
@@ -21,7 +21,6 @@ _MOST_LOOKS: Final = 1200  # one minute: the process that holds the lock may be 
 _SALT: Final = b"service-access-toolkit\x00\x02"  # the number is the version of the format
 
 
-@final
 class Seal:
     """Encrypts and decrypts the data of one purpose.
 

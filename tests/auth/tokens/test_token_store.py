@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import copy
 import itertools
 import json
 import warnings
@@ -216,12 +215,10 @@ purposes = st.text(max_size=20)
 
 @given(secrets, purposes, st.binary(max_size=2000))
 def test_sealing(secret, purpose, data):
-    """Data opens with an equal seal, derived again, and is never copied; it is sealed differently each time."""
+    """Data opens with an equal seal, derived again; it is sealed differently each time."""
     seal = Seal(secret, purpose)
     sealed = seal.seal(data)
     assert Seal(secret, purpose).open(sealed) == data
-    with pytest.raises(TypeError, match="cannot be pickled"):
-        copy.deepcopy(seal)
     assert seal.seal(data) != sealed
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolkit.auth.credentials import Credentials, as_environment, as_profile_name
+from toolkit.auth.credentials import Credentials, as_profile_name
 from toolkit.auth.destinations import Destination, check_destinations, destinations_of, note_destinations
 from toolkit.auth.profiles.fields import (
     DEFAULT,
@@ -170,23 +170,18 @@ def load_credentials(
 ) -> Credentials:
     """Return the credentials of a profile, or practice credentials if the settings are a running practice service's.
 
-    Args:
-        environment: the environment of the profile.
-        name: the name of the profile or of practice credentials; None for the only profile of the environment, or
-            for `default` among several.
-        settings: where the project is, and the addresses that the credentials are about to be used with.
-        environ: environment variables; by default those of the process.
-        anywhere: True to return a saved profile wherever the settings would send it.
+    Without a name, they are those of the only profile of the environment, or of `default` among several. `settings` say
+    where the project is, and the addresses that the credentials are about to be used with; with `anywhere`, a saved
+    profile is returned wherever they would send it.
 
     Raises:
-        ConfigurationError: if no profile matches, or several do and none is named `default`; if it is incomplete
-            or malformed; if the keyring does not open it.
+        ConfigurationError: if no profile matches, or it is incomplete or malformed, or the keyring does not open it.
         CredentialsMismatch: if a variable or file has a field that the environment does not take.
         UnsafeAddress: if a saved profile was saved for other destinations than the settings now have. (Credentials
             from variables are checked before each session's first live call.)
     """
     settings = _settings(settings, environ)
-    environment = as_environment(environment)
+    environment = Environment(environment)
     practice = practice_credentials(environment, settings)
     if name in practice:
         return practice[name]
@@ -263,7 +258,7 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
     Raises:
         ConfigurationError: if no such profile is saved, or it cannot be removed.
     """
-    environment = as_environment(environment)
+    environment = Environment(environment)
     try:
         profile_at(environment, as_profile_name(name)).file.unlink()
     except OSError as error:

@@ -352,9 +352,7 @@ class FileTokenStore:
     Nothing is read or written through a link. An entry must be a plain file that belongs to this user and has at most
     LARGEST_ENTRY bytes; anything else in its place counts as missing, and the next entry replaces it. Methods raise
     OSError if the folder is a link or belongs to another user, or the disk fails or does not have locks.
-
-    Args:
-        folder: the folder of the entries, made when it is first needed; by default in the user's cache folder.
+    The folder is made when it is first needed; by default it is in the user's cache folder.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
