@@ -25,8 +25,8 @@ from toolkit.auth.destinations import (
 from toolkit.auth.kinds import ClientSecret, KeyPair
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.local.folders import APPLICATION, config_folder
 from toolkit.local.settings import Settings
-from toolkit.local.user_folders import APPLICATION, config_folder
 
 HOSTS = ["a.example", "b.example", "c.example"]
 texts = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8, max_size=40)

@@ -120,8 +120,8 @@ def test_unreadable_key_files(tmp_path):
         (tmp_path / "missing.pem", "No such file"),
         (tmp_path, ""),
         (tmp_path / "der", "not UTF-8 text"),
-        (Path("~nobody-of-that-name/key.pem"), "home folder"),
-        (Path("key\0.pem"), "null character"),
+        (Path("~nobody-of-that-name/key.pem"), "an unknown ~"),
+        (Path("key\0.pem"), "odd character"),
         (Path(text), ""),
         (Path("".join(text.splitlines()[1:-1])), ""),
     ]:

@@ -1,4 +1,4 @@
-"""Measure what hard answers cost to record, mask and scan: time against size, and how long an event loop stands still.
+"""Measure what hard answers cost to record: time against size, and how long an event loop stands still.
 
 Each shape is recorded by an `httpx.AsyncClient` in a new interpreter, in five sizes; figures are medians of five
 runs. While that goes on, a task of the same loop wakes every 2 ms: the longest time that it did not is the pause.
@@ -13,9 +13,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import io
 import json
-import logging
 import random
 import statistics
 import subprocess
@@ -36,7 +34,6 @@ from tests.benchmarks.measuring import ARGUMENTS, IS_QUICK, Table
 SIZES = (10_000, 20_000) if IS_QUICK else (125_000, 250_000, 500_000, 1_000_000, 2_000_000)
 RUNS = 1 if IS_QUICK else 5
 LIMIT = 20 if IS_QUICK else 120  # seconds for one shape
-MASK_SIZE = 20_000 if IS_QUICK else 500_000  # bytes
 SHAPES = {shape.name: shape for shape in (*HOSTILE, *MORE, *HONEST)}
 Figures = dict[str, float]
 
@@ -46,7 +43,7 @@ def main() -> None:
     shapes = [*HOSTILE, *(MORE if "--more" in sys.argv else [])]
     if ARGUMENTS:
         shapes = [shape for shape in SHAPES.values() if any(text in shape.name for text in ARGUMENTS)]
-    headings = ["2 MB", "growth", "pause", "log", "print", "scan"]
+    headings = ["2 MB", "growth", "pause"]
     print_shapes("answers", shapes, headings)
     if ARGUMENTS:
         return
@@ -66,9 +63,8 @@ def print_shapes(title: str, shapes: list[Shape], headings: list[str]) -> None:
         figures = run_alone("shape", shape.name)
         times = {size: figures[str(size)]["time"] for size in SIZES if str(size) in figures}
         pauses = [figures[str(size)]["pause"] for size in times]
-        masks = figures.get("masks", {})
         cells = [shown(times.get(SIZES[-1])), growth(times), shown(max(pauses)) if pauses else "-"]
-        table.print_row(shape.name, *cells, *(shown(masks.get(way)) for way in ("log", "print", "scan")))
+        table.print_row(shape.name, *cells)
 
 
 def growth(times: dict[int, float]) -> str:
@@ -99,12 +95,11 @@ def run_alone(kind: str, name: str) -> dict[str, Figures]:
 
 
 def measure_shape(shape: Shape) -> None:
-    """Print the figures of one shape, a line for each size and one for masks and scan."""
+    """Print the figures of one shape, a line for each size."""
     answer_in(shape, 1000, 0)  # imports
     for size in SIZES:
         runs = [answer_in(shape, size, number) for number in range(1, RUNS + 1)]
         print_figures(str(size), medians(runs))
-    print_figures("masks", masks(shape))
 
 
 def print_figures(of: str, figures: Figures) -> None:
@@ -165,42 +160,6 @@ async def timed(call: Callable[[], object]) -> Figures:
     await asyncio.sleep(0.005)
     watcher.cancel()
     return {"time": seconds, "pause": longest}
-
-
-def masks(shape: Shape) -> Figures:
-    """Return the times to log, print and scan a text: with a live session's secrets known, and masks in place."""
-    text = shape.make(MASK_SIZE, 0).decode("latin-1")
-    secret = f"{random.Random(7).getrandbits(160):040x}"  # noqa: S311
-    credentials = tk.KeyPair("AKOWNERSKEYID17", secret, environment="live")
-    figures: Figures = {}
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "found.txt"
-        file.write_bytes(shape.make(MASK_SIZE, 0))
-        figures["scan"] = seconds_of(lambda: list(tk.scan([file])))
-        with tk.Session("live", credentials, settings=tk.Settings(addresses={"trading_live": "https://x.example"})):
-            logger = logging.getLogger("httpx")
-            logger.setLevel(logging.DEBUG)
-            logger.propagate = False
-            logger.addHandler(logging.StreamHandler(io.StringIO()))
-            figures["log"] = seconds_of(lambda: logger.debug("response: %s", text))
-            with contextlib.redirect_stdout(io.StringIO()):
-                from IPython.core.interactiveshell import InteractiveShell
-
-                shell = InteractiveShell.instance()
-                shell.run_line_magic("load_ext", "toolkit")
-                figures["print"] = seconds_of(lambda: print(text))
-                shell.run_line_magic("unload_ext", "toolkit")
-    return figures
-
-
-def seconds_of(work: Callable[[], object]) -> float:
-    """Return the median time of some work."""
-    times = []
-    for _ in range(1 if IS_QUICK else 3):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
 
 
 def upload(number: int) -> Figures:

@@ -2,7 +2,7 @@
 
 Every recorder records the same twenty calls, each with a secret of its own. The toolkit is not configured. Three of the
 secrets stand where only their value gives them away; it knows those as a session knows its own credentials. Stock
-vcrpy, vcrpy with all its filters, and cassetter, if it is installed, record the same calls.
+vcrpy, and vcrpy with all its filters, record the same calls.
 """
 
 from __future__ import annotations
@@ -110,14 +110,6 @@ def vcrpy_recorder(**options: Any) -> Callable[..., None]:
     return record
 
 
-def record_with_cassetter(path: Path, address: str, call: dict[str, Any], _: str | None) -> None:
-    """Record a call with cassetter, which scrubs by default."""
-    import cassetter
-
-    with cassetter.use_cassette(str(path), record_mode="all", ignore_localhost=False), httpx.Client() as client:
-        make_call(client, address, call)
-
-
 def leaks(record: Callable[..., None]) -> list[str]:
     """Record all calls, and return the places from which a secret reached the file."""
     places = []
@@ -146,16 +138,12 @@ def main() -> None:
         f"vcrpy {version('vcrpy')}": vcrpy_recorder(),
         f"vcrpy {version('vcrpy')}, all filters": vcrpy_recorder(**filters),
     }
-    if installed := version("cassetter"):
-        recorders[f"cassetter {installed}"] = record_with_cassetter
     places = {name: leaks(record) for name, record in recorders.items()}
     table = Table("recorder", f"secrets of {len(CALLS)} in the file", label_width=28)
     for name, leaked in places.items():
         table.print_row(name, str(len(leaked)))
         if leaked:
             print(f"    {'; '.join(leaked)}")
-    if not installed:
-        print("cassetter is not installed")
     sys.exit(bool(places["toolkit"]))
 
 

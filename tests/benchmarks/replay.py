@@ -1,4 +1,4 @@
-"""Compare the replay of large cassettes with stock vcrpy and cassetter, from the same files.
+"""Compare the replay of large cassettes with stock vcrpy, from the same files.
 
 Whole runs are in new interpreters, and the fastest of several is shown. Targets, for responses of about 0.5 KB:
 
@@ -8,16 +8,12 @@ Whole runs are in new interpreters, and the fastest of several is shown. Targets
 - A client of httpx2, whose requests and answers are converted, is measured beside `httpx2.MockTransport`.
 - A cassette that vcrpy wrote opens no slower than in vcrpy, and replays as fast as one of the toolkit.
 
-vcrpy compares each request with all recordings, which takes minutes for 5,000. It is measured at 500 and 1,000, and the
-time for 5,000 is extrapolated, unless `--full` is given. cassetter cannot read the toolkit's format and gets the file
-of vcrpy.
+vcrpy compares each request with all recordings, which takes minutes for 5,000, so it is measured at 500 and 1,000.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -69,39 +65,11 @@ def main() -> None:
             ("toolkit, vcrpy's cassette, a second time", "again", "vcrpy"),
         ):
             print_figures(table, label, COUNT, fastest(way, files[name], COUNT))
-        for package, label, name in (
-            ("vcrpy", "its own cassette", "vcrpy"),
-            ("vcrpy", "toolkit's cassette", "client"),
-            ("cassetter", "vcrpy's cassette", "vcrpy"),
-        ):
-            installed = version(package)
-            if installed is None:
-                table.print_row(f"{package} is not installed")
-            elif package == "cassetter":
-                print_figures(table, f"{package} {installed}, {label}", COUNT, fastest(package, files[name], COUNT))
-            else:
-                print_vcrpy(table, f"{package} {installed}, {label}", files[name])
+        for label, name in (("its own cassette", "vcrpy"), ("toolkit's cassette", "client")):
+            for count in VCRPY_COUNTS:
+                print_figures(table, f"vcrpy {version('vcrpy')}, {label}", count, fastest("vcrpy", files[name], count))
     print()
     compare_with_mock_transport()
-
-
-def print_vcrpy(table: Table, label: str, path: str) -> None:
-    """Measure vcrpy with all requests, or extrapolate from fewer, and print it."""
-    if "--full" in sys.argv:
-        print_figures(table, label, COUNT, fastest("vcrpy", path, COUNT, rounds=1))
-        return
-    few, more = (fastest("vcrpy", path, count, rounds=1) for count in VCRPY_COUNTS)
-    for count, figures in zip(VCRPY_COUNTS, (few, more), strict=True):
-        print_figures(table, label, count, figures)
-    # The time of a request grows with those before it. Without the opening, n requests take a n + b n² seconds.
-    first, second = VCRPY_COUNTS
-    extrapolated = dict(more)
-    for kind in ("total", "processor"):
-        first_time, second_time = (figures[kind] - figures["opening"] for figures in (few, more))
-        b = max(0.0, (second_time / second - first_time / first) / (second - first))
-        a = first_time / first - b * first
-        extrapolated[kind] = more["opening"] + a * COUNT + b * COUNT**2
-    print_figures(table, f"{label}, extrapolated", COUNT, extrapolated)
 
 
 def print_figures(table: Table, label: str, count: int, figures: Figures) -> None:
@@ -162,8 +130,9 @@ def replay(way: str, path: Path, count: int) -> Figures:
         opening = time.perf_counter() - start
         request_all(session.broker.get, count)
     else:
-        use_cassette = importlib.import_module("vcr" if way == "vcrpy" else "cassetter").use_cassette
-        with use_cassette(str(path), record_mode="none"), httpx.Client(base_url=CLIENT_ADDRESS) as client:
+        import vcr
+
+        with vcr.use_cassette(str(path), record_mode="none"), httpx.Client(base_url=CLIENT_ADDRESS) as client:
             opening = time.perf_counter() - start
             request_all(client.get, count)
     return {

@@ -81,17 +81,17 @@ async def compare() -> None:
         accounts = identifiers(service)
         into = Path(folder, "positions")
         session = tk.AsyncSession(credentials=service.credentials["sandbox-secret"], settings=service.settings)
-        await session.broker.get("/v1/accounts", params={"limit": 1})
-        assert session.token is not None
-        headers = {"Authorization": f"Bearer {session.token.access_token.reveal()}"}
         address = service.settings.addresses["broker_sandbox"]
         table = Table("keys", "httpx", "sweep", "ratio", "ratio of CPU", "memory", label_width=12)
         ratios, cpu_ratios = [], []
-        async with httpx.AsyncClient(base_url=address, headers=headers, timeout=30.0) as client:
-            await ask_plainly(client, accounts[:AT_ONCE])
+        async with httpx.AsyncClient(base_url=address, timeout=30.0) as client:
             size = len(accounts) // ROUNDS
             for start in range(0, len(accounts), size):
                 part = accounts[start : start + size]
+                await session.broker.get("/v1/accounts", params={"limit": 1})  # renews the token if that is due
+                assert session.token is not None
+                client.headers["Authorization"] = f"Bearer {session.token.access_token.reveal()}"
+                await ask_plainly(client, accounts[:AT_ONCE])
                 began, cpu_began = time.perf_counter(), time.process_time()
                 await ask_plainly(client, part)
                 between, cpu_between = time.perf_counter(), time.process_time()

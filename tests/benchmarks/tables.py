@@ -1,6 +1,6 @@
 """Compare `tabulate` with json.loads, json_normalize and conversions by hand: 100,000 accounts of 30 fields.
 
-Each reading is in a new interpreter, in turn. Target: as fast, in less memory.
+Each reading is in a new interpreter, in turn. Target: twice as fast, in at most 0.7 of the memory.
 """
 
 from __future__ import annotations

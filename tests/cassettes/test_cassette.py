@@ -213,7 +213,8 @@ def test_miss(path, interaction):
     error = miss(Cassette(path, "none"), f"{BASE}/v1/accounts?page=3")
     assert error.what.startswith(f"Nothing recorded in tour.yaml answers GET {BASE}/v1/accounts?page=3. The nearest:\n")
     assert error.nearest[0].startswith(f"GET {BASE}/v1/accounts?page=1\n  query: page: recorded 1, requested 3\n")
-    assert len(error.nearest) == 3
+    assert len(error.nearest) == 1
+    assert len(str(error).splitlines()) <= 10
     assert 'mode="new_episodes"' in error.next_step
 
 

@@ -283,13 +283,13 @@ def test_large_bodies_do_not_hold_up_an_event_loop(tmp_path, monkeypatch, size, 
     """A large body is searched for secrets on another thread; a small one is not worth the change of thread."""
     cassette = tk.Cassette(tmp_path / "c.yaml", "all")
     threads = set()
-    record = cassette.record
+    record = cassette.recorder.append
 
     def noted(*arguments):
         threads.add(threading.get_ident())
         return record(*arguments)
 
-    monkeypatch.setattr(cassette, "record", noted)
+    monkeypatch.setattr(cassette.recorder, "append", noted)
 
     async def post():
         body = b"a b " * (size // 4)

@@ -9,8 +9,10 @@ import pytest
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.folders import (
     belongs_to_stranger,
+    config_folder,
     current_project,
     find_project,
+    user_key,
 )
 from toolkit.local.settings import Settings
 
@@ -104,16 +106,6 @@ def test_a_planted_file_above_is_ignored(shared, owners, marker):
 
 
 @posix_only
-def test_no_file_in_a_folder_open_to_all_counts_above(shared, owners):
-    """Even a file of our own is ignored there: others may have put a link to another file of ours."""
-    mine = shared / "mine"
-    mine.mkdir()
-    make(shared)
-    with pytest.warns(UserWarning, match="everybody may write"):
-        assert find_project(mine) == mine
-
-
-@posix_only
 def test_a_file_in_another_users_folder(home, shared, owners):
     """A file in another user's folder is ignored: the owner may have put one of our files there."""
     file = make(home / "theirs")
@@ -152,18 +144,6 @@ def test_a_checkout_of_another_user(home, owners, monkeypatch, user):
     owners.update(dict.fromkeys((checkout, file, below), SOMEBODY))
     assert find_without_warning(checkout) == checkout
     assert find_without_warning(below) == checkout
-
-
-@posix_only
-def test_a_disk_where_all_is_open_to_all(home, owners):
-    """Where everybody may write to the working folder too, as on a Windows disk in Linux, files above count."""
-    folder = home / "disk"
-    make(folder)
-    below = folder / "below"
-    below.mkdir()
-    folder.chmod(0o777)
-    below.chmod(0o777)
-    assert find_without_warning(below) == folder
 
 
 @posix_only
@@ -218,3 +198,25 @@ def test_project_of_the_notebook(project, elsewhere, monkeypatch, program):
     assert current_project(environ) == project
     (elsewhere / "pyproject.toml").touch()
     assert current_project(environ) == elsewhere
+
+
+def test_a_key_is_made_once():
+    """A key is made when it is asked for, is private, and stays the same; each purpose has its own."""
+    assert user_key("x", makes=False) is None
+    key = user_key("x", makes=True)
+    assert len(key) == 32
+    assert user_key("x", makes=True) == user_key("x", makes=False) == key
+    assert user_key("y", makes=True) != key
+    assert os.name != "posix" or (config_folder() / "x.key").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("text", ["", "not a key", "ab" * 31, "ab" * 5000])
+def test_not_a_key(text):
+    """A file that is not a key is an error, and is not replaced."""
+    file = config_folder() / "x.key"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    for makes in (False, True):
+        with pytest.raises(OSError, match="not a key"):
+            user_key("x", makes=makes)
+    assert file.read_text() == text

@@ -29,7 +29,6 @@ def test_distinct_secrets_keep_distinct_placeholders():
     several.add("ACCESS_TOKEN", Secret("third-fake-token"))
     text = "third-fake-token first-fake-token a-fake-client-secret second-fake-token"
     assert several.scrub_text(text) == "<ACCESS_TOKEN-3> <ACCESS_TOKEN> <CLIENT_SECRET> <ACCESS_TOKEN-2>"
-    assert repr(several) == "<KnownSecrets: 4>"
 
 
 def test_a_secret_within_a_secret():

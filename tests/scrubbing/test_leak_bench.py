@@ -104,10 +104,10 @@ def test_in_bodies(tmp_path, place):
     canaries.assert_absent(record_all(tmp_path / "a.yaml", calls, known=[CANARY]), CANARY)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("is_known", [True, False], ids=["known", "by place"])
 def test_in_wide_text(tmp_path, encoding, is_known):
-    """A secret in UTF-16 or UTF-32 is replaced there; other text in it is recorded as it came."""
+    """A secret in UTF-16 is replaced there; other text in it is recorded as it came."""
     path, kind = tmp_path / "a.yaml", {"Content-Type": f"application/json; charset={encoding}"}
     body = json.dumps({"access_token": PLAIN}).encode(encoding)
     record(path, {}, {"headers": kind, "content": body}, known=[PLAIN] if is_known else [])

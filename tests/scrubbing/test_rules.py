@@ -199,7 +199,7 @@ def test_stand_ins(tmp_path):
 @pytest.mark.parametrize("rules", [RULES, Rules(pseudonyms=RULES.pseudonyms)], ids=["with key", "without"])
 def test_stand_ins_in_later_requests(tmp_path, monkeypatch, rules):
     """A request with a stand-in from a replay is answered, also in a fresh kernel and without the key."""
-    monkeypatch.setattr("toolkit.local.user_folders.config_folder", lambda: tmp_path / "nothing")
+    monkeypatch.setattr("toolkit.local.folders.config_folder", lambda: tmp_path / "nothing")
     path = tmp_path / "a.yaml"
     _, live = client(path, "once")
     for url in ("/accounts", f"/accounts/{NUMBER}/orders", f"/orders?account_number={NUMBER}"):
@@ -229,7 +229,7 @@ def test_short_values(interaction):
 def test_a_key_is_made(tmp_path, monkeypatch, interaction):
     """Without a key, a private key is made when the first stand-in is recorded, and used from then on."""
     folder = tmp_path / "config" / "x"
-    monkeypatch.setattr("toolkit.local.user_folders.config_folder", lambda: folder)
+    monkeypatch.setattr("toolkit.local.folders.config_folder", lambda: folder)
     bodies = []
     for _ in range(2):
         one = Scrubber(KnownSecrets(), rules=Rules(pseudonyms="id"))

@@ -9,7 +9,7 @@ import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.token import FileTokenStore
 from toolkit.cli.credentials_command import app
-from toolkit.local.user_folders import cache_folder, config_folder
+from toolkit.local.folders import cache_folder, config_folder
 
 PAPER = ("TOOLKIT_PAPER_KEY_ID", "TOOLKIT_PAPER_SECRET_KEY")
 BROKER = ("TOOLKIT_BROKER_SANDBOX_CLIENT_ID", "TOOLKIT_BROKER_SANDBOX_CLIENT_SECRET")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import toolkit as tk
-from toolkit.sweeps import places, running, sweeping
-from toolkit.sweeps.places import LocalPlace
+from toolkit.sweeps import folder, running, sweeping
+from toolkit.sweeps.folder import LocalPlace
 
 KEYS = ["a", "b", "c", "d", "e"]
 # Answers whose columns and types need earlier parts to be rewritten; the last has a member called `key`.
@@ -75,7 +75,7 @@ def sweep(service, settings, make_credentials, monkeypatch, tmp_path):
     service.answer = answer
     session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings, transport=service)
     into = tmp_path / "numbers"
-    replace_file = places.replace_file
+    replace_file = folder.replace_file
 
     def run(fails_at=None, how="full"):
         place = FailingPlace(into, fails_at, how)
@@ -84,7 +84,7 @@ def sweep(service, settings, make_credentials, monkeypatch, tmp_path):
             place.step()
             replace_file(partial, target)
 
-        monkeypatch.setattr(places, "replace_file", replaced)
+        monkeypatch.setattr(folder, "replace_file", replaced)
         monkeypatch.setattr(sweeping, "place_of", lambda _: place)
         run.steps = lambda: place.steps
         return tk.sweep(session.broker, KEYS, lambda key: f"/v1/{key}", into="numbers", at_once=1)
@@ -98,8 +98,8 @@ def sweep(service, settings, make_credentials, monkeypatch, tmp_path):
 @given(data=st.data())
 def test_every_key_is_there_once_wherever_a_sweep_was_interrupted(how, sweep, data):
     """The sweep fails at any of its steps, and is run again on whatever that left."""
-    for folder in (sweep.into, sweep.into.with_name("numbers.sweep")):
-        shutil.rmtree(folder, ignore_errors=True)
+    for left in (sweep.into, sweep.into.with_name("numbers.sweep")):
+        shutil.rmtree(left, ignore_errors=True)
     step = data.draw(st.integers(0, 12), label="step")
     sweep.asked.clear()
     with contextlib.suppress(Killed, tk.SweepError, OSError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from secrets import token_hex
 from types import SimpleNamespace
 
@@ -10,9 +11,8 @@ import pytest
 import toolkit as tk
 from toolkit.session.sending import transport_of
 from toolkit.sweeps.asking import Plan
-from toolkit.sweeps.folder import Folder
+from toolkit.sweeps.folder import Folder, place_of
 from toolkit.sweeps.on_dask import RUN, Spread, ask_share
-from toolkit.sweeps.places import place_of
 
 
 def path_of(key):
@@ -52,16 +52,16 @@ def opened(begun):
 
 def test_what_a_dead_worker_finished_is_not_asked_again(begun, service):
     """A task that is given to another worker skips the keys in the parts of its earlier attempts."""
-    assert ask_share(begun[0], 1, range(20), 4, {})[:2] == (20, 0)
-    assert ask_share(begun[0], 1, range(30), 4, {})[:2] == (30, 0)
+    assert ask_share(begun[0], 1, range(20), 4)[:2] == (20, 0)
+    assert ask_share(begun[0], 1, range(30), 4)[:2] == (30, 0)
     assert len(service.calls) == 30
-    assert opened(begun).finished == set(range(30))
+    assert sorted(opened(begun).table(())["key"].unique()) == list(range(30))
 
 
 def test_keys_that_two_workers_finished_are_in_the_table_once(begun, service):
     """A worker that seemed dead, and the one that got its task, both write: one part per attempt, rows once."""
     for number in (1, 2):  # another number stands for an attempt that did not see the first one's part
-        ask_share(begun[0], number, range(20), 4, {})
+        ask_share(begun[0], number, range(20), 4)
     twice = [key for key in range(20) for _ in range(2)]
     folder = opened(begun)
     assert list(folder.table(range(20))["key"]) == twice
@@ -76,7 +76,7 @@ def test_after_the_end_nobody_writes(begun, service):
     for end in (lambda: begin_run(place), lambda: place.remove("beside", RUN)):
         end()
         with pytest.raises(tk.SweepError, match="all workers share"):
-            ask_share(spread, 1, [1], 1, {})
+            ask_share(spread, 1, [1], 1)
     assert (place.names("parts"), service.calls) == ([], [])
 
 
@@ -90,16 +90,18 @@ def test_a_sweep_that_ends_meanwhile_is_not_written_to(begun, service):
 
     service.answer = answer
     with pytest.raises(tk.SweepError, match="the sweep has ended"):
-        ask_share(spread, 1, [1], 1, {})
+        ask_share(spread, 1, [1], 1)
     assert place.names("parts") == []
 
 
-def test_tries_of_failures_count_on(begun, service):
-    """Failures of earlier runs go along, and the later part has the sum."""
-    service.answer = lambda request: service.reply({}, 404)
-    assert ask_share(begun[0], 1, range(3), 1, {})[:2] == (0, 3)
-    ask_share(begun[0], 2, range(3), 1, opened(begun).failures)
-    assert {failure.tries for failure in opened(begun).failures.values()} == {2}
+def test_of_two_failures_of_a_key_the_later_one_counts(begun, service):
+    """A key that failed in an earlier run has the failure of the later run, whatever the runs are called."""
+    for name, status in (("ff", 404), ("00", 410)):
+        spread = replace(begun[0], run=name)
+        begun[1].write("beside", RUN, name.encode())
+        service.answer = lambda request, status=status: service.reply({}, status)
+        assert ask_share(spread, 1, range(3), 1)[:2] == (3, 3)
+        assert {failure.status for failure in opened(begun).failures.values()} == {status}
 
 
 def test_a_sweep_in_replay_needs_no_cluster(settings, session, service, tmp_path):

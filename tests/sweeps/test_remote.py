@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import toolkit as tk
-from toolkit.sweeps.places import LocalPlace, place_of
+from toolkit.sweeps.folder import LocalPlace, place_of
 
 
 @pytest.fixture

@@ -214,9 +214,9 @@ async def asynchronous(key):
     ("call", "about"),
     [
         (lambda key: httpx.Request("POST", "https://x.example"), "POST"),
-        (asynchronous, "coroutine"),
-        (lambda key: None, "NoneType"),
-        (lambda key: (1, 2, 3), "a tuple that is no request"),
+        (asynchronous, "returned coroutine, not a path"),
+        (lambda key: None, "returned NoneType, not a path"),
+        (lambda key: ("/v1", 5), r"returned \(str, int\), not a path, \(path, params\) or an httpx.Request"),
         ("/v1/accounts", "a function"),
     ],
 )
@@ -496,8 +496,8 @@ def test_a_sweep_says_what_it_did_not_request(session, answering, tmp_path):
         ("at_once", 0, tk.ConfigurationError),
         ("numbers", "int", tk.ConfigurationError),
         ("cursor", "next", tk.ConfigurationError),
-        ("records", 5, tk.TabulationError),
-        ("key", 5, tk.TabulationError),
+        ("records", 5, tk.ConfigurationError),
+        ("key", 5, tk.ConfigurationError),
         ("schema", 5, tk.TabulationError),
         ("schema", pa.schema([("a", pa.month_day_nano_interval())]), tk.ConfigurationError),
     ],
@@ -510,15 +510,3 @@ def test_arguments(session, answering, tmp_path, name, value, error):
     assert caught.value.about == name
     assert answering.requests == []
     assert list(tmp_path.iterdir()) == []
-
-
-def test_other_names_beside_the_keys(session, answering, tmp_path):
-    """The table can show account numbers beside the keys, if these are ids."""
-    answering.answer = lambda request: answering.reply([{"symbol": "ALFA"}] * 2)
-    accounts = pd.DataFrame({"id": ["a", "b"], "account_number": ["01", "02"], "cash": [1.0, 2.0]})
-    result = tk.sweep(session.broker, accounts["id"], lambda key: f"/v1/{key}", into=tmp_path / "rows")
-    table = result.table(accounts)
-    assert list(table.columns) == ["key", "account_number", "symbol"]
-    assert table["account_number"].tolist() == ["01", "01", "02", "02"]
-    with pytest.raises(tk.TabulationError, match="No column of names= has all keys"):
-        result.table(accounts[:1])

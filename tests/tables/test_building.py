@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import traceback
+import tracemalloc
 import warnings
 
 import httpx
@@ -14,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import ServiceError, TabulationError
-from toolkit.tables import tabulate
+from toolkit.tables import building, tabulate
 from toolkit.tables.building import TableBuilder
 
 KEYS = st.sampled_from(["id", "account_number", "cash", "key", "opened", "deep.cash"])
@@ -50,9 +51,16 @@ def outcome(make, *arguments, **options):
 
 
 def same(pages, **options):
-    """Check that joined pages and one list of all records are the same table, or end with the same error."""
+    """Check that joined pages, a list in small blocks and in one are the same table, or end with the same error."""
     whole = json.dumps([record for page in pages for record in page])
     outcomes = [outcome(table_of, pages, **options), outcome(tabulate, whole, **options)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(building, "_BLOCK", 2)
+        same_outcome(outcome(tabulate, whole, **options), outcomes[0])
+    same_outcome(*outcomes)
+
+
+def same_outcome(*outcomes):
     if isinstance(outcomes[0], str):
         assert outcomes[0] == outcomes[1]
     else:
@@ -92,18 +100,37 @@ def test_an_error_does_not_lead_to_the_body(content):
     assert "canary" not in repr([frame.f_locals for frame, _ in frames])
 
 
-@pytest.mark.parametrize("body", [b'"\xff"', b"[1", b"{]", b"tru", b"'a'", b"[1,]", b"\x00", b"NaN", b"[-Infinity]"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'"\xff"',
+        b"[1",
+        b"{]",
+        b"tru",
+        b"'a'",
+        b"[1,]",
+        b'[{"a": 1},]',
+        b"[{}",
+        b"[{}] x",
+        b"\x00",
+        b"NaN",
+        b"[-Infinity]",
+    ],
+)
 def test_malformed(body):
     """Malformed JSON always raises the same kind of error; NaN and infinities are malformed."""
     with pytest.raises(TabulationError, match=r"not JSON|not a JSON number"):
         tabulate(body)
 
 
-@pytest.mark.parametrize(
-    ("content", "content_type", "advice"), [(b"", "", "without a body"), (b"<html>", "text/html", "login page")]
-)
-def test_advice_about_what_is_not_json(content, content_type, advice):
-    """An answer without a body is told from a page for people."""
-    with pytest.raises(TabulationError) as caught:
-        tabulate(httpx.Response(200, content=content, headers={"content-type": content_type}))
-    assert advice in caught.value.next_step
+def test_a_long_list_is_not_in_memory_at_once():
+    """Of a long list only a block of records is in memory beside its text and the columns."""
+    record = {f"note_{number}": "text of some length" for number in range(10)}
+    body = json.dumps([record | {"id": number} for number in range(5_000)]).encode()
+    tracemalloc.start()
+    try:
+        tabulate(body)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * len(body)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
@@ -43,6 +42,10 @@ def inferred(values, numbers="float", *, key="cash", losses=None):
         (["2026-05-12"], pa.timestamp("us")),
         (["2026-05-12", "2026-05-12T09:30:00Z"], pa.string()),
         (["2026-02-30"], pa.string()),
+        (["2026-05-12T00:00:00Z", "2016-12-31T23:59:60Z"], pa.string()),
+        (["2026-05-12T00:00:00Z", "0001-01-01T00:00:00+01:00"], pa.string()),
+        (["2026-05-12T00:00:00Z", "2026-05-12T09:30Z"], pa.string()),
+        (["2026-05-12", "0000-01-01"], pa.string()),
         (["2016-05-11 02:59:17"], pa.timestamp("us")),
         (["2026-05-12T09:30:00", "2026-05-12"], pa.timestamp("us")),
         (["2026-05-12 09:30:00", "2026-05-12 09:30:00Z"], pa.string()),
@@ -66,14 +69,11 @@ def test_types(values, kind):
     ("key", "values", "kind"),
     [
         ("account_number", ["1", "2"], pa.string()),
-        ("account_number", ["1.50"], pa.string()),
         ("account_number", [1, "2"], pa.string()),
         ("prefix", ["10.1130"], pa.string()),
         ("cash", ["100.50"], pa.float64()),
-        ("hash", ["12e45"], pa.string()),
         ("expiry", ["20261218"], pa.string()),
         ("expiry", ["2026-12-18"], pa.timestamp("us")),
-        ("release", ["2026-12-18T00:00:00Z"], pa.timestamp("us", "UTC")),
         ("currency", [840, "978"], pa.string()),
         ("currency", [840], pa.int64()),
     ],
@@ -97,24 +97,6 @@ def test_instants_round_trip(cases):
     result = inferred([rfc_3339(instant, offset, lower=lower) for instant, offset, lower in cases])
     assert result.type == pa.timestamp("us", "UTC")
     assert result.to_pylist() == [instant for instant, _, _ in cases]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "2026-02-30T00:00:00Z",
-        "2026-05-12T24:00:00Z",
-        "2016-12-31T23:59:60Z",
-        "0001-01-01T00:00:00+01:00",
-        "0000-01-01",
-        "2026-05-12T09:30Z",
-        "2016-05-11 02:59",
-    ],
-)
-def test_no_instant(text):
-    """A time that does not exist, that datetime cannot hold, or in another format leaves the column text."""
-    usual = "2026-05-12T00:00:00Z" if re.search(r"Z$|:\d\d[+-]", text) else "2026-05-12"
-    assert inferred([usual, text]).to_pylist() == [usual, text]
 
 
 @pytest.mark.parametrize("values", [[1.5, True], [True, 1.5], [1, True], [False, 0], [1, "x", True, None, 2.5]])

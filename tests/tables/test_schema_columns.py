@@ -77,7 +77,6 @@ def test_round_trip(records, numbers, as_body):
             [pd.Timestamp("2026-05-12 09:30:00.123456789Z")],
         ),
         (["a", "b", "a"], pa.dictionary(pa.int8(), pa.string()), ["a", "b", "a"]),
-        ([None, ""], pa.null(), [None, None]),
     ],
 )
 def test_values_that_fit(values, kind, expected):
@@ -97,9 +96,7 @@ def test_values_that_fit(values, kind, expected):
         (["1.5", "1e999"], pa.float64(), 1, "text"),
         (["1.50", "1.505"], pa.decimal128(18, 2), 1, "text"),
         (["2026-05-12T09:30:00Z", "2026-05-12T09:30:00"], pa.timestamp("us", "UTC"), 1, "text"),
-        (["2026-05-12", "2026-05-12T09:30:00Z"], pa.timestamp("us"), 1, "text"),
         (["2026-05-12T09:30:00Z", "2026-05-12T09:30:00.5Z"], pa.timestamp("s", "UTC"), 1, "text"),
-        (["2026-05-12", "2026-05-12 09:30:00"], pa.date32(), 1, "text"),
         ([1_778_578_200], pa.timestamp("us", "UTC"), 0, "an integer"),
     ],
 )
@@ -132,18 +129,13 @@ def test_wrong_arguments(options):
     ("values", "dtype", "expected"),
     [
         (["7", None], "Int64", [7, None]),
-        ([1.0, 2.0], "int64", [1, 2]),
         ([2**64 - 1], "UInt64", [2**64 - 1]),
-        (["1.5", None], "float32", [1.5, None]),
         (["1.50", None], CENTS, [Decimal("1.50"), None]),
         ([True, "x", 1.5], "str", ["true", "x", "1.5"]),
         (["true", "false"], "bool", [True, False]),
-        (["a", "b"], "category", ["a", "b"]),
         ([1, None], pd.CategoricalDtype([1.0, 2.0]), [1.0, None]),
         ([1, "x", None], object, [1, "x", None]),
-        ([None, None], "Int64", [None, None]),
         (["2026-05-12T09:30:00+02:00"], "datetime64[us, UTC]", [pd.Timestamp("2026-05-12 07:30", tz="UTC")]),
-        (["2026-05-12T09:30:00"], "datetime64[s]", [pd.Timestamp("2026-05-12 09:30")]),
         (["2026-05-12"], pd.ArrowDtype(pa.date32()), [date(2026, 5, 12)]),
         (["0.1", "12345678901234567.25", "1e23"], "float64", [0.1, 12345678901234567.25, 1e23]),
     ],

@@ -32,8 +32,8 @@ from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.local.files import private_folder, read_private, remove_partials, shown, write_atomically
-from toolkit.local.user_folders import config_folder, user_key
-from toolkit.local.variables import exported_by, variable_name
+from toolkit.local.folders import config_folder, exported_by, user_key
+from toolkit.local.settings import variable_name
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials

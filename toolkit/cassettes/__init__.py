@@ -11,6 +11,6 @@ What happens to a request, in this order (function `through`, for any httpx clie
 4. `Cassette.record` hands the interaction to `recording.recorder`: scrubbed, checked for leaks, appended.
 
 Open `cassette` for modes and what users can do with a cassette, `paths` for names and record modes, `format` for the
-file, `importing` and `har` for what browsers and vcrpy recorded, `cell_cassette` for `%%cassette`, and `catalog` for
-what looks at recordings from outside.
+file, `importing` for what browsers and vcrpy recorded, `cell_cassette` for `%%cassette`, and `catalog` for what looks
+at recordings from outside.
 """

@@ -6,10 +6,10 @@ far as the caller read it.
 
 from __future__ import annotations
 
-import contextlib
 import re
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -17,7 +17,6 @@ import httpx
 
 from toolkit.cassettes.format.interactions import FAILURES, Interaction, RecordedFailure
 from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, SecretLeak
-from toolkit.core.ledger import Call, Clock
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import capped
@@ -53,7 +52,7 @@ def as_recorded_response(response: httpx.Response, body: bytes, *, headers: Head
     )
 
 
-def as_response(interaction: Interaction, request: Any = None, *, source: str) -> httpx.Response:
+def as_response(interaction: Interaction, request: httpx.Request, *, source: str) -> httpx.Response:
     """Return a recorded response as if it had just arrived, with its body unread.
 
     Args:
@@ -76,23 +75,32 @@ def as_response(interaction: Interaction, request: Any = None, *, source: str) -
         if failure.reason:
             raised.add_note(ReplayedReason(failure.reason))
         raise raised
-    recorded = interaction.response
-    extensions: dict[str, bytes] = {}
-    if recorded.reason or recorded.http_version.startswith("HTTP/1"):  # httpx derives a missing one from the status
-        extensions["reason_phrase"] = recorded.reason.encode("ascii", "ignore")
-    if recorded.http_version:
-        extensions["http_version"] = recorded.http_version.encode("ascii", "replace")
-    headers = _raw_headers(recorded.headers)
-    if not all(_NAME.fullmatch(name) for name, _ in headers):
+    response = response_of(interaction.response, request)
+    if not all(_NAME.fullmatch(name) for name, _ in response.headers.raw):
         raise CassetteCorrupt(
             f"The recorded response to {excerpt(_call_of(interaction))} has a header whose name is not valid.",
             "Correct the name of the header in the cassette, or record the call again.",
             about="cassette",
         )
-    stream: Any = httpx.ByteStream(recorded.body)
     if interaction.ended_early:
-        stream = EndedEarly(recorded.body, _call_of(interaction))
-    return httpx.Response(recorded.status, headers=headers, stream=stream, extensions=extensions)
+        response.stream = EndedEarly(interaction.response.body, _call_of(interaction))
+    return response
+
+
+def response_of(recorded: RecordedResponse, request: httpx.Request) -> httpx.Response:
+    """Return the response to a request that a cassette would hold in this form, with its body unread."""
+    extensions: dict[str, bytes] = {}
+    if recorded.reason or recorded.http_version.startswith("HTTP/1"):  # httpx derives a missing one from the status
+        extensions["reason_phrase"] = recorded.reason.encode("ascii", "ignore")
+    if recorded.http_version:
+        extensions["http_version"] = recorded.http_version.encode("ascii", "replace")
+    return httpx.Response(
+        recorded.status,
+        headers=_raw_headers(recorded.headers),
+        stream=httpx.ByteStream(recorded.body),
+        request=request,
+        extensions=extensions,
+    )
 
 
 def _call_of(interaction: Interaction) -> str:
@@ -117,11 +125,6 @@ def header_list(headers: httpx.Headers) -> HeaderList:
     return tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw])
 
 
-def has_no_end(content_type: str) -> bool:
-    """Return True if a body of this media type is a stream of events or of lines, which may go on for ever."""
-    return content_type.partition(";")[0].strip().lower() in _STREAMS
-
-
 def _part_that_was_read(headers: HeaderList, chunks: list[bytes]) -> tuple[HeaderList, bytes]:
     """Return the recorded form of a stream that was closed early: its headers, and its body up to the last full line.
 
@@ -142,7 +145,7 @@ def _part_that_was_read(headers: HeaderList, chunks: list[bytes]) -> tuple[Heade
 def _decompressed(headers: HeaderList, packed: bytes) -> Iterator[bytes]:
     steps = iter([packed[start : start + _STEP] for start in range(0, len(packed), _STEP)])
     response = httpx.Response(200, headers=list(headers), content=steps)
-    with contextlib.suppress(httpx.DecodingError):  # at the end, which is missing
+    with suppress(httpx.DecodingError):  # at the end, which is missing
         yield from response.iter_bytes()
 
 
@@ -165,199 +168,120 @@ class EndedEarly(httpx.SyncByteStream, httpx.AsyncByteStream):
             yield piece
 
 
-def size_of(headers: httpx.Headers, chunks: Iterable[bytes]) -> int:
-    """Return the bytes of a response that are searched for secrets."""
-    return sum(map(len, chunks)) + sum(len(value) for _, value in headers.raw)
+class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """The body of a response on its way to the caller, which is recorded when it has been read to its end.
 
+    A stream of events that the caller closes earlier is recorded as far as it was read, and a response with an error
+    status that nobody reads, as before another try, without its body. Another body that is closed earlier, and every
+    body that breaks off or is dropped, is not recorded, and a warning says so.
 
-def observe(
-    response: httpx.Response,
-    call: Call,
-    clock: Clock,
-    record: Callable[..., None] | None = None,
-    *,
-    release: Callable[[], None] | None = None,
-    sent: int = 0,
-) -> httpx.Response:
-    """Return the response with a body that notes the end of the call and passes the complete body to `record`.
-
-    `record` also takes the headers to record instead of the response's own, if the caller ended a stream early.
-    `release` is called once: when the body has ended or is closed, or when it is dropped while open.
-    `sent` is the number of bytes of the request's body, which is searched for secrets too.
+    Args:
+        response: the response.
+        ended: is called once: when the body is read or closed, or dropped while it is open.
+        record: takes the complete body; or a part of it, and the headers to record instead of the response's own. None
+            for a body that is not recorded.
+        name: names the call in warnings.
+        sent: number of bytes of the request's body, which is searched for secrets too.
     """
-    observed = (
-        ObservedStream(response.stream, call, clock, release)
-        if record is None
-        else RecordedStream(response, call, clock, record, release, sent)
-    )
-    if response.is_stream_consumed:  # a transport for tests made the response with its whole body
-        b"".join(observed)
-        observed.note_end()
-    else:
-        response.stream = observed
-    return response
 
-
-class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A response body that notes in its call when it was closed. httpx closes a body after its last byte."""
-
-    __slots__ = ("_call", "_clock", "_release", "_stream")
-
-    def __init__(self, stream: Any, call: Call, clock: Clock, release: Callable[[], None] | None) -> None:
-        self._stream = stream
-        self._call = call
-        self._clock = clock
-        self._release = release
+    def __init__(
+        self,
+        response: httpx.Response,
+        ended: Callable[[], None],
+        record: Callable[..., None] | None = None,
+        *,
+        name: str = "",
+        sent: int = 0,
+    ) -> None:
+        self._headers = response.headers
+        self._name = name
+        self._stream: Any = response.stream
+        self._ended: Callable[[], None] | None = ended
+        self._record = record
+        self._sent = sent
+        self._chunks: list[bytes] = []
+        media_type = response.headers.get("content-type", "").partition(";")[0]
+        self._has_no_end = media_type.strip().lower() in _STREAMS
+        self._may_be_closed_early = self._has_no_end or response.is_error
 
     def __iter__(self) -> Iterator[bytes]:
-        return iter(self._stream)
+        self._may_be_closed_early = self._has_no_end
+        try:
+            for chunk in self._stream:
+                self._keep(chunk)
+                yield chunk
+        except Exception:
+            self._may_be_closed_early = False  # it broke off
+            raise
+        self._record_whole()
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return aiter(self._stream)
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        self._may_be_closed_early = self._has_no_end
+        try:
+            async with chunks_of(self._stream) as chunks:
+                async for chunk in chunks:
+                    self._keep(chunk)
+                    yield chunk
+        except Exception:
+            self._may_be_closed_early = False  # it broke off
+            raise
+        await self._without_delay(self._record_whole)
 
     def close(self) -> None:
         try:
             self._stream.close()
         finally:
-            self.note_end()
+            self._end()
+        self._record_part()
 
     async def aclose(self) -> None:
         try:
             await self._stream.aclose()
         finally:
-            self.note_end()
-
-    def __del__(self) -> None:
-        self._let_go()
-
-    def note_end(self) -> None:
-        """Note how long the call took, unless that is known already."""
-        self._call.end(self._clock)
-        self._let_go()
-
-    def _let_go(self) -> None:
-        release, self._release = self._release, None
-        if release is not None:
-            release()
-
-
-class RecordedStream(ObservedStream):
-    """An observed body that also passes all of it to `record` when it has been read to its end.
-
-    A stream of events that the caller closes earlier is recorded as far as it was read, and a response with an error
-    status that nobody reads, as before another try, without its body. Another body that is closed earlier, and every
-    body that breaks off or is dropped, is not recorded, and a warning says so.
-    """
-
-    __slots__ = ("_chunks", "_has_no_end", "_is_over", "_is_unread_error", "_record", "_response", "_sent")
-
-    def __init__(
-        self,
-        response: httpx.Response,
-        call: Call,
-        clock: Clock,
-        record: Callable[..., None],
-        release: Callable[[], None] | None,
-        sent: int = 0,
-    ) -> None:
-        super().__init__(response.stream, call, clock, release)
-        self._has_no_end = has_no_end(response.headers.get("content-type", ""))
-        self._is_unread_error = response.is_error
-        self._response = response
-        self._record = record
-        self._sent = sent
-        self._chunks: list[bytes] = []
-        self._is_over = False
-
-    def __iter__(self) -> Iterator[bytes]:
-        self._is_unread_error = False
-        try:
-            for chunk in self._stream:
-                self._chunks.append(chunk)
-                yield chunk
-        except Exception:
-            self._has_no_end = False  # it broke off
-            raise
-        self._record_once()
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        self._is_unread_error = False
-        try:
-            async with chunks_of(self._stream) as chunks:
-                async for chunk in chunks:
-                    self._chunks.append(chunk)
-                    yield chunk
-        except Exception:
-            self._has_no_end = False  # it broke off
-            raise
-        if self._is_large():
-            await call_apart(self._record_once)
-        else:
-            self._record_once()
-
-    def close(self) -> None:
-        super().close()
-        self._record_part()
-
-    async def aclose(self) -> None:
-        await super().aclose()
-        if not self._is_over and self._has_no_end and self._is_large():
-            await call_apart(self._record_part)
+            self._end()
+        if self._may_be_closed_early:
+            await self._without_delay(self._record_part)
         else:
             self._record_part()
 
-    def _is_large(self) -> bool:
-        return self._sent + size_of(self._response.headers, self._chunks) >= LARGE_BODY
-
     def __del__(self) -> None:
-        self._let_go()
+        self._end()
         if not sys.is_finalizing():
-            self._abandon()
+            self._may_be_closed_early = False
+            self._record_part()
 
-    def _record_once(self) -> None:
-        if self._is_over:
-            return
-        self._is_over = True
-        self.note_end()
-        body = b"".join(self._chunks)
-        try:
-            self._record(body)
-        except CassetteError as error:
-            error.response = _with_body(self._response, body)
-            raise
+    def _keep(self, chunk: bytes) -> None:
+        if self._record is not None:
+            self._chunks.append(chunk)
+
+    def _end(self) -> None:
+        ended, self._ended = self._ended, None
+        if ended is not None:
+            ended()
+
+    async def _without_delay(self, function: Callable[[], None]) -> None:
+        """Call a function, on another thread if the body is so large that it would hold up an event loop."""
+        if self._record is not None and self._sent + sum(map(len, self._chunks)) >= LARGE_BODY:
+            await call_apart(function)
+        else:
+            function()
+
+    def _record_whole(self) -> None:
+        record, self._record = self._record, None
+        if record is not None:
+            self._end()
+            record(b"".join(self._chunks))
 
     def _record_part(self) -> None:
-        """Record a body that the caller has closed early, and may. A failure is only a warning: it is over."""
-        if self._is_over or not (self._has_no_end or self._is_unread_error):
-            self._abandon()
+        """Record a body that the caller has closed early, if it may. A failure is only a warning: the call is over."""
+        record, self._record = self._record, None
+        if record is None:
             return
-        self._is_over = True
+        if not self._may_be_closed_early:
+            warn(f"The response to {self._name} was closed before its end, so it is not recorded.")
+            return
         try:
-            headers, body = _part_that_was_read(header_list(self._response.headers), self._chunks)
-            self._record(body, headers)
+            headers, body = _part_that_was_read(header_list(self._headers), self._chunks)
+            record(body, headers)
         except CassetteError as error:
             warn(f"The stream of {self._name} was closed before its end, and could not be recorded: {error.what}")
-
-    def _abandon(self) -> None:
-        if not self._is_over:
-            self._is_over = True
-            warn(f"The response to {self._name} was closed before its end, so it is not recorded.")
-
-    @property
-    def _name(self) -> str:
-        return f"{self._call.method} {self._call.path}"
-
-
-def _with_body(response: httpx.Response, body: bytes) -> httpx.Response:
-    """Return a copy of a consumed response with its body read, because the caller never got the original."""
-    copy = httpx.Response(
-        response.status_code,
-        headers=response.headers.raw,
-        stream=httpx.ByteStream(body),
-        request=response._request,  # noqa: SLF001 - the property raises while there is no request
-        extensions=response.extensions,
-        default_encoding=response.default_encoding,
-    )
-    with contextlib.suppress(httpx.DecodingError):
-        copy.read()
-    return copy

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.paths import as_mode, find_cassette, same_name_in_project
 from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.recorder import Recorder, finish_now, part_of, todays_scrubber
 from toolkit.cassettes.replay import differences
-from toolkit.cassettes.replay.matching import ANYONE, Identity
-from toolkit.cassettes.replay.player import Player, RecordedValues, play_log_of
-from toolkit.core.errors import CassetteError, ConfigurationError, as_flag, as_several
-from toolkit.core.ledger import EPOCH, TRAFFIC, Authorization, SystemClock
+from toolkit.cassettes.replay.player import Player
+from toolkit.core.errors import ConfigurationError, as_flag, as_several
+from toolkit.core.ledger import EPOCH, SystemClock
 from toolkit.core.secret import Secret
 from toolkit.core.text import as_html, badge, card, count_text, date_text
 from toolkit.core.tracebacks import frameless, shell, warn
-from toolkit.local.settings import Settings, as_settings
-from toolkit.local.variables import is_offline
-from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.local.settings import Settings, as_settings, is_offline
 from toolkit.scrubbing.rules.model import Rules, as_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
@@ -63,10 +58,13 @@ class Cassette:
     Attributes:
         path: the file.
         mode: the record mode in force; while offline, `none`.
-        strict: as in the arguments.
+        strict, scrubber: as in the arguments.
         records: whether requests that do not match are sent and recorded.
         replays: whether recorded interactions are played.
         is_foreign: whether another tool wrote the file.
+        recorded_at: when the first interaction was recorded; None if there is none.
+        source: where answers come from in words, such as `replayed, recorded 12 May 2026`.
+        player, recorder: play the interactions and record new ones; None if nothing is recorded.
 
     This test fails if the code under test sends other requests than those that were recorded, or fewer:
 
@@ -80,11 +78,7 @@ class Cassette:
         ConfigurationError: if mode or match_on is unknown, or if the mode would record to a JSON file.
     """
 
-    # For repr(), which a debugger may show before the cassette is open.
-    records = replays = False
-    _loaded = 0  # interactions in the file when it was opened
-    _contents: Contents = Contents()
-    _recorder: Recorder | None = None
+    recorder: Recorder | None = None
 
     @frameless
     def __init__(
@@ -107,22 +101,16 @@ class Cassette:
             settings = as_settings(settings)
             scrubber = todays_scrubber(settings)
         self.scrubber = scrubber
-        self.scrubber.known.add_texts(secrets)
-        self.scrubber.add_rules(as_rules(rules))
-        self._contents = self._read(settings)
-        self._loaded = len(self._contents)
-        self.is_foreign = self._contents.is_foreign
-        self._recorded_values = RecordedValues(self._contents, self.scrubber, file_name=self.path.name)
-        self._player = Player(
-            self._contents,
-            self.scrubber,
-            file_name=self.path.name,
-            match_on=match_on,
-            strict=strict,
-            log=play_log_of(self.path),
-        )
+        scrubber.known.add_texts(secrets)
+        scrubber.add_rules(as_rules(rules))
+        self._contents = opened = self._read(settings)
+        self._loaded = len(opened)
+        self.is_foreign = opened.is_foreign
+        self.recorded_at = opened.recorded_at
+        self.player = Player(opened, scrubber, file=self.path, match_on=match_on, strict=strict)
         self.records = self.mode in ("new_episodes", "all") or (self.mode == "once" and not self._loaded)
         self.replays = self._loaded > 0 and self.mode != "all"
+        self.source = self._source()
         if self.records and self.path.suffix == ".json":
             raise ConfigurationError(
                 f"Cannot record to {self.path}: recordings are YAML, which can be appended to.",
@@ -130,7 +118,7 @@ class Cassette:
                 about="cassette",
             )
         if self.records:
-            self._recorder = Recorder(self.path, scrubber, anew=self.mode == "all")
+            self.recorder = Recorder(self.path, scrubber, anew=self.mode == "all")
         self._warn(settings)
 
     def _read(self, settings: Settings | None) -> Contents:
@@ -156,6 +144,8 @@ class Cassette:
                 f"To use it, rename it to {real.name}; the next such recording replaces it."
             )
         if settings is not None and self.replays and not is_offline() and shell() is None:
+            from toolkit.cassettes.catalog.facts import staleness_text
+
             now = SystemClock().now()
             stale = staleness_text(self.path, self.recorded_at, settings.stale_after_days, now)
             if stale:
@@ -178,8 +168,7 @@ class Cassette:
         if self.replays:
             times = count_text(self.play_count, "time")
             rows.append(("Played", f"{times}; {len(self.unplayed):,} not played yet"))
-        source = self.kind_text() if self.replays or not self.records else "recording"
-        return card(f"Cassette {self.path.name}", [badge(source)], rows)
+        return card(f"Cassette {self.path.name}", [badge(self.source)], rows)
 
     def describe(self) -> str:
         """Describe in words whether calls are recorded or replayed, and when they were recorded."""
@@ -188,21 +177,14 @@ class Cassette:
             return f"recording, {count}"
         return f"{'replaying and adding to' if self.records else 'replaying'} {count}{f', {when}' if when else ''}"
 
-    def kind_text(self) -> str:
-        """Describe in words where answers come from, such as `replayed, recorded 12 May 2026`."""
+    def _source(self) -> str:
         if not self.replays:
             return "live calls, recorded" if self.records else "replayed, nothing recorded"
         when = self._when() or "recorded on an unknown day"
         return f"replayed and added to, {when}" if self.records else f"replayed, {when}"
 
     def _when(self) -> str:
-        at = self.recorded_at
-        return f"recorded {date_text(at)}" if at is not None and at != EPOCH else ""
-
-    @property
-    def recorded_at(self) -> datetime | None:
-        """When the first interaction was recorded; None if there is none."""
-        return self._contents.recorded_at
+        return f"recorded {date_text(self.recorded_at)}" if self.recorded_at not in (None, EPOCH) else ""
 
     @property
     def environments(self) -> list[str]:
@@ -217,79 +199,17 @@ class Cassette:
     @property
     def recorded_count(self) -> int:
         """Number of interactions recorded since the file was opened."""
-        return self._recorder.count if self._recorder else 0
+        return self.recorder.count if self.recorder else 0
 
     @property
     def play_count(self) -> int:
         """Number of times that an interaction was played, repeats included."""
-        return self._player.play_count
+        return self.player.play_count
 
     @property
     def unplayed(self) -> list[str]:
         """Method and URI of the interactions in the file that were not played yet, in file order."""
-        return self._player.unplayed
-
-    def find_as_written(self, request: RecordedRequest, identity: Identity = ANYONE) -> Interaction | None:
-        """Return the recording of a request that is written as the client made it, apart from addresses, or None.
-
-        Most requests are, and need not be searched for secrets.
-        """
-        if not self.replays:
-            return None
-        return self._played(self._player.play(self.scrubber.with_symbols(request), identity, as_written=True))
-
-    def as_recorded(self, request: RecordedRequest) -> RecordedRequest:
-        """Return a request as it would be recorded, unless this cassette only records."""
-        return self.scrubber.lookup_request(request) if self.replays or self._recorder is None else request
-
-    def find(self, request: RecordedRequest, identity: Identity = ANYONE) -> Interaction | None:
-        """Return the recording that matches a scrubbed request, or None if the request is to be sent and recorded.
-
-        Raises:
-            CassetteMiss: if nothing matches and this mode does not record; shows the nearest recordings.
-            CassetteBusy: if nothing matches and another process is recording to this cassette.
-            CassetteError: if nothing matches and the file cannot be written.
-            CassetteCorrupt: if the matching item cannot be read.
-        """
-        match = self._played(self._player.play(request, identity)) if self.replays else None
-        if match is not None:
-            return match
-        if self._recorder is None:
-            raise self._player.miss(request, identity)
-        self._recorder.get_ready()  # a request whose answer cannot be recorded is not sent
-        return None
-
-    @staticmethod
-    def _played(match: Interaction | None) -> Interaction | None:
-        TRAFFIC.played += match is not None
-        return match
-
-    def refuse_recorded_values(self, request: RecordedRequest) -> None:
-        """Refuse a request with a placeholder or pseudonym of this recording as a value, before it is sent.
-
-        Raises:
-            AccessError: if there is such a value.
-        """
-        if self._loaded:
-            self._recorded_values.refuse_in(request)
-
-    def token_request_of(self, authorization: Authorization) -> Interaction | None:
-        """Return the recorded token request whose token authorized a call: once, for the first such call."""
-        return self._player.token_request_of(authorization)
-
-    def record(self, interaction: Interaction) -> None:
-        """Scrub an interaction and append it to the file.
-
-        Raises:
-            SecretLeak: if the interaction cannot be checked, or would still hold a secret; nothing was written.
-            CassetteBusy: if another process is recording to this cassette.
-            CassetteError: if the file cannot be written.
-        """
-        if self._recorder is None:
-            raise CassetteError(
-                f"{self.path.name} is not being recorded.", f"It was opened with mode {self.mode}.", about="mode"
-            )
-        self._recorder.append(interaction)
+        return self.player.unplayed
 
     def transport(self, inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None) -> Any:
         """Return a transport for a Client or AsyncClient that replays from and records to this cassette.
@@ -314,12 +234,12 @@ class Cassette:
         Columns: `recorded` (datetime64[us, UTC]), `method`, `uri`, `status`, `elapsed` (seconds),
         `size` (bytes of the response body), `profile`.
         """
-        from toolkit.cassettes.catalog.showing import table_of
+        from toolkit.cassettes.catalog.facts import table_of
 
         opened = self._contents
-        if self._recorder is not None and (self.mode == "all" or self._recorder.count):
-            file = self._recorder.file
-            opened = contents.read(contents.read_bytes(file) if self._recorder.count else b"", source=str(file))
+        if self.recorder is not None and (self.mode == "all" or self.recorder.count):
+            file = self.recorder.file
+            opened = contents.read(contents.read_bytes(file) if self.recorder.count else b"", source=str(file))
         return table_of(opened, opened.readable(), self.scrubber if opened.is_foreign else None).drop(columns="number")
 
     def finish(self) -> None:
@@ -331,8 +251,8 @@ class Cassette:
         Raises:
             CassetteError: if the old file cannot be replaced; the new one stays beside it.
         """
-        if self._recorder is not None:
-            self._recorder.finish()
+        if self.recorder is not None:
+            self.recorder.finish()
 
     def close(self) -> None:
         """Finish the recording and let other processes record to the file. A later call locks the file again.
@@ -345,15 +265,15 @@ class Cassette:
         try:
             self.finish()
         finally:
-            if self._recorder is not None:
-                self._recorder.release()
+            if self.recorder is not None:
+                self.recorder.release()
         if self.strict and self.replays and self.unplayed:
             raise differences.left_over(self.path.name, self._loaded, self.unplayed)
 
     def abandon(self) -> None:
         """End the recording after a failure: with mode `all` the old file stays, and the new one beside it."""
-        if self._recorder is not None:
-            self._recorder.abandon()
+        if self.recorder is not None:
+            self.recorder.abandon()
 
     def __enter__(self) -> Self:
         return self
@@ -365,20 +285,3 @@ class Cassette:
             self.close()
         else:
             self.abandon()
-
-
-def is_stale(recorded_at: datetime | None, stale_after: int | None, now: datetime) -> bool:
-    """Check whether a recording has reached the age, in days, from which it counts as stale; None for never."""
-    if recorded_at in (None, EPOCH) or stale_after is None:
-        return False
-    return now - recorded_at >= timedelta(days=stale_after)
-
-
-def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | None, now: datetime) -> str | None:
-    """Return a sentence about a stale recording, or None if it is not stale."""
-    if recorded_at is None or stale_after is None or not is_stale(recorded_at, stale_after, now):
-        return None
-    return (
-        f"{path.name} was recorded on {date_text(recorded_at)}, {count_text((now - recorded_at).days, 'day')} ago, "
-        f"and counts as stale after {count_text(stale_after, 'day')} (stale_after in toolkit.toml)."
-    )

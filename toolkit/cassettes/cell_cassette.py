@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from toolkit.cassettes.paths import as_mode
 from toolkit.core.errors import CassetteMiss, ConfigurationError
 from toolkit.core.text import instant_words
-from toolkit.local.settings import Settings
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import Settings, is_offline
 
 # A live session loads neither cassettes nor the scrubber, which would double the time of its first call.
 if TYPE_CHECKING:
@@ -59,7 +58,15 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
     as_mode(mode)
     cassette = current() if cassette is None else cassette
     if cassette is None:
-        _check_live(mode)
+        if is_offline():
+            raise CassetteMiss(
+                "The session has no cassette to replay, and TOOLKIT_OFFLINE keeps calls from being sent.",
+                "Name a cassette to replay; to go online, unset TOOLKIT_OFFLINE and start again.",
+                about="cassette",
+            )
+        if mode is not None:
+            what = f"The mode {mode} needs a cassette."
+            raise ConfigurationError(what, 'Name a cassette, such as cassette="tour".', about="cassette")
         return None
     from toolkit.cassettes.cassette import Cassette
 
@@ -81,18 +88,6 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
     return cassette
 
 
-def _check_live(mode: str | None) -> None:
-    if is_offline():
-        raise CassetteMiss(
-            "The session has no cassette to replay, and TOOLKIT_OFFLINE keeps calls from being sent.",
-            "Name a cassette to replay; to go online, unset TOOLKIT_OFFLINE and start again.",
-            about="cassette",
-        )
-    if mode is not None:
-        what = f"The mode {mode} needs a cassette."
-        raise ConfigurationError(what, 'Name a cassette, such as cassette="tour".', about="cassette")
-
-
 def register_with(cassette: Cassette, settings: Settings) -> None:
     """Add the addresses, header prefix and rules of a session to the open cassette that it uses."""
     from toolkit.scrubbing.rules.model import project_rules
@@ -103,7 +98,7 @@ def register_with(cassette: Cassette, settings: Settings) -> None:
 
 def kind_text(cassette: Cassette | None) -> str:
     """Return where answers come from: `live calls`, or what the cassette in use says."""
-    return "live calls" if cassette is None else cassette.kind_text()
+    return "live calls" if cassette is None else cassette.source
 
 
 def source_text(cassette: Cassette | None, ended: datetime | None) -> str:

@@ -2,41 +2,51 @@
 
 The file is never changed. A recording of the toolkit says how each call was authorized. An imported cassette gets the
 same note for the calls of the environment that the caller names, so that it replays in a session without arguments.
+
+HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/) is read as browsers and proxies write it, which differ in what
+they leave out. An entry without a stored body is left out: a replay would give an answer that nobody received.
 """
 
 from __future__ import annotations
 
+import base64
 import json
-import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from toolkit.cassettes import har
+import httpx
+
 from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, check_rewritable, rescrubbed, rewrite
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction, is_uri
-from toolkit.cassettes.har import Entry
 from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.core.document import TOKEN_PATH, CredentialKind, Environment
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak, as_flag, as_several
-from toolkit.core.ledger import Authorization
+from toolkit.core.ledger import Authorization, parse_http_date
 from toolkit.core.secret import Secret
 from toolkit.core.text import count_text, excerpt
 from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_text, header_value
 from toolkit.scrubbing.rules.model import Rules, as_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
-_READABLE: Final = "HAR files of browsers are imported, and cassettes of vcrpy. The file was left as it was."
 _LONGEST_WORD: Final = 60  # characters of a method, host or program
+_FORM: Final = "application/x-www-form-urlencoded"
+_FRAMING: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 section 5.6.2
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_NOT_STORED: Final = "a body is not stored in the file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +55,7 @@ class LeftOut:
 
     Attributes:
         number: its number in the file, from 1.
-        method: HTTP method, safe to print.
-        host: the host that was called, safe to print.
+        method, host: what was called, safe to print.
         reason: why it was left out; completes the sentence `it was left out, because ...`.
     """
 
@@ -62,7 +71,7 @@ class ImportReport:
 
     Attributes:
         source: the file that was imported; it is unchanged and still holds its secrets.
-        program: what wrote it, such as "HAR of Firefox", or "vcrpy".
+        program: what wrote it: "vcrpy", "toolkit", or such as "HAR of Firefox".
         path: the new cassette; None if nothing could be imported, and then no file was written.
         imported: number of interactions in the new cassette.
         left_out: what could not be imported, in the order of the file.
@@ -107,6 +116,27 @@ class ImportReport:
         return "\n".join(self.lines())
 
 
+class _Unimportable(ValueError):
+    """The exchange cannot be imported; the text completes the sentence `it was left out, because ...`."""
+
+
+class _Entry(NamedTuple):
+    """One exchange of a file.
+
+    Attributes:
+        number: its number in the file, from 1.
+        method, uri: of the request, as written in the file; empty if the file does not say.
+        result: the exchange with its secrets, or the reason why it cannot be imported.
+        hint: a message with all that the file says, such as a list of cookies. It is searched for secrets only.
+    """
+
+    number: int
+    method: str
+    uri: str
+    result: Interaction | str
+    hint: RecordedRequest | None = None
+
+
 def import_cassette(
     source: str | Path,
     name: str | Path,
@@ -148,77 +178,90 @@ def import_cassette(
     file = expanded(source, about="source")
     program, entries = _read(file)
     path = _target(name, file, replace=as_flag(replace, about="replace"), settings=settings)
-    chosen = [entry for entry in entries if not patterns or any(_fits(entry.uri, pattern) for pattern in patterns)]
     names = called.rules.addresses.values() if called else ()
-    own = {name: address for name, address in settings.addresses.items() if name in names}
-    if called is not None and not any(_is_at(entry.uri, own.values()) for entry in chosen):
-        raise ConfigurationError(
-            f"No request in the file goes to an address of {called}.",
-            f"Set the addresses {', '.join(names)} in toolkit.toml, or leave the environment out.",
-            about="environment",
-        )
+    own = {name: settings.addresses[name] for name in names if name in settings.addresses}
+    if called is not None and not any(_is_at(entry.uri, own.values()) for entry in entries):
+        what = f"No request in the file goes to an address of {called}."
+        advice = f"Set the addresses {', '.join(names)} in toolkit.toml, or leave the environment out."
+        raise ConfigurationError(what, advice, about="environment")
     scrubber = todays_scrubber(settings, as_rules(rules))
     # If two names share an address, that of the environment comes first.
     scrubber.use_addresses({**own, **settings.addresses}, settings.header_prefix)
     scrubber.known.add_texts(secrets)
-    reasons = _look_at(entries, scrubber)
-    items = [_noted(e.interaction, called, own.values()) for e in chosen if e.interaction and e.number not in reasons]
+    chosen = [each for each in _looked_at(entries, scrubber) if not patterns or _fits(each.uri, patterns)]
+    items = [_noted(each.result, called, own.values()) for each in chosen if isinstance(each.result, Interaction)]
     data, replacements = rescrubbed(b"", Contents(items, is_foreign=True), scrubber, source=path)
-    replaced = sum((Counter(counts) for _, counts in replacements), Counter())
     if items:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            what = f"Cannot make the folder {path.parent}: {error.strerror or error}."
-            raise CassetteError(what, "Choose another place.", about="name") from None
         rewrite(path, scrubber, lambda _: data)
+    replaced = sum((Counter(counts) for _, counts in replacements), Counter())
     return ImportReport(
         source=file,
         program=program,
         path=path if items else None,
         imported=len(items),
         left_out=tuple(
-            LeftOut(entry.number, excerpt(entry.method, _LONGEST_WORD), _host(entry.uri), reasons[entry.number])
-            for entry in chosen
-            if entry.number in reasons
+            LeftOut(each.number, excerpt(each.method, _LONGEST_WORD), _host(each.uri), each.result)
+            for each in chosen
+            if isinstance(each.result, str)
         ),
         not_chosen=len(entries) - len(chosen),
         replaced={kind: replaced[kind] for kind in sorted(replaced.keys() - {ADDRESS, OTHER})},
         environment=None if called is None else str(called),
-        hosts=tuple(
-            sorted(
-                {_host(each.request.uri) for each in items if not _is_at(each.request.uri, settings.addresses.values())}
-            )
-        ),
+        hosts=tuple(sorted({_host(uri) for (_, uri, *_), *_ in items if not _is_at(uri, settings.addresses.values())})),
     )
 
 
-def _look_at(entries: Iterable[Entry], scrubber: Scrubber) -> dict[int, str]:
-    """Let a scrubber learn the secrets of all entries; return why entries are left out, by their numbers.
+def _read(path: Path) -> tuple[str, list[_Entry]]:
+    """Return the name of the program that wrote a file, and its exchanges, in their order."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        what = f"Cannot read {path}: {error.strerror}."
+        raise ConfigurationError(what, "Name a HAR file or a cassette.", about="source") from None
+    with suppress(ValueError, RecursionError):  # `contents.read` says what is wrong
+        log = _mapping(json.loads(data.decode("utf-8-sig")), "log")
+        if isinstance(entries := log.get("entries"), list):
+            name = excerpt(str(_mapping(log, "creator").get("name") or "").strip(), _LONGEST_WORD)
+            return f"HAR of {name}" if name else "HAR", [_har_entry(*each) for each in enumerate(entries, start=1)]
+    try:
+        opened = contents.read(data, source=str(path))
+    except CassetteCorrupt as error:
+        advice = "HAR files of browsers are imported, and cassettes of vcrpy. The file was left as it was."
+        raise error.reworded(error.what, advice) from None
+    recorded: list[_Entry] = []
+    for each in map(opened.interaction_or_error, range(len(opened))):
+        head = each.request if isinstance(each, Interaction) else RecordedRequest("", "")
+        result = each if isinstance(each, Interaction) else "it does not have the fields of an interaction"
+        recorded.append(_Entry(len(recorded) + 1, head.method, head.uri, result))
+    return "vcrpy" if opened.is_foreign else "toolkit", recorded
+
+
+def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings) -> Path:
+    path = find_cassette(name, settings)
+    check_rewritable(path)
+    if path.exists() and (not replace or path.samefile(source)):
+        advice = "Choose another name." if replace else "Choose another name, or replace it: replace=True."
+        raise CassetteError(f"{path} exists.", advice, about="name")
+    return path
+
+
+def _looked_at(entries: Iterable[_Entry], scrubber: Scrubber) -> list[_Entry]:
+    """Return the entries, without those that cannot be checked for secrets, after a scrubber has learnt of all secrets.
 
     A later entry may name the secret of an earlier one, and one that is left out that of another.
     """
-    reasons = {entry.number: entry.reason for entry in entries if entry.interaction is None}
+    looked_at = []
     for entry in entries:
         try:
-            if entry.interaction is not None:
-                scrub(entry.interaction, scrubber)
+            if isinstance(entry.result, Interaction):
+                scrub(entry.result, scrubber)
+            looked_at.append(entry)
         except SecretLeak:
-            reasons[entry.number] = "it holds data that cannot be checked for secrets"
+            looked_at.append(entry._replace(result="it holds data that cannot be checked for secrets"))
         with suppress(SecretLeak):
             if entry.hint is not None:
                 scrubber.lookup_request(entry.hint)
-    return reasons
-
-
-def _fits(uri: str, pattern: str) -> bool:
-    """Check whether a request is to a host, or a host and a path, of a pattern such as `*.example.com/v1/*`."""
-    parts = urlsplit(uri if is_uri(uri) else "")
-    return fnmatchcase(f"{parts.hostname}{parts.path or '/'}", pattern if "/" in pattern else f"{pattern}/*")
-
-
-def _is_at(uri: str, addresses: Iterable[str]) -> bool:
-    return any(uri == address or uri.startswith((f"{address}/", f"{address}?")) for address in addresses)
+    return looked_at
 
 
 def _noted(interaction: Interaction, called: Environment | None, addresses: Iterable[str]) -> Interaction:
@@ -226,57 +269,131 @@ def _noted(interaction: Interaction, called: Environment | None, addresses: Iter
     uri = interaction.request.uri
     if called is None or not _is_at(uri, addresses) or urlsplit(uri).path.endswith(TOKEN_PATH):
         return interaction
-    has_keys = CredentialKind.KEY_PAIR in called.rules.credentials
-    kind = CredentialKind.KEY_PAIR if has_keys else CredentialKind.CLIENT_SECRET
+    keys = CredentialKind.KEY_PAIR
+    kind = keys if keys in called.rules.credentials else CredentialKind.CLIENT_SECRET
     return interaction._replace(authorized_by=Authorization(kind, called, "default"))
 
 
-def _read(path: Path) -> tuple[str, list[Entry]]:
-    """Return the name of the program that wrote a file, and its exchanges, in their order."""
-    try:
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "no file can have that name"
-        raise ConfigurationError(
-            f"Cannot read {path}: {why}.", "Name a HAR file or a cassette.", about="source"
-        ) from None
-    if contents.is_ours(data):
-        raise ConfigurationError(
-            f"{path} is a cassette of the toolkit already.",
-            "Copy it; `toolkit cassettes scrub` scrubs it again under today's rules.",
-            about="source",
-        )
-    with suppress(ValueError, RecursionError):  # `contents.read` says what is wrong
-        value = json.loads(data.decode("utf-8-sig"))
-        if har.is_har(value):
-            name = excerpt(har.creator(value), _LONGEST_WORD)
-            return f"HAR of {name}" if name else "HAR", list(har.entries(value))
-    try:
-        opened = contents.read(data, source=str(path))
-        if len(opened) and not opened.readable():
-            opened.interaction(0)  # raises the error that says what the file is
-    except CassetteCorrupt as error:
-        raise error.reworded(error.what, _READABLE) from None
-    entries = []
-    for number, interaction in ((number, opened.interaction_or_error(number)) for number in range(len(opened))):
-        if isinstance(interaction, CassetteCorrupt):
-            entries.append(Entry(number + 1, "", "", None, "it does not have the fields of an interaction"))
-        else:
-            entries.append(Entry(number + 1, interaction.request.method, interaction.request.uri, interaction))
-    return "vcrpy", entries
+def _fits(uri: str, patterns: Iterable[str]) -> bool:
+    """Return whether a request is to a host, or a host and a path, of a pattern such as `*.example.com/v1/*`."""
+    parts = urlsplit(uri if is_uri(uri) else "")
+    place = f"{parts.hostname}{parts.path or '/'}"
+    return any(fnmatchcase(place, pattern if "/" in pattern else f"{pattern}/*") for pattern in patterns)
 
 
-def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings) -> Path:
-    path = find_cassette(name, settings)
-    check_rewritable(path)
-    if os.path.realpath(path) == os.path.realpath(source):
-        what = "The cassette would replace the file that is imported."
-        raise ConfigurationError(what, "Choose another name.", about="name")
-    if path.exists() and not replace:
-        raise CassetteError(f"{path} exists.", "Choose another name, or replace it: replace=True.", about="name")
-    return path
+def _is_at(uri: str, addresses: Iterable[str]) -> bool:
+    return any(f"{uri}/".startswith((f"{address}/", f"{address}?")) for address in addresses)
 
 
 def _host(uri: str) -> str:
     """Return the host of a URI, safe to print."""
     return excerpt(urlsplit(uri).hostname or "", _LONGEST_WORD) if is_uri(uri) else ""
+
+
+def _har_entry(number: int, fields: Any) -> _Entry:
+    """Return an entry of a HAR file, whose members may be of any type."""
+    request = _mapping(fields, "request")
+    method, uri = str(request.get("method") or "").upper(), str(request.get("url") or "")
+    result: Interaction | str
+    try:
+        result = _interaction(fields, method, uri)
+    except _Unimportable as error:
+        result = str(error)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):  # members of other types
+        result = "it does not have the fields of an exchange"
+    messages = [request, _mapping(fields, "response")]
+    cookies = "; ".join(f"{name}={value}" for message in messages for name, value in _pairs(message, "cookies"))
+    headers = (("Cookie", _CONTROLS.sub("", header_text(cookies))), ("Content-Type", "application/json"))
+    hint = RecordedRequest(method, uri if is_uri(uri) else "", headers, json.dumps(fields).encode("ascii"))
+    return _Entry(number, method, uri, result, hint)
+
+
+def _mapping(value: Any, name: str) -> Mapping[str, Any]:
+    member = value.get(name) if isinstance(value, Mapping) else None
+    return member if isinstance(member, Mapping) else {}
+
+
+def _interaction(fields: Mapping[str, Any], method: str, uri: str) -> Interaction:
+    request, response = fields["request"], fields["response"]
+    parts, status = urlsplit(uri), int(response.get("status") or 0)
+    if fields.get("_webSocketMessages") is not None or parts.scheme.lower() not in ("http", "https") or status == 101:
+        raise _Unimportable("it is not a call over HTTP")
+    if not 100 <= status <= 999:
+        raise _Unimportable("it has no response: the browser blocked, cancelled or failed it")
+    if not method or not parts.netloc or not is_uri(uri):
+        raise ValueError
+    sent, received = _headers(request), _headers(response)
+    body = b"" if method == "HEAD" else _received_body(response, status, header_value(received, "content-type"))
+    recorded_at = parse_http_date(header_value(received, "date"))
+    with suppress(KeyError, TypeError, ValueError, OverflowError):  # without a time zone it is that of this machine
+        recorded_at = datetime.fromisoformat(fields["startedDateTime"]).astimezone(UTC)
+    if method != "HEAD" and any(name.lower() in _FRAMING for name, _ in received):  # the file has the body decoded
+        kept = tuple(pair for pair in received if pair[0].lower() not in _FRAMING)
+        received = (*kept, ("Content-Length", str(len(body))))
+    took = fields.get("time")
+    return Interaction(
+        RecordedRequest(method, urlunsplit(parts._replace(fragment="")), sent, _sent_body(request, method, sent)),
+        RecordedResponse(status, str(response.get("statusText") or ""), received, body),
+        recorded_at=recorded_at,
+        elapsed=timedelta(milliseconds=took) if isinstance(took, int | float) and took >= 0 else None,
+    )
+
+
+def _pairs(message: Mapping[str, Any], name: str) -> list[tuple[Any, Any]]:
+    """Return the names and values in a list of the format: of headers, cookies, parameters."""
+    fields = message.get(name)
+    pairs = fields if isinstance(fields, list) else []
+    return [(pair.get("name"), pair.get("value")) for pair in pairs if isinstance(pair, Mapping)]
+
+
+def _headers(message: Mapping[str, Any]) -> HeaderList:
+    """Return headers as a recording holds them, without the pseudo headers of HTTP/2.
+
+    A value of several lines, with which some browsers write a repeated header, becomes several headers.
+    """
+    headers = []
+    for name, value in _pairs(message, "headers"):
+        if isinstance(name, str) and _HEADER_NAME.fullmatch(name):
+            text = "" if value is None else header_text(value)
+            lines = [_CONTROLS.sub("", line).strip() for line in text.splitlines() or [""]]
+            headers += [(name, line.encode("utf-8", "replace").decode()) for line in lines]  # no halves of characters
+    return tuple(headers)
+
+
+def _sent_body(request: Mapping[str, Any], method: str, headers: HeaderList) -> bytes:
+    data = _mapping(request, "postData")
+    text, params = data.get("text"), _pairs(data, "params")
+    if isinstance(text, str) and (text or not params):
+        return _body(text, str(data.get("encoding") or data.get("_encoding") or ""))
+    content_type = str(data.get("mimeType") or header_value(headers, "content-type"))
+    is_lost = request.get("bodySize", 0) > 0 and method not in ("GET", "HEAD") and not data
+    if is_lost or (params and not content_type.lower().startswith(_FORM)):
+        raise _Unimportable(_NOT_STORED)
+    return urlencode([(str(name), "" if value is None else str(value)) for name, value in params]).encode("ascii")
+
+
+def _received_body(response: Mapping[str, Any], status: int, content_type: str) -> bytes:
+    content = _mapping(response, "content")
+    if status in (204, 304):  # a browser may store what its cache had
+        return b""
+    text = content.get("text")
+    if isinstance(text, str):
+        media_type = content_type or str(content.get("mimeType") or "")
+        charset = httpx.Response(200, headers={"Content-Type": media_type}).charset_encoding
+        return _body(text, str(content.get("encoding") or ""), charset or "utf-8")
+    if content.get("size") == 0 or status == 205 or status // 100 in (1, 3):  # no body: RFC 9110 section 15
+        return b""
+    raise _Unimportable(_NOT_STORED)
+
+
+def _body(text: str, encoding: str, charset: str = "utf-8") -> bytes:
+    """Return the bytes of a stored body, which is text or base64."""
+    if encoding.lower() == "base64":
+        plain = re.sub(r"\s", "", text).rstrip("=")
+        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)  # ValueError if it is not base64
+    if encoding.lower() not in ("", "utf-8", "utf8"):
+        raise _Unimportable(_NOT_STORED)
+    try:
+        return text.encode(charset)
+    except (LookupError, ValueError):  # no such character set, or the text has characters that it lacks
+        return text.encode("utf-8", "replace")

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Final, Literal, get_args
 
 from toolkit.core.errors import ConfigurationError, as_choice
 from toolkit.local.files import expanded, lies_in
-from toolkit.local.settings import Settings, as_settings
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import Settings, as_settings, is_offline
 
 Mode = Literal["none", "once", "new_episodes", "all"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
-# What some system or command does not take for the name of a file: characters and devices of Windows, white space at
-# the ends, a dot or a dash at the beginning. Refused everywhere, because recordings are passed on to others.
-_UNSUITABLE: Final = re.compile(
-    r'.*[\x00-\x1f<>:"/\\|?*]|[\s.-]|.*\s\Z|(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³])\s*\Z',
-    re.IGNORECASE | re.DOTALL,
-)
+# Names that every system and command takes for a file, because recordings are passed on to others: no character that
+# Windows refuses, no white space at the ends, no dot or dash at the beginning.
+_NAME: Final = re.compile(r'(?![\s.-])[^\x00-\x1f<>:"/\\|?*]+(?<!\s)')
 _LONGEST: Final = 200  # bytes; systems allow 255, and ".yaml" and a suffix for partial files are added
 _LONGEST_QUOTE: Final = 60  # characters
 
@@ -41,33 +36,28 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
     ordinary path.
 
     Raises:
-        ConfigurationError: if it is empty, neither a name nor a path, not a portable name, or the name of a link out of
-            the folder.
+        ConfigurationError: if it is neither a name nor a path, not a portable name, or the name of a link out of the
+            folder.
     """
-    if not isinstance(cassette, str | os.PathLike) or not _is_path(str(cassette)):
-        raise ConfigurationError("A cassette needs a name or a path.", 'Give a name such as "tour".', about="cassette")
-    path = Path(cassette)
-    if isinstance(cassette, str) and not path.suffix and path.parts in ((), (cassette,)) and not path.is_absolute():
-        # As a Python literal, white space at the ends is visible and nothing is interpreted.
-        quoted = repr(cassette if len(cassette) <= _LONGEST_QUOTE else f"{cassette[: _LONGEST_QUOTE - 1]}…")
-        if _UNSUITABLE.match(cassette) or len(cassette.encode("utf-8", "surrogatepass")) > _LONGEST:
-            raise ConfigurationError(
-                f"A cassette cannot be called {quoted}: not every system or command takes such a name for a file.",
-                'Choose a short name of letters, digits, spaces, "-" and "_"; or give a path with its suffix.',
-                about="cassette",
-            )
-        folder = as_settings(settings).cassettes_folder
-        file = folder / f"{cassette}.yaml"
-        if file.is_symlink() and not lies_in(file, folder):
-            raise ConfigurationError(
-                f"The cassette {quoted} is a link out of the cassettes folder.",
-                "A project, perhaps a cloned one, may not choose a file elsewhere to write: give the path of the file.",
-                about="cassette",
-            )
-        return file
-    if path.anchor and not path.name:
-        raise ConfigurationError("A folder cannot be a cassette.", 'Give a name such as "tour".', about="cassette")
-    return expanded(path, about="cassette")
+    path = expanded(cassette, about="cassette")
+    parts = Path(cassette).parts
+    if not isinstance(cassette, str) or parts not in ((), (cassette,)) or path.suffix or Path(cassette).is_absolute():
+        return path
+    if not _NAME.fullmatch(cassette) or len(cassette.encode("utf-8", "surrogatepass")) > _LONGEST:
+        raise ConfigurationError(
+            f"A cassette cannot be called {cassette[:_LONGEST_QUOTE]!r}: not every system takes it for a file.",
+            'Choose a short name of letters, digits, spaces, "-" and "_"; or give a path with its suffix.',
+            about="cassette",
+        )
+    folder = as_settings(settings).cassettes_folder
+    file = folder / f"{cassette}.yaml"
+    if file.is_symlink() and not lies_in(file, folder):
+        raise ConfigurationError(
+            f"The cassette {cassette!r} is a link out of the cassettes folder.",
+            "A project, perhaps a cloned one, may not choose a file elsewhere to write: give the path of the file.",
+            about="cassette",
+        )
+    return file
 
 
 def same_name_in_project(path: Path, settings: Settings | None = None) -> Path | None:
@@ -76,11 +66,3 @@ def same_name_in_project(path: Path, settings: Settings | None = None) -> Path |
         return find_cassette(path.stem, settings)
     except ConfigurationError:
         return None
-
-
-def _is_path(text: str) -> bool:
-    """Return True if a text can name a file: it is not blank, has no null character and no half of a character."""
-    try:
-        return b"\0" not in os.fsencode(text) and bool(text.strip())
-    except UnicodeEncodeError:
-        return False

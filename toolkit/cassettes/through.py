@@ -5,7 +5,7 @@ Sessions use `through` as well; `CassetteTransport` makes it a transport for any
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from sys import intern
 from typing import TYPE_CHECKING, Any, Final
@@ -15,17 +15,17 @@ import httpx
 from toolkit.cassettes.bodies import (
     LARGE_BODY,
     RECORDABLE,
+    ObservedBody,
     as_failure,
     as_recorded_response,
     as_response,
     header_list,
-    observe,
-    size_of,
+    response_of,
 )
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.core.document import TOKEN_PATH, Interface
-from toolkit.core.errors import CassetteError, ToolkitError, UnsafeAddress
+from toolkit.core.errors import CassetteError, UnsafeAddress
 from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Call, Clock, Ledger, SystemClock, source_of
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
@@ -38,15 +38,16 @@ from toolkit.transport.network import Network, Places, pool_timeout
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
+    from toolkit.cassettes.recording.recorder import Recorder
 
 _REPLAYED: Final = "toolkit.replayed"  # extension of a request that was replayed: its URI; redirects inherit it
 
 
 class Outgoing:
-    """A request to replay or to send, and the way to send it.
+    """The request of a plain client, to replay or to send as it is.
 
-    This class is for the request of a plain client, which is sent as it is. A session's request (class
-    `SessionRequest`) gets its credentials in `send`, so neither client nor cassette ever sees them.
+    A session's request (class `SessionRequest`) gets its credentials in `send`, so neither client nor cassette ever
+    sees them.
 
     Attributes:
         request: the request as the client made it.
@@ -101,78 +102,86 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
             another origin because a replayed redirect leads there.
         httpx.RequestError: if the service does not answer, or did not answer when this was recorded.
     """
-    request = outgoing.request
-    recorded: RecordedRequest | None = None
+    request, places = outgoing.request, outgoing.places
+    recorded = RecordedRequest("", "")
     if tape is not None:
         body = yield Read(request)
-        uri = outgoing.uri()
-        recorded = RecordedRequest(request.method, uri, header_list(request.headers), body)
-        match = tape.find_as_written(recorded, outgoing.identity)
-        if match is None:
-            look_up = partial(tape.as_recorded, recorded)
-            scrubbed = look_up() if len(body) < LARGE_BODY else (yield Apart(look_up))
-            match = tape.find(scrubbed, outgoing.identity)
+        recorded = RecordedRequest(request.method, outgoing.uri(), header_list(request.headers), body)
+        match = yield from _matching(tape, recorded, outgoing.identity)
         if match is not None:
-            _note_replay(tape, outgoing, match)
-            request.extensions.setdefault(_REPLAYED, uri)
-            replayed = as_response(match, request, source=tape.path.name)
-            source_of(replayed).replayed_from = tape.path.name
-            return replayed
-        tape.refuse_recorded_values(recorded)
-        _refuse_replayed_redirect(request.extensions.pop(_REPLAYED, uri), uri, tape)
+            return _replay(tape, outgoing, match, recorded.uri)
+        tape.player.refuse_recorded_values(recorded)
+        _refuse_replayed_redirect(request.extensions.pop(_REPLAYED, recorded.uri), recorded.uri, tape)
     TRAFFIC.sent += 1
-    clock, ledger = outgoing.clock, outgoing.ledger
     method = intern(request.method)  # a text of its own for each of many calls takes memory
-    call = Call(clock.now(), outgoing.interface, method, outgoing.path, since=clock.monotonic())
+    call = Call(outgoing.clock.now(), outgoing.interface, method, outgoing.path, since=outgoing.clock.monotonic())
     try:
-        response = yield from (outgoing.send(call) if outgoing.places is None else _in_place(outgoing, call))
+        response = yield from (outgoing.send(call) if places is None else _in_place(outgoing, places, call))
     except RECORDABLE as error:
-        call.status = NO_ANSWER.status
-        request.extensions[TRIES] = call.tries
-        call.end(clock)
-        if ledger is not None:
-            ledger.add(call)
-        if tape is not None and recorded is not None:
-            _record_failure(tape, _as_sent(recorded, outgoing), call, error)
+        call.end(outgoing.clock)
+        _note(outgoing, call, NO_ANSWER.status)
+        if tape is not None:
+            _record_failure(tape.recorder, _as_sent(recorded, outgoing), call, error)
         raise
-    call.status = response.status_code
-    request.extensions[TRIES] = call.tries
-    if ledger is not None:
-        ledger.add(call)
-    release = None if outgoing.places is None else outgoing.places.leave
-    if tape is None or recorded is None:
-        return observe(response, call, clock, release=release)
-    recorder = _recorder(tape, _as_sent(recorded, outgoing), response, call)
-    observed = partial(observe, response, call, clock, recorder, release=release, sent=len(recorded.body))
-    # A transport that has the whole body at hand, as in tests, is recorded at once.
-    size = size_of(response.headers, [response.content]) if response.is_stream_consumed else 0
-    is_long = response.is_stream_consumed and len(recorded.body) + size >= LARGE_BODY
-    return (yield Apart(observed)) if is_long else observed()
-
-
-def _in_place(outgoing: Outgoing, call: Call) -> Flow[httpx.Response]:
-    """Send a request when there is a place for it; its response holds the place."""
-    places = outgoing.places
-    assert places is not None  # noqa: S101
-    if (yield from places.enter(pool_timeout(outgoing.request))):
-        call.start(outgoing.clock)
-    try:
-        response = yield from outgoing.send(call)
-    except BaseException:
-        places.leave()
-        raise
+    _note(outgoing, call, response.status_code)
+    if response.is_stream_consumed:  # a transport for tests made it with its whole body, which the client reads again
+        response = httpx.Response(
+            response.status_code,
+            headers=response.headers.raw,
+            stream=response.stream,
+            extensions=response.extensions,
+        )
+    ended = partial(_end, outgoing, call)
+    record = (
+        None if tape is None else partial(_record_answer, tape.recorder, _as_sent(recorded, outgoing), call, response)
+    )
+    response.request = request
+    name, sent = f"{method} {outgoing.path}", len(recorded.body)
+    response.stream = ObservedBody(response, ended, record, name=name, sent=sent)
     return response
 
 
-def _note_replay(tape: Cassette, outgoing: Outgoing, match: Interaction) -> None:
-    """Add a replayed call to the ledger, preceded by the token request that counts as played with it."""
-    outgoing.request.extensions[TRIES] = match.tries
-    by, ledger = match.authorized_by, outgoing.ledger
-    token_request = None if by is None else tape.token_request_of(by)
+def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> Flow[Interaction | None]:
+    """Return the recording of a request, or None if it is to be sent.
+
+    Most requests are written as they were recorded, apart from addresses, and need not be searched for secrets.
+
+    Raises:
+        CassetteMiss: if nothing matches and the cassette does not record; shows the nearest recording.
+        CassetteBusy: if nothing matches and another process is recording to this cassette.
+        CassetteError: if nothing matches and the file cannot be written.
+        CassetteCorrupt: if the matching item cannot be read.
+    """
+    player, recorder = tape.player, tape.recorder
+    match = None
+    if tape.replays:
+        match = player.play(tape.scrubber.with_symbols(recorded), identity, as_written=True)
+    if match is None and (tape.replays or recorder is None):
+        look_up = partial(tape.scrubber.lookup_request, recorded)
+        scrubbed = look_up() if len(recorded.body) < LARGE_BODY else (yield Apart(look_up))
+        match = player.play(scrubbed, identity) if tape.replays else None
+        if match is None and recorder is None:
+            raise player.miss(scrubbed, identity)
+    if match is None and recorder is not None:
+        recorder.get_ready()  # a request whose answer cannot be recorded is not sent
+    return match
+
+
+def _replay(tape: Cassette, outgoing: Outgoing, match: Interaction, uri: str) -> httpx.Response:
+    """Return a recorded answer, and note the call, preceded by the token request that counts as played with it."""
+    TRAFFIC.played += 1
+    request, ledger = outgoing.request, outgoing.ledger
+    request.extensions[TRIES] = match.tries
+    request.extensions.setdefault(_REPLAYED, uri)
+    by = match.authorized_by
+    token_request = None if by is None else tape.player.token_request_of(by)
     if ledger is not None:
         if token_request is not None:
             ledger.add(_replayed(token_request, Interface.AUTH, TOKEN_PATH))
         ledger.add(_replayed(match, outgoing.interface, outgoing.path))
+    response = as_response(match, request, source=tape.path.name)
+    source_of(response).replayed_from = tape.path.name
+    return response
 
 
 def _replayed(interaction: Interaction, interface: str, path: str) -> Call:
@@ -187,6 +196,33 @@ def _replayed(interaction: Interaction, interface: str, path: str) -> Call:
         interaction.authorized_by,
         interaction.tries,
     )
+
+
+def _in_place(outgoing: Outgoing, places: Places, call: Call) -> Flow[httpx.Response]:
+    """Send a request when there is a place for it; its response holds the place."""
+    if (yield from places.enter(pool_timeout(outgoing.request))):
+        call.start(outgoing.clock)
+    try:
+        response = yield from outgoing.send(call)
+    except BaseException:
+        places.leave()
+        raise
+    return response
+
+
+def _note(outgoing: Outgoing, call: Call, status: int) -> None:
+    """Note that a call was answered, or failed."""
+    call.status = status
+    outgoing.request.extensions[TRIES] = call.tries
+    if outgoing.ledger is not None:
+        outgoing.ledger.add(call)
+
+
+def _end(outgoing: Outgoing, call: Call) -> None:
+    """Note that the body of a call has ended."""
+    call.end(outgoing.clock)
+    if outgoing.places is not None:
+        outgoing.places.leave()
 
 
 def _refuse_replayed_redirect(first: str, uri: str, tape: Cassette) -> None:
@@ -208,43 +244,52 @@ def _refuse_replayed_redirect(first: str, uri: str, tape: Cassette) -> None:
 
 def _as_sent(recorded: RecordedRequest, outgoing: Outgoing) -> RecordedRequest:
     """Return the request as it is recorded: with placeholders where the credentials went."""
-    placeholders = outgoing.placeholders()
-    return recorded._replace(headers=(*recorded.headers, *placeholders)) if placeholders else recorded
+    return recorded._replace(headers=(*recorded.headers, *outgoing.placeholders()))
 
 
-def _recorder(tape: Cassette, request: RecordedRequest, response: httpx.Response, call: Call) -> Callable[..., None]:
-    """Return a function that records the call, given the body of the response."""
+def _record_answer(
+    recorder: Recorder | None,
+    sent: RecordedRequest,
+    call: Call,
+    response: httpx.Response,
+    body: bytes,
+    headers: HeaderList | None = None,
+) -> None:
+    """Record a call with the body of its answer as received; with other headers, that is the beginning of a stream."""
+    received = header_list(response.headers) if headers is None else headers
+    answer = as_recorded_response(response, body, headers=received)
+    try:
+        _record(recorder, sent, answer, call, ended_early=headers is not None)
+    except CassetteError as error:
+        error.response = response_of(answer, response.request)  # the caller never gets the original
+        with suppress(httpx.DecodingError):
+            error.response.read()
+        raise
 
-    def record(body: bytes, headers: HeaderList | None = None) -> None:
-        received = header_list(response.headers) if headers is None else headers
-        answer = as_recorded_response(response, body, headers=received)
-        _record(tape, request, answer, call, ended_early=headers is not None)
 
-    return record
+def _record_failure(recorder: Recorder | None, sent: RecordedRequest, call: Call, error: httpx.RequestError) -> None:
+    try:
+        _record(recorder, sent, NO_ANSWER, call, failure=as_failure(error))
+    except CassetteError as unrecorded:  # the caller is about to get `error`
+        warn(f"The failed {sent.method} is not recorded. {unrecorded.what}")
 
 
-def _record(tape: Cassette, request: RecordedRequest, response: RecordedResponse, call: Call, **noted: Any) -> None:
+def _record(
+    recorder: Recorder | None, sent: RecordedRequest, response: RecordedResponse, call: Call, **noted: Any
+) -> None:
     """Record an interaction, with a CassetteError, which can carry the answer, in place of any other error."""
+    assert recorder is not None  # noqa: S101 - without one, a request that does not match is not sent
     by, elapsed = call.authorized_by, call.elapsed
     try:
-        tape.record(Interaction(request, response, call.sent_at, elapsed, by, tries=call.tries, **noted))
+        recorder.append(Interaction(sent, response, call.sent_at, elapsed, by, tries=call.tries, **noted))
     except CassetteError:
         raise
-    except ToolkitError as error:
-        unrecorded = CassetteError(error.what, f"{AFTER_THE_CALL} {error.next_step}", about=error.about)
     except Exception as error:  # noqa: BLE001 - its text may quote the answer, so only its type is said
         what = f"{call.method} {call.path} could not be recorded: {type(error).__name__}."
         unrecorded = CassetteError(what, f"{AFTER_THE_CALL} make it without a cassette.", about="cassette")
     else:
         return
     raise unrecorded  # here, so that it has no context, which might hold the answer
-
-
-def _record_failure(tape: Cassette, request: RecordedRequest, call: Call, error: httpx.RequestError) -> None:
-    try:
-        _record(tape, request, NO_ANSWER, call, failure=as_failure(error))
-    except CassetteError as unrecorded:  # the caller is about to get `error`
-        warn(f"The failed {request.method} is not recorded. {unrecorded.what}")
 
 
 class CassetteTransport(UpperTransport):

@@ -18,9 +18,16 @@ import typer
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.catalog.checking import check_cassettes
 from toolkit.cassettes.catalog.comparing import KINDS, compare_cassettes
-from toolkit.cassettes.catalog.facts import list_cassettes, parse_numbers, read_cassette
+from toolkit.cassettes.catalog.facts import (
+    EXCERPT,
+    list_cassettes,
+    messages_of,
+    parse_numbers,
+    read_cassette,
+    row_of,
+    scrubber_to_show,
+)
 from toolkit.cassettes.catalog.rewriting import prune_cassette, scrub_cassette
-from toolkit.cassettes.catalog.showing import EXCERPT, messages_of, row_of, scrubber_to_show
 from toolkit.cassettes.importing import import_cassette
 from toolkit.cassettes.replay.player import VARIABLE
 from toolkit.cli import terminal

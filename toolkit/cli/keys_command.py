@@ -15,7 +15,7 @@ from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.local.files import expanded
-from toolkit.local.user_folders import config_folder
+from toolkit.local.folders import config_folder
 
 app = terminal.command_group("keys", help="Create a key pair for signed client assertions.")
 

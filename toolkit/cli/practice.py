@@ -17,7 +17,7 @@ from toolkit.auth.profiles.fields import DEFAULT, REQUIRED, decompose, variable
 from toolkit.cli import terminal
 from toolkit.core.errors import as_choice
 from toolkit.core.text import toml_string
-from toolkit.local.variables import variable_name
+from toolkit.local.settings import variable_name
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials

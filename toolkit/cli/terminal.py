@@ -27,7 +27,7 @@ from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import Secret
 from toolkit.core.text import count_text, excerpt, masked, printable
 from toolkit.local.files import write_atomically
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import is_offline
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -226,7 +226,7 @@ class CassetteMiss(CassetteError):
     """No recording matches this request, or the cassette does not exist.
 
     Attributes:
-        nearest: the most similar recorded requests and what differs, best match first, safe to print.
+        nearest: the most similar recorded request and what differs, safe to print; empty without recordings.
     """
 
     def __init__(self, what: str, next_step: str = "", *, about: str = "", nearest: Sequence[str] = ()) -> None:

@@ -1,9 +1,9 @@
 """Write files whole or not at all, read text that may hold secrets, and keep files of one user closed to others.
 
-Write with `write_atomically`, which replaces an existing file, with `create_new`, which refuses to, or with
-`append_to`. None of them follows a link in place of the file: a project that was cloned, or another user of the folder,
-may have put it there. Read with `read_text` or `parse_toml`: their errors do not quote the text. Files that only this
-user may read are opened with `open_own` and `read_private`, and lie in a `private_folder`.
+Write with `write_atomically`, which replaces an existing file, or with `create_new`, which refuses to. Neither follows
+a link in place of the file: a project that was cloned, or another user of the folder, may have put it there. Read with
+`read_text` or `parse_toml`: their errors do not quote the text. Files that only this user may read are opened with
+`open_own` and `read_private`, and lie in a `private_folder`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from toolkit.core.errors import ConfigurationError, wrong_type
-from toolkit.core.secret import Secret
 from toolkit.core.text import printable
 
 PARTIAL: Final = ".part"
-_LONGEST_NAME: Final = 255  # bytes of a name in a folder, on all usual systems
 _LARGEST_TEXT: Final = 1 << 20  # bytes; a key has a few thousand
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PAUSES: Final = (0.005, 0.01, 0.02, 0.04) if os.name == "nt" else ()  # seconds
@@ -43,9 +41,7 @@ class LinkInTheWay(UnfitFile):
     """A link in place of a file or folder."""
 
 
-def write_atomically(
-    path: Path, data: bytes, *, private: bool = False, durable: bool = False, like: Path | None = None
-) -> None:
+def write_atomically(path: Path, data: bytes, *, private: bool = False, like: Path | None = None) -> None:
     """Write a file in one step: readers see the old bytes or the new ones, never a part of them.
 
     Args:
@@ -53,8 +49,6 @@ def write_atomically(
         data: the new content.
         private: only the user may read the file, and a link in its place is replaced. Otherwise a link is an error,
             and the file keeps its permissions; a new file gets the usual ones.
-        durable: wait until the data is on the disk, which takes milliseconds, and many more on a busy disk. Not needed
-            for content that is useless after a crash.
         like: the file whose permissions it gets; by default the file itself.
 
     Raises:
@@ -65,7 +59,7 @@ def write_atomically(
         refuse_link(path)
     temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}{PARTIAL}")
     with _removed_on_error(temporary, open_new(temporary, like=None if private else like or path)) as stream:
-        _write(stream, data, durable=durable)
+        _write(stream, data)
         stream.close()
         replace_file(temporary, path)
 
@@ -78,18 +72,7 @@ def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
         OSError: if the file cannot be written. No error leaves a new file behind.
     """
     with _removed_on_error(path, open_new(path, like=None if private else path)) as stream:
-        _write(stream, data, durable=True)
-
-
-def append_to(file: Path, data: bytes) -> None:
-    """Append to a file in a single write; a new file gets the usual permissions.
-
-    Raises:
-        LinkInTheWay: if it is a link.
-        OSError: if the file cannot be written.
-    """
-    with os.fdopen(open_plain(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab", buffering=0) as stream:
-        stream.write(data)
+        _write(stream, data)
 
 
 def open_new(file: Path, *, like: Path | None) -> int:
@@ -97,8 +80,8 @@ def open_new(file: Path, *, like: Path | None) -> int:
 
     Args:
         file: the new file.
-        like: the file whose permissions and group it gets before its first byte is written; the usual ones if there is
-            none. Another group than that one gets no permissions. None for a file that only the user may read.
+        like: the file whose permissions it gets; the usual ones if there is none. Another group than that of this file
+            gets no permissions. None for a file that only the user may read.
 
     Raises:
         FileExistsError: if the name exists already, even as a dangling link.
@@ -110,47 +93,29 @@ def open_new(file: Path, *, like: Path | None) -> int:
         return open_plain(file, _NEW)
     descriptor = open_plain(file, _NEW, 0o600)
     if old is not None and sys.platform != "win32":
-        mode = old.st_mode & 0o777
-        if os.fstat(descriptor).st_gid != old.st_gid:
-            try:
-                os.fchown(descriptor, -1, old.st_gid)
-            except OSError:  # this user is not in the group
-                mode &= 0o707
+        mode = old.st_mode & (0o777 if os.fstat(descriptor).st_gid == old.st_gid else 0o707)
         with suppress(OSError):  # of a disk without permissions
             os.fchmod(descriptor, mode)  # which the umask does not narrow
     return descriptor
 
 
 def replace_file(temporary: Path, target: Path) -> None:
-    """Give a file the name of another, in place of it.
-
-    Raises:
-        OSError: if it cannot be moved; both files stay.
-    """
+    """Give a file the name of another, in place of it; if this is an OSError, both files stay."""
     for pause in _PAUSES:  # Windows refuses to replace a file that is open, and readers keep it open for a moment
-        try:
+        with suppress(PermissionError):
             temporary.replace(target)
-        except PermissionError:
-            time.sleep(pause)
-        else:
             return
+        time.sleep(pause)
     temporary.replace(target)
 
 
-def partials(path: Path) -> list[Path]:
-    """Return the temporary files of `write_atomically` that killed processes left beside a file."""
-    partial = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}{re.escape(PARTIAL)}")
-    try:
-        with os.scandir(path.parent) as entries:
-            return [path.with_name(entry.name) for entry in entries if partial.fullmatch(entry.name)]
-    except OSError:  # the folder does not exist, or cannot be listed
-        return []
-
-
 def remove_partials(path: Path) -> None:
-    """Remove the `partials` of a file. Call it only while no other process writes the file."""
-    for file in partials(path):
-        file.unlink(missing_ok=True)
+    """Remove the temporary files of `write_atomically` that killed processes left, while no other process writes."""
+    partial = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}{re.escape(PARTIAL)}")
+    with suppress(FileNotFoundError):
+        for file in list(path.parent.iterdir()):
+            if partial.fullmatch(file.name):
+                file.unlink(missing_ok=True)
 
 
 def read_file(file: Path, limit: int = -1) -> bytes:
@@ -176,10 +141,19 @@ def read_text(file: Path, what: str, next_step: str) -> str:
         ConfigurationError: if the file is missing, unreadable, not a plain file (a pipe may never end), larger than
             1 MiB, or not UTF-8 text.
     """
-    text, reason = _read(file)
-    del file  # verbose tracebacks show local variables
-    if text is not None:
-        return text.reveal()
+    data = b""
+    try:
+        data = read_file(file, _LARGEST_TEXT + 1)
+        if len(data) <= _LARGEST_TEXT:
+            return data.decode("utf-8-sig")
+        reason = "it is larger than 1 MiB"
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8 text"
+    except ValueError:  # a null character
+        reason = "this does not name a file"
+    del file, data  # verbose tracebacks show local variables
     raise ConfigurationError(f"Cannot read {what}: {reason}.", next_step)
 
 
@@ -257,8 +231,6 @@ def open_plain(file: Path, flags: int, mode: int = 0o666, *, follows: bool = Fal
     try:
         descriptor = os.open(file, flags | _OPENING | (0 if follows else _NO_FOLLOW), mode)
     except OSError as error:
-        if error.errno == errno.ELOOP and not follows:  # it has become a link since
-            refuse_link(file)
         if error.errno in _UNFIT_WHEN_OPENED:
             raise UnfitFile(error.errno, "it is not a plain file", str(file)) from None
         raise
@@ -269,36 +241,19 @@ def open_plain(file: Path, flags: int, mode: int = 0o666, *, follows: bool = Fal
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder that only its user may enter, or close an existing folder to others.
+    """Make a folder that only its user may enter, or close an existing folder of this user to others.
 
     Raises:
         LinkInTheWay: if it is a link.
+        UnfitFile: if it belongs to another user.
         OSError: if it cannot be made, or is not a folder.
     """
     refuse_link(folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_own(os.lstat(folder)):
+        raise UnfitFile(errno.EPERM, "it belongs to another user", str(folder))
     if is_open_to_others(folder):
         folder.chmod(0o700)
-
-
-def is_own_folder(folder: Path) -> bool:
-    """Return True if the folder exists and belongs to this user.
-
-    Raises:
-        LinkInTheWay: if it is a link.
-        UnfitFile: if it is not a folder, or belongs to another user.
-        OSError: if the disk does not say.
-    """
-    refuse_link(folder)
-    try:
-        status = os.lstat(folder)
-    except FileNotFoundError:
-        return False
-    if not stat.S_ISDIR(status.st_mode):
-        raise UnfitFile(errno.ENOTDIR, "it is not a folder", str(folder))
-    if not _is_own(status):
-        raise UnfitFile(errno.EPERM, "it belongs to another user", str(folder))
-    return True
 
 
 def is_open_to_others(file: Path) -> bool:
@@ -324,25 +279,15 @@ def expanded(path: str | Path, *, about: str = "") -> Path:
     """
     if not isinstance(path, str | Path):
         raise wrong_type(about or "the path", "a text or a Path", path, 'For example "folder/name".')
-    reason = _why_no_path(str(path))
-    with suppress(RuntimeError):
-        if not reason:
-            return Path(path).expanduser()
+    with suppress(OSError, ValueError, RuntimeError):
+        whole = Path(path).expanduser()
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            os.lstat(whole)  # fails for what no file can be called
+        if str(path).strip():
+            return whole
     del path
-    reason = reason or "begins with ~, but that home folder does not exist"
-    raise ConfigurationError(f"No file can have that path: it {reason}.", "Name another path.", about=about)
-
-
-def _why_no_path(text: str) -> str:
-    try:
-        name = max(map(len, os.fsencode(text).split(os.sep.encode())))
-    except UnicodeEncodeError:
-        return "has half of a character in it"
-    if not text.strip():
-        return "is empty"
-    if "\0" in text:
-        return "has a null character in it"
-    return f"has a name longer than {_LONGEST_NAME} bytes in it" if name > _LONGEST_NAME else ""
+    what = "No file can have that path: it is empty or too long, has an odd character, or begins with an unknown ~."
+    raise ConfigurationError(what, "Name another path.", about=about)
 
 
 def lies_in(path: Path, folder: Path) -> bool:
@@ -361,11 +306,10 @@ def shown(path: Path) -> str:
         return printable(str(path))
 
 
-def _write(stream: BinaryIO, data: bytes, *, durable: bool) -> None:
+def _write(stream: BinaryIO, data: bytes) -> None:
     stream.write(data)
-    if durable:
-        stream.flush()
-        os.fsync(stream.fileno())
+    stream.flush()
+    os.fsync(stream.fileno())
 
 
 @contextmanager
@@ -382,17 +326,3 @@ def _removed_on_error(file: Path, descriptor: int) -> Iterator[BinaryIO]:
 def _is_own(status: os.stat_result) -> bool:
     # Windows reports user 0 for every file; there the permissions of the folder keep others out.
     return sys.platform == "win32" or status.st_uid == os.geteuid()
-
-
-def _read(file: Path) -> tuple[Secret | None, str]:
-    """Return the text, or None and the reason. No error or frame keeps what was read."""
-    try:
-        data = read_file(file, _LARGEST_TEXT + 1)
-        text = Secret(data.decode("utf-8-sig")) if len(data) <= _LARGEST_TEXT else None
-    except OSError as error:
-        return None, error.strerror or type(error).__name__
-    except UnicodeDecodeError:
-        return None, "it is not UTF-8 text"
-    except ValueError:  # a null character
-        return None, "this does not name a file"
-    return text, "it is larger than 1 MiB"

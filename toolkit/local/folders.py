@@ -1,27 +1,46 @@
-"""Find the folder of the project.
+"""Find the folders of the project and of the user, and tell the user's own variables from those of a project.
 
-A settings file says where credentials are sent, and in a folder that others may write to, such as /tmp, anybody may
-have put it there. So a file counts only if it belongs to this user, to root, or to the owner of the working folder.
-That owner is trusted already, because Python runs modules from the working folder.
+A project may come from anybody: it is cloned, or lies in a folder that others may write to, such as /tmp.
+
+- A settings file says where credentials are sent. So it counts only if it belongs to this user, to root, or to the
+  owner of the working folder, who is trusted already, because Python runs modules from there.
+- Editors export the `.env` files of projects into the process, and a process cannot tell where its variables come
+  from. So a variable is the user's own only if no `.env` around sets it.
+- The user's configuration folder has saved profiles, keys, and the addresses that credentials may go to; the cache
+  folder has tokens. A variable that a `.env` sets does not move them.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from glob import iglob
 from pathlib import Path
-from stat import S_IWOTH
 from typing import Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import shell, warn
+from toolkit.local.files import create_new, private_folder, read_file, read_private, shown
 
+APPLICATION: Final = "service-access-toolkit"
 SETTINGS_FILE: Final = "toolkit.toml"
 PROJECT_VARIABLE: Final = "TOOLKIT_PROJECT"
-VS_CODE_NOTEBOOK: Final = "__vsc_ipynb_file__"  # a variable that VS Code sets in the kernels that it starts
+HOW_TO_NAME_PROJECT: Final = (
+    f"If the project is elsewhere, set the variable {PROJECT_VARIABLE} to its folder, or start there "
+    "(papermill --cwd FOLDER)."
+)
+ENV_FILE: Final = ".env"
+_PREFIX: Final = "TOOLKIT_"
 _MARKERS: Final = (SETTINGS_FILE, "pyproject.toml")
 _ROOT: Final = 0
+_KEY_LENGTH: Final = 32  # bytes
+_LARGEST: Final = 1 << 20  # bytes of a `.env`
+# Readers differ in what ends a line, and some take a value in quotes from the next one.
+_ASSIGNED: Final = re.compile(r"""(?<!\w)([^\W\d]\w*)["']?\s*[=:](?=[^\S\r\n]*\S|\s*["'`])""")
 
 
 def current_project(environ: Mapping[str, str] | None = None) -> Path:
@@ -37,72 +56,37 @@ def current_project(environ: Mapping[str, str] | None = None) -> Path:
         ConfigurationError: if TOOLKIT_PROJECT does not name a folder, or another user's `toolkit.toml` lies in one of
             these folders.
     """
-    named = (os.environ if environ is None else environ).get(PROJECT_VARIABLE)
+    environ = os.environ if environ is None else environ
+    named = environ.get(PROJECT_VARIABLE)
     if named:
         return _named_project(named)
-    here = Path.cwd()
-    project = project_of(here)
-    if project is None:
-        notebook = notebook_folder(os.environ if environ is None else environ)
-        project = None if notebook is None else project_of(notebook)
-    return here if project is None else project
-
-
-def how_to_name_project() -> str:
-    """Return what to do if this process works in no project; "" if it does.
-
-    papermill and a scheduler run a notebook in the folder that they were started in, and do not say where it lies.
-    """
-    if os.environ.get(PROJECT_VARIABLE) or project_of(current_project()) is not None:
-        return ""
-    return (
-        f"No project was found: neither {Path.cwd()} nor a folder above it has a {SETTINGS_FILE}. If the project is "
-        f"elsewhere, set the variable {PROJECT_VARIABLE} to its folder, or start there (papermill --cwd FOLDER)."
-    )
+    here, notebook = Path.cwd(), _notebook_folder(environ)
+    return project_of(here) or (notebook and project_of(notebook)) or here
 
 
 def find_project(start: Path) -> Path:
     """Return the project that a folder belongs to, as `project_of` does, else the folder itself."""
-    return project_of(start) or Path(os.path.abspath(start))  # noqa: PTH100 - removes "..", and keeps links
+    return project_of(start) or _absolute(start)
 
 
 def project_of(start: Path) -> Path | None:
     """Return the nearest folder upward that has a `toolkit.toml` or `pyproject.toml`, or None.
 
-    The search ends at the root of a git repository and at the home folder, which counts only if it is `start`.
-    It skips a folder above `start`, with a warning, if the file or the folder belongs to another user, or if
-    everybody may write to the folder but not to `start`. (On a Windows disk mounted in Linux, everybody may write
-    to both. On Windows itself, owners are not checked.)
+    The search ends at the root of a git repository and at the home folder, which counts only if it is `start`. It
+    skips a folder above `start`, with a warning, if the file or the folder belongs to another user. (On Windows,
+    owners are not checked.)
 
     Raises:
         ConfigurationError: if `start` itself has a `toolkit.toml` of another user.
     """
-    start = Path(os.path.abspath(start))  # noqa: PTH100 - removes "..", and keeps links
-    for folder in folders_upward(start):
+    start = _absolute(start)
+    for folder in _folders_upward(start):
         file = next((folder / name for name in _MARKERS if (folder / name).is_file()), None)
-        if file is not None and folder == start:
-            if file.name == SETTINGS_FILE:
-                _refuse_stranger(file)
+        if file is not None and _counts(file, start):
             return folder
-        if file is not None:
-            objection = _objection(file, start)
-            if objection is None:
-                return folder
-            warn(f"Ignored {file}: {objection}. {_if_trusted(file)}")
         if (folder / ".git").exists():
             return None
     return None
-
-
-def folders_upward(start: Path) -> Iterator[Path]:
-    """Yield a folder and those above it; the home folder and those above that only if it is `start`."""
-    homes = _homes()
-    for folder in (start, *start.parents):
-        if folder in homes and folder != start:
-            return
-        yield folder
-        if folder in homes:
-            return
 
 
 def belongs_to_stranger(file: Path, folder: Path) -> bool:
@@ -111,57 +95,165 @@ def belongs_to_stranger(file: Path, folder: Path) -> bool:
     return _user() is not None and not _owners(file) <= trusted
 
 
-def _named_project(text: str) -> Path:
+def exported_by(project: Path, *, beside: bool = False) -> dict[str, Path]:
+    """Return the names of variables that the `.env` files around a project and a working folder set, with the files.
+
+    The files lie in these folders and in all above them, below the home folder: the project, the working directory,
+    the folder that the shell was in, that in TOOLKIT_PROJECT, and that of the running notebook, each under its own name
+    and without links. No settings are taken from these files.
+
+    Names are in capitals, because on Windows a variable in small letters is the same. What looks like an assignment
+    counts even within a value, but not in a line that is a comment: editors read such files each in its own way.
+
+    Args:
+        project: the folder of the project.
+        beside: True to look into the folders beside and directly below these, too. An editor with several folders open
+            exports the file of one of them to all.
+
+    Raises:
+        ConfigurationError: if a file is too large to be read, so that nobody knows what it sets.
+    """
+    names: dict[str, Path] = {}
+    for file in _env_files(project, beside=beside):
+        if not os.access(file, os.R_OK) or not file.is_file():
+            continue
+        data = read_file(file, _LARGEST + 1)
+        if len(data) > _LARGEST:
+            raise ConfigurationError(f"Cannot read {shown(file)}: it is larger than 1 MiB.", "Fix or remove the file.")
+        lines = data.decode("utf-8-sig", "replace").splitlines(keepends=True)
+        text = "".join(line for line in lines if not line.lstrip().startswith("#"))
+        for name in _ASSIGNED.findall(text):
+            names.setdefault(name.upper(), file)
+    return names
+
+
+def own_variable(name: str) -> str | None:
+    """Return a variable of the process; None if it is not set, a `.env` sets it, or nobody knows whether one does.
+
+    The files in folders beside count for variables of the toolkit only: others may be there for other programs.
+    """
+    value = os.environ.get(name)
+    if not value:
+        return None
     try:
-        folder = Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100 - removes "..", and keeps links
-        exists = folder.is_dir()
-    except (RuntimeError, ValueError):  # no such home folder; a null character
-        exists = False
-    if not exists:
-        raise ConfigurationError(
-            f"{PROJECT_VARIABLE} is {excerpt(text)!r}, which is not a folder.",
-            f"Set it to the folder of your project, the one with {SETTINGS_FILE}, or unset it.",
-            about=PROJECT_VARIABLE,
-        )
-    if (folder / SETTINGS_FILE).is_file():
-        _refuse_stranger(folder / SETTINGS_FILE)
-    return folder
+        return None if name in exported_by(Path.cwd(), beside=name.startswith(_PREFIX)) else value
+    except (ConfigurationError, OSError):
+        return None
 
 
-def notebook_folder(environ: Mapping[str, str]) -> Path | None:
+def cache_folder() -> Path:
+    """Return the user's cache folder for the toolkit, such as `~/.cache/service-access-toolkit`; it need not exist."""
+    from platformdirs import user_cache_dir
+
+    if os.environ.get("XDG_CACHE_HOME") and not own_variable("XDG_CACHE_HOME"):
+        return Path.home() / ".cache" / APPLICATION
+    return Path(user_cache_dir(APPLICATION, appauthor=False))
+
+
+def config_folder() -> Path:
+    """Return the user's configuration folder for the toolkit; it need not exist.
+
+    For example `~/.config/service-access-toolkit` on Linux.
+    """
+    from platformdirs import user_config_dir
+
+    if os.environ.get("XDG_CONFIG_HOME") and not own_variable("XDG_CONFIG_HOME"):
+        return Path.home() / ".config" / APPLICATION
+    return Path(user_config_dir(APPLICATION, appauthor=False))
+
+
+def user_key(name: str, *, makes: bool) -> bytes | None:
+    """Return the key of 32 bytes in the file `<name>.key`, or None; make it there if `makes` is True.
+
+    Raises:
+        OSError: if the key cannot be read or made, or if the file is not such a key.
+    """
+    file = config_folder() / f"{name}.key"
+    if makes and not file.exists():
+        private_folder(file.parent)
+        with suppress(FileExistsError):  # another process has just made it
+            create_new(file, os.urandom(_KEY_LENGTH).hex().encode())
+    if not file.exists():
+        return None
+    try:
+        key = bytes.fromhex((read_private(file, 1024) or b"").decode("ascii"))
+    except ValueError:
+        key = b""
+    if len(key) != _KEY_LENGTH:
+        raise OSError(errno.EINVAL, "it is not a key of the toolkit, or not this user's own file", str(file))
+    return key
+
+
+def _absolute(folder: Path) -> Path:
+    return Path(os.path.abspath(folder))  # noqa: PTH100 - removes "..", and keeps links
+
+
+def _named_project(text: str) -> Path:
+    with suppress(RuntimeError, ValueError):  # no such home folder; a null character
+        folder = _absolute(Path(text).expanduser())
+        if folder.is_dir():
+            if (folder / SETTINGS_FILE).is_file():
+                _counts(folder / SETTINGS_FILE, folder)
+            return folder
+    raise ConfigurationError(
+        f"{PROJECT_VARIABLE} is {excerpt(text)!r}, which is not a folder.",
+        f"Set it to the folder of your project, the one with {SETTINGS_FILE}, or unset it.",
+        about=PROJECT_VARIABLE,
+    )
+
+
+def _counts(file: Path, start: Path) -> bool:
+    """Check whose file marks a project: one above `start` may be ignored, with a warning; one in it is refused."""
+    is_in_start = file.parent == start
+    is_strange = belongs_to_stranger(file, start) or belongs_to_stranger(file.parent, start)
+    if not is_strange or (is_in_start and file.name != SETTINGS_FILE):
+        return True
+    advice = (
+        f"If you trust it, take ownership (chown) or load it by name: tk.Settings.load({str(file)!r}). "
+        "Otherwise work in a folder of your own."
+    )
+    if is_in_start:
+        what = f"{file} belongs neither to you nor to the owner of its folder, so anybody may have put it there."
+        raise ConfigurationError(what, advice, about="settings")
+    warn(f"Ignored {file}: it or its folder belongs to another user. {advice}")
+    return False
+
+
+def _folders_upward(start: Path) -> Iterator[Path]:
+    """Yield a folder and those above it; the home folder and those above that only if it is `start`."""
+    try:
+        homes = {Path.home(), Path.home().resolve()}
+    except RuntimeError:  # a user without a home folder, as in containers
+        homes = set()
+    for folder in (start, *start.parents):
+        if folder not in homes or folder == start:
+            yield folder
+        if folder in homes:
+            return
+
+
+def _notebook_folder(environ: Mapping[str, str]) -> Path | None:
     """Return the folder of the notebook that runs in this process, if it says where it lies.
 
     Jupyter's server sets JPY_SESSION_NAME for the kernels that it starts, and VS Code a variable in the notebook.
     """
-    for name in (getattr(shell(), "user_ns", {}).get(VS_CODE_NOTEBOOK), environ.get("JPY_SESSION_NAME")):
+    in_vs_code = getattr(shell(), "user_ns", {}).get("__vsc_ipynb_file__")
+    for name in (in_vs_code, environ.get("JPY_SESSION_NAME")):
         if isinstance(name, str) and "\0" not in name and Path(name).is_absolute() and Path(name).is_file():
             return Path(name).parent
     return None
 
 
-def _refuse_stranger(file: Path) -> None:
-    if belongs_to_stranger(file, file.parent):
-        raise ConfigurationError(
-            f"{file} belongs neither to you nor to the owner of its folder, so anybody may have put it there.",
-            _if_trusted(file),
-            about="settings",
-        )
-
-
-def _if_trusted(file: Path) -> str:
-    return (
-        f"If you trust it, take ownership (chown) or load it by name: tk.Settings.load({str(file)!r}). "
-        "Otherwise work in a folder of your own."
-    )
-
-
-def _objection(file: Path, start: Path) -> str | None:
-    """Return why a file above `start` is ignored, or None if it counts."""
-    if belongs_to_stranger(file, start) or belongs_to_stranger(file.parent, start):
-        return "it or its folder belongs to another user"
-    if _is_open_to_all(file.parent) and not _is_open_to_all(start):
-        return "everybody may write to its folder"
-    return None
+def _env_files(project: Path, *, beside: bool) -> Iterator[Path]:
+    named = [Path(os.environ.get(name, "")) for name in ("PWD", PROJECT_VARIABLE)]
+    starts = [_absolute(each) for each in (project, Path.cwd(), *named, _notebook_folder(os.environ)) if each]
+    starts = list(dict.fromkeys([*starts, *(Path(os.path.realpath(folder)) for folder in starts)]))
+    folders = dict.fromkeys(folder for start in starts for folder in _folders_upward(start))
+    yield from (folder / ENV_FILE for folder in folders)
+    for folder in dict.fromkeys([*folders, *(start.parent for start in starts)]) if beside else ():
+        # Path.glob would end at the first folder that may not be read.
+        for file in iglob(f"*/{ENV_FILE}", root_dir=folder, include_hidden=True):  # noqa: PTH207
+            yield folder / file
 
 
 def _user() -> int | None:
@@ -173,24 +265,6 @@ def _owners(path: Path) -> set[int]:
     """Return the owners of a file and, if it is a link, of its target; an empty set if it does not exist."""
     owners = set()
     for get_status in (path.lstat, path.stat):
-        try:
+        with suppress(OSError):  # gone, or not accessible
             owners.add(get_status().st_uid)
-        except OSError:  # gone, or not accessible
-            continue
     return owners
-
-
-def _is_open_to_all(folder: Path) -> bool:
-    try:
-        return os.name == "posix" and bool(folder.stat().st_mode & S_IWOTH)
-    except OSError:
-        return False
-
-
-def _homes() -> set[Path]:
-    """Return the home folder and its real path, which the working directory has if the home folder is a link."""
-    try:
-        home = Path.home()
-    except RuntimeError:  # a user without a home folder, as in containers
-        return set()
-    return {home, home.resolve()}

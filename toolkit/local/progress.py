@@ -14,7 +14,7 @@ from toolkit.core.errors import ConfigurationError, as_count
 from toolkit.core.ledger import TRAFFIC, Traffic
 from toolkit.core.text import printable
 from toolkit.core.tracebacks import shell
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import is_offline
 
 Item = TypeVar("Item")
 _QUIET: Final = 0.5  # seconds; a loop that takes less shows nothing
@@ -60,14 +60,7 @@ def progress(
 
 
 class Loop(Generic[Item]):
-    """Items that show the progress of each `for` or `async for` loop through them.
-
-    Args:
-        items: what to go through.
-        total: number of items, or None if unknown.
-        label: what the items are.
-        at_least: number of items that are done before progress appears.
-    """
+    """Items that show the progress of each loop through them, as soon as `at_least` of them are done."""
 
     def __init__(
         self,
@@ -137,14 +130,7 @@ def progress_bar(
 
 
 class Bar:
-    """A bar of rich at the terminal, or its text as an output of the running cell, where it leaves no widget behind.
-
-    Args:
-        label: what is counted.
-        total: the number to reach, or None if unknown.
-        started: when it began, on the clock `seconds`.
-        seconds: a monotonic clock.
-    """
+    """A bar of rich at the terminal, or its text as an output of the running cell, where it leaves no widget behind."""
 
     def __init__(self, label: str, total: int | None, started: float, seconds: Callable[[], float]) -> None:
         from rich import progress

@@ -1,64 +1,50 @@
 """Settings: the eight addresses of the service, the header prefix and the cassettes folder.
 
 They come from `toolkit.toml` in the project folder and from TOOLKIT_* environment variables, which take precedence.
-They never hold credentials.
+They never hold credentials, whose variables are in `toolkit.auth.profiles.fields`.
 
 Code and variables come from the user. A settings file may come from anybody, because projects are cloned and pulled. So
 settings remember the source of each value: `toolkit.auth.destinations` compares the addresses in a file with those that
-the user allowed, and a file may not put cassettes outside its project.
+the user allowed, a file may not put cassettes outside its project, and `check_trust` refuses certificates and proxies
+that a project's `.env` chooses.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from toolkit.core.addresses import Address
+from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
-from toolkit.core.errors import LONGEST_QUOTE, ConfigurationError, UnsafeAddress, as_mapping, wrong_type
-from toolkit.core.text import badge, card, code, excerpt
+from toolkit.core.errors import ConfigurationError, UnsafeAddress, as_instance, as_mapping, wrong_type
+from toolkit.core.text import badge, card, code, excerpt, nearest
 from toolkit.core.tracebacks import frameless
-from toolkit.local.files import expanded, lies_in, parse_toml, read_text
-from toolkit.local.folders import SETTINGS_FILE, current_project, how_to_name_project
-from toolkit.local.variables import (
-    CASSETTES_VARIABLE,
-    PREFIX_VARIABLE,
-    VERIFY_VARIABLE,
-    addresses_from,
-    check_known,
-    exported_by,
-    listed,
-    variable_name,
-)
+from toolkit.local.files import expanded, lies_in, parse_toml, read_text, shown
+from toolkit.local.folders import HOW_TO_NAME_PROJECT, PROJECT_VARIABLE, SETTINGS_FILE, current_project, exported_by
 
-_CREDENTIAL_WORD = re.compile("secret|key|client|token|password|credential", re.IGNORECASE)
-_RULES: Final = ("names", "json_paths", "patterns", "pseudonyms")
-_AS_IS: Final = "as is"
-_SYSTEM: Final = "system"
-_NOT_A_PATH: Final = frozenset({"", "0", "1", "false", "true", "no", "yes", "off", "on", "none"})
-_AGE: Final = re.compile(r"([1-9][0-9]{0,4})d\Z")
-_LONG_NUMBER: Final = 10**9  # whose digits are not shown; Python refuses to write very long ones
-_HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # a subset of RFC 9110 section 5.6.2
-VERIFY: Final = "verify"
+# The variables of settings, by the names of the settings.
+_VARIABLES: Final = {
+    **{name: f"TOOLKIT_{name.upper()}_URL" for name in ADDRESS_NAMES},
+    "header_prefix": "TOOLKIT_HEADER_PREFIX",
+    "cassettes": "TOOLKIT_CASSETTES",
+    "verify": "TOOLKIT_VERIFY",
+}
+_OFFLINE_VARIABLE: Final = "TOOLKIT_OFFLINE"
+_TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"", "0", "false", "no", "off"})
 _KEYS: Final = ("addresses", "header_prefix", "cassettes", "verify", "scrubbing", "scan", "publish", "stale_after")
-
-
-class Source(NamedTuple):
-    """The source of a setting.
-
-    Attributes:
-        place: the settings file, or the name of the variable.
-        text: the text there, as the settings have it.
-    """
-
-    place: Path | str
-    text: str
+_CREDENTIAL_WORD: Final = re.compile("secret|key|client|token|password|credential", re.IGNORECASE)
+_RULES: Final = ("names", "json_paths", "patterns", "pseudonyms")
+_AGE: Final = re.compile(r"([1-9][0-9]{0,4})d\Z")
+_HEADER_PREFIX: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # a subset of RFC 9110 section 5.6.2
+_AUTHORITY_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # of OpenSSL and httpx; a path in code overrides them
+_KEY_LOG_VARIABLE: Final = "SSLKEYLOGFILE"  # of Python's ssl: a file for the keys of all connections
+_PROXY_VARIABLES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")  # or in small letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +65,8 @@ class Settings:
         stale_after: age from which a recording counts as stale, in days: "180d"; None for never.
         verify: whose certificates sessions trust by default: "system" for those that the machine trusts, or the path of
             a file with certificate authorities, relative to `project`; None for those of httpx.
-        sources: where addresses and header prefix come from, by their names; those without a source come from code.
+        sources: the settings file or the name of the variable that each setting comes from, by the names of settings
+            and addresses; those without a source come from code.
 
     Raises:
         ConfigurationError: if a name is unknown or a value malformed; `about` is the setting.
@@ -96,38 +83,35 @@ class Settings:
     publish: str | None = field(default=None, kw_only=True)
     stale_after: str | None = field(default=None, kw_only=True)
     verify: str | Path | None = field(default=None, kw_only=True)
-    sources: Mapping[str, Source] = field(default_factory=dict, kw_only=True, repr=False, compare=False)
+    sources: Mapping[str, Path | str] = field(default_factory=dict, kw_only=True, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.project, Path):
-            raise wrong_type("project", "a Path", self.project, "For example project=Path.cwd().")
-        as_mapping(self.sources, about="sources", example="{}")
-        if not isinstance(self.addresses, Mapping):
-            raise ConfigurationError(
-                "addresses must be a table of names and URLs.", f"Names: {listed(ADDRESS_NAMES)}.", about="addresses"
-            )
-        addresses = {}
-        for name, text in self.addresses.items():
-            check_known(name, ADDRESS_NAMES, "address")
-            addresses[name] = str(_parse(name, text))
-        object.__setattr__(self, "addresses", MappingProxyType(addresses))
+        as_instance(self.project, Path, about="project", example="Path.cwd()")
+        tables = {name: _table(name, getattr(self, name)) for name in ("addresses", "scrubbing", "scan", "sources")}
+        for name, text in tables["addresses"].items():
+            _check_known(name, ADDRESS_NAMES, "address")
+            tables["addresses"][name] = str(_parse(name, text))
+        for name, texts in tables["scrubbing"].items():
+            _check_known(name, _RULES, "rule", where=" of scrubbing")
+            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+                raise _malformed("scrubbing", f"{name} of scrubbing is not a list of texts", f'{name} = ["..."]')
+            tables["scrubbing"][name] = tuple(texts)  # whose texts `tk.Rules` checks
+        for name, table in tables.items():
+            object.__setattr__(self, name, MappingProxyType(table))
         if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
-            raise ConfigurationError(
-                f"The header prefix {_quoted(self.header_prefix)} cannot start a header name.",
-                "Use letters, digits and single hyphens, such as SVC.",
-                about="header_prefix",
-            )
+            what = "The header prefix cannot start a header name: it has letters, digits and single hyphens"
+            raise _malformed("header_prefix", what, 'header_prefix = "SVC"')
         if not isinstance(self.cassettes, str | Path):
-            raise ConfigurationError(
-                f"The cassettes folder is {type(self.cassettes).__name__}, not a path.",
-                'Write cassettes = "cassettes".',
-                about="cassettes",
-            )
-        _check_sharing(self.scan, self.publish, self.stale_after)
-        _checked_verify(self.verify, "")
-        object.__setattr__(self, "scrubbing", MappingProxyType(_lists_of(self.scrubbing)))
-        object.__setattr__(self, "scan", MappingProxyType(dict(self.scan)))
-        object.__setattr__(self, "sources", MappingProxyType(dict(self.sources)))
+            raise _malformed("cassettes", "The cassettes folder is not a path", 'cassettes = "cassettes"')
+        if self.publish not in (None, "as is"):
+            what = "publish can only allow recordings of real accounts without pseudonyms"
+            raise _malformed("publish", what, 'publish = "as is"')
+        if self.stale_after is not None and not (isinstance(self.stale_after, str) and _AGE.match(self.stale_after)):
+            raise _malformed("stale_after", "stale_after is not an age in days", 'stale_after = "180d"')
+        is_word = isinstance(self.verify, str) and self.verify.lower() in {*_TRUE, *_FALSE, "none"}
+        if is_word or not isinstance(self.verify, str | Path | None):
+            what = "verify cannot change whether certificates are verified: it names whom to trust"
+            raise _malformed("verify", what, 'verify = "system", or the path of a file with certificate authorities')
 
     def __repr__(self) -> str:
         names = ", ".join(self.addresses) or "no addresses"
@@ -159,53 +143,28 @@ class Settings:
             UnsafeAddress: if an address has userinfo, or is plain http to another machine.
         """
         environ = os.environ if environ is None else as_mapping(environ, about="environ", example="os.environ")
-        if path is not None:
-            file = expanded(path, about="path").absolute()
-            values, project = _read_toml(file), file.parent
-        else:
-            project = current_project(environ)
-            file = project / SETTINGS_FILE
-            values = _read_toml(file) if file.is_file() else {}
-        for key in values:
-            _check_key(key, file)
-        addresses = values.get("addresses", {})
-        if not isinstance(addresses, dict):
-            raise ConfigurationError(
-                f"addresses in {file} must be a table.", f"Names: {listed(ADDRESS_NAMES)}.", about="addresses"
-            )
-        places: dict[str, Path | str] = dict.fromkeys([*addresses, "header_prefix"] if values else (), file)
-        own = addresses_from(environ)
-        named = [*own, "header_prefix"] if environ.get(PREFIX_VARIABLE) else own
-        places |= {name: variable_name(name) for name in named}
-        if environ.get(VERIFY_VARIABLE):
-            places[VERIFY] = VERIFY_VARIABLE
-        cassettes = environ.get(CASSETTES_VARIABLE)
+        file = current_project(environ) / SETTINGS_FILE if path is None else expanded(path, about="path").absolute()
+        values: dict[str, Any] = {} if path is None and not file.is_file() else _read_toml(file)
         try:
-            settings = cls(
-                {**addresses, **own},
-                environ.get(PREFIX_VARIABLE) or values.get("header_prefix", DEFAULT_HEADER_PREFIX),
-                cassettes or values.get("cassettes", "cassettes"),
-                project=project,
-                file=file,
-                scrubbing=values.get("scrubbing", {}),
-                scan=values.get("scan", {}),
-                publish=values.get("publish"),
-                stale_after=values.get("stale_after"),
-                verify=environ.get(VERIFY_VARIABLE) or _checked_verify(values.get("verify"), str(file)),
-            )
-            # A variable comes from the user, unless the project's `.env` sets it.
-            named_by = exported_by(project, beside=True).get(CASSETTES_VARIABLE) if cassettes else file
-            if named_by is not None:
-                _check_inside(settings.cassettes, project, named_by)
-            texts = {
-                **settings.addresses,
-                "header_prefix": settings.header_prefix,
-                VERIFY: str(settings.verify),
-            }
-            return replace(settings, sources={name: Source(place, texts[name]) for name, place in places.items()})
+            for key in values:
+                _check_key(key, file)
+            if values.get("verify") not in (None, "system"):
+                what = "A settings file may only trust the authorities of the machine. For others, set TOOLKIT_VERIFY"
+                raise _malformed("verify", what, 'verify = "system"')
+            values["addresses"] = _table("addresses", values.get("addresses", {}))
+            places: dict[str, Path | str] = {}
+            if values["addresses"] or len(values) > 1:
+                # A prefix that a file leaves out is its choice, too.
+                places = dict.fromkeys(["header_prefix", *values, *values["addresses"]], file)
+            for name, text in _settings_in(environ).items():
+                (values["addresses"] if name in ADDRESS_NAMES else values)[name] = text
+                places[name] = _VARIABLES[name]
+            settings = cls(**values, project=file.parent, file=file, sources=places)
+            _check_cassettes(settings)
         except (ConfigurationError, UnsafeAddress) as error:
             next_step = f"{error.next_step} The settings come from {file} and the TOOLKIT_* variables."
             raise error.reworded(error.what, next_step) from None
+        return settings
 
     def address(self, name: str) -> Address:
         """Return the address with this name.
@@ -213,25 +172,21 @@ class Settings:
         Raises:
             ConfigurationError: if it is not set; names the setting, the variable and the file.
         """
-        check_known(name, ADDRESS_NAMES, "address")
+        _check_known(name, ADDRESS_NAMES, "address")
         text = self.addresses.get(name)
         if text is None:
-            place = f" (looked in {self.file})" if self.file else ""
-            advice = how_to_name_project() if self.file and not self.file.is_file() else ""
+            place, advice = (f" (looked in {self.file})", HOW_TO_NAME_PROJECT) if self.file else ("", "")
             raise ConfigurationError(
                 f"The address {name} is not set.",
-                f'Set {name} = "https://..." under [addresses] in {SETTINGS_FILE}{place}, '
-                f"or the variable {variable_name(name)}, which is not read from .env. {advice}".rstrip(),
+                f'Set {name} = "https://..." under [addresses] in {SETTINGS_FILE}{place}, or the variable '
+                f"{variable_name(name)}, which is not read from .env. {advice}".rstrip(),
                 about=name,
             )
         return _parse(name, text)
 
     def place_of(self, name: str) -> Path | str:
         """Return where an address, `header_prefix` or `verify` is set: the file, a variable, or "" for code."""
-        source = self.sources.get(name)
-        text = {**self.addresses, "header_prefix": self.header_prefix, VERIFY: str(self.verify)}.get(name)
-        # `dataclasses.replace` with other addresses keeps the sources; those addresses come from code.
-        return source.place if source is not None and source.text == text else ""
+        return self.sources.get(name, "")
 
     @property
     def stale_after_days(self) -> int | None:
@@ -245,9 +200,9 @@ class Settings:
         Raises:
             ConfigurationError: if the path begins with a home folder that does not exist.
         """
-        if self.verify in (None, "system"):
+        if self.verify is None or self.verify == "system":
             return None if self.verify is None else "system"
-        return str((self.project / expanded(self.verify, about=VERIFY)).absolute())
+        return str((self.project / expanded(self.verify, about="verify")).absolute())
 
     @property
     def cassettes_folder(self) -> Path:
@@ -269,94 +224,97 @@ def as_settings(settings: Settings | None) -> Settings:
         return Settings.load()
     if isinstance(settings, Settings):
         return settings
-    raise ConfigurationError(
-        f"settings must be tk.Settings, not {type(settings).__name__}.",
-        f'Use tk.Settings.load("{SETTINGS_FILE}") or tk.Settings(addresses={{"auth_sandbox": "https://..."}}), '
-        "or leave the argument out.",
-        about="settings",
-    )
+    raise wrong_type("settings", "tk.Settings", settings, "Use tk.Settings.load(), or leave the argument out.")
+
+
+def variable_name(setting: str) -> str:
+    """Return the environment variable of an address or another setting: TOOLKIT_AUTH_URL for `auth`."""
+    return _VARIABLES[setting]
+
+
+def is_offline() -> bool:
+    """Return True if TOOLKIT_OFFLINE asks for replay only.
+
+    Raises:
+        ConfigurationError: if its value means neither yes nor no.
+    """
+    value = os.environ.get(_OFFLINE_VARIABLE, "").strip().lower()
+    if value not in _TRUE | _FALSE:
+        what = f"TOOLKIT_OFFLINE is {value!r}, which means neither yes nor no."
+        raise ConfigurationError(what, "Set it to 1 or 0.", about=_OFFLINE_VARIABLE)
+    return value in _TRUE
+
+
+def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
+    """Return whose certificates a session that may send trusts: with True, what the settings say, or httpx's.
+
+    Whoever wrote the `.env` of a project could vouch for a server of his own, write down the keys of connections, or
+    name a proxy with a reference to a secret in its URL, which the editor expands. So such a file does not choose them.
+
+    Args:
+        verify: the argument of the session.
+        settings: its settings.
+        needs_proxy: True if it takes its proxy from the variables.
+
+    Raises:
+        UnsafeAddress: if a file sets the variable that names the authorities in force, or the file for the keys of
+            connections; or a proxy for a session that may send beyond this machine.
+    """
+    trusted = settings.trusted or True if verify is True else verify
+    names = [_KEY_LOG_VARIABLE]
+    if trusted is True or trusted == "system":
+        names += _AUTHORITY_VARIABLES
+    elif verify is True and settings.place_of("verify") == _VARIABLES["verify"]:
+        names.append(_VARIABLES["verify"])
+    hosts = (_parse(name, text).origin.host for name, text in settings.addresses.items())
+    if needs_proxy and not all(map(is_loopback, hosts)):
+        names += _PROXY_VARIABLES
+    names = [name for name in names if os.environ.get(name) or os.environ.get(name.lower())]
+    exported = exported_by(settings.project, beside=_VARIABLES["verify"] in names) if names else {}
+    for name in names:
+        if name in exported:
+            raise UnsafeAddress(
+                f"{shown(exported[name])} sets {name}, but the file of a project does not choose whom you trust, your "
+                "proxy, or who can read what is sent.",
+                "Take it out there. Set it in your own environment, or pass verify= or proxy= in code.",
+                about=name,
+            )
+    return trusted
+
+
+def _settings_in(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings in variables; a variable that looks like a misspelt one of the toolkit is an error."""
+    known = (*_VARIABLES.values(), _OFFLINE_VARIABLE, PROJECT_VARIABLE)
+    for variable in sorted(environ):
+        # TOOLKIT_ is a common prefix: variables of other programs are ignored.
+        if variable.startswith("TOOLKIT_") and (variable.endswith("_URL") or nearest(variable, known, cutoff=0.9)):
+            _check_known(variable, known, "variable")
+    return {name: environ[variable] for name, variable in _VARIABLES.items() if environ.get(variable)}
 
 
 def _parse(name: str, text: str) -> Address:
     return Address.parse(text, setting=f"The address {name}", about=name)
 
 
-def _lists_of(scrubbing: Any) -> dict[str, tuple[str, ...]]:
-    """Return the lists of the table [scrubbing]. Only their types are checked here; `tk.Rules` checks the texts."""
-    if not isinstance(scrubbing, Mapping):
-        raise ConfigurationError("scrubbing must be a table.", f"It may have {listed(_RULES)}.", about="scrubbing")
-    lists = {}
-    for name, texts in scrubbing.items():
-        check_known(name, _RULES, "rule", where=" of scrubbing")
-        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-            raise ConfigurationError(
-                f"{name} of scrubbing is not a list of texts.", f'Write it like {name} = ["..."].', about="scrubbing"
-            )
-        lists[name] = tuple(texts)
-    return lists
+def _table(name: str, value: Any) -> dict[Any, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    names = {"addresses": ADDRESS_NAMES, "scrubbing": _RULES, "scan": ("allow",)}.get(name, ())
+    raise ConfigurationError(f"{name} must be a table.", f"It may have: {', '.join(names)}.", about=name)
 
 
-def _check_sharing(scan: Any, publish: Any, stale_after: Any) -> None:
-    """Check the settings about scanning, publishing and old recordings."""
-    if not isinstance(scan, Mapping):
-        raise ConfigurationError("scan must be a table.", "It may have the list allow.", about="scan")
-    if publish is not None and publish != _AS_IS:
-        raise ConfigurationError(
-            f"publish is {_quoted(publish)}.",
-            f'Write publish = "{_AS_IS}" to publish recordings of real accounts without pseudonyms, or leave it out.',
-            about="publish",
-        )
-    if stale_after is not None and not (isinstance(stale_after, str) and _AGE.match(stale_after)):
-        raise ConfigurationError(
-            f"stale_after is {_quoted(stale_after)}.",
-            'Write an age in days, such as stale_after = "180d".',
-            about="stale_after",
-        )
+def _malformed(about: str, what: str, example: str) -> ConfigurationError:
+    return ConfigurationError(f"{what}.", f"Write it like {example}.", about=about)
 
 
-def _checked_verify(verify: Any, place: str) -> str | Path | None:
-    """Return the setting `verify`: "system", the path of a file with certificate authorities, or None.
-
-    Only code and variables may name a file, and nothing turns verification off. A settings file may come from anybody,
-    and its author could vouch for a server of their own.
-
-    Args:
-        verify: the value.
-        place: the settings file that says so, or "" for code and variables.
-    """
-    if verify is None or verify == _SYSTEM:
-        return None if verify is None else _SYSTEM
-    if place:
-        raise ConfigurationError(
-            f"verify in {place} is {_quoted(verify)}.",
-            f'A settings file may only say verify = "{_SYSTEM}". To trust the authorities in a file, set the variable '
-            "TOOLKIT_VERIFY to its path, or pass verify= in code.",
-            about="verify",
-        )
-    if isinstance(verify, Path) or (isinstance(verify, str) and verify.lower() not in _NOT_A_PATH):
-        return verify
-    raise ConfigurationError(
-        f"verify is {_quoted(verify)}, but settings cannot change whether certificates are verified.",
-        f'Write "{_SYSTEM}" or the path of a file with certificate authorities, or leave it out.',
-        about="verify",
-    )
-
-
-def _check_inside(cassettes: str | Path, project: Path, file: Path) -> None:
-    """Refuse a cassettes folder that lies outside the project, if a settings file or a `.env` names it.
-
-    Cassettes are written there, and files there are replayed: the author of a cloned project must not choose the
-    folder.
-    """
-    place = Path(cassettes)
-    goes_elsewhere = place.is_absolute() or place.drive or ".." in place.parts or str(place).startswith("~")
-    if goes_elsewhere or not lies_in(project / place, project):
-        raise ConfigurationError(
-            f"cassettes in {file} leads out of the folder of the project.",
-            'Name a folder in the project, such as cassettes = "cassettes". For another folder, set the variable '
-            "TOOLKIT_CASSETTES in your own environment, or pass tk.Settings(cassettes=...) in code.",
-            about="cassettes",
-        )
+def _check_known(name: Any, names: Iterable[str], noun: str, *, where: str = "") -> None:
+    """Refuse an unknown name, and suggest the one that was probably meant."""
+    names = tuple(names)
+    if name not in names:
+        text = excerpt(str(name))
+        meant = nearest(text, names)
+        advice = f"Did you mean {meant}?" if meant else f"Known: {', '.join(names)}."
+        raise ConfigurationError(f"Unknown {noun} {text!r}{where}.", advice, about=text)
 
 
 def _check_key(key: str, file: Path) -> None:
@@ -372,20 +330,28 @@ def _check_key(key: str, file: Path) -> None:
             "TOOLKIT_PAPER_SECRET_KEY.",
         )
     if key in ADDRESS_NAMES:
+        what = f"{key} in {file} stands outside the table of addresses"
+        raise _malformed(key, what, f'{key} = "https://...", under a line [addresses]')
+    _check_known(key, _KEYS, "setting", where=f" in {file}")
+
+
+def _check_cassettes(settings: Settings) -> None:
+    """Refuse a cassettes folder that lies outside the project, if a settings file or a `.env` names it.
+
+    Cassettes are written there, and files there are replayed: the author of a cloned project must not choose the
+    folder.
+    """
+    source, project, folder = settings.place_of("cassettes"), settings.project, Path(settings.cassettes)
+    if source == _VARIABLES["cassettes"]:  # which comes from the user, unless the project's `.env` sets it
+        source = exported_by(project, beside=True).get(source, "")
+    goes_elsewhere = folder.is_absolute() or folder.drive or ".." in folder.parts or str(folder).startswith("~")
+    if source and (goes_elsewhere or not lies_in(project / folder, project)):
         raise ConfigurationError(
-            f"{key} in {file} stands outside the table of addresses.",
-            f'Write it under a line [addresses], like {key} = "https://...".',
-            about=key,
+            f"cassettes in {source} leads out of the folder of the project.",
+            'Name a folder in the project, such as cassettes = "cassettes". For another folder, set the variable '
+            "TOOLKIT_CASSETTES in your own environment, or pass tk.Settings(cassettes=...) in code.",
+            about="cassettes",
         )
-    check_known(key, _KEYS, "setting", where=f" in {file}")
-
-
-def _quoted(value: Any) -> str:
-    """Return a short text or number as a literal, and for any other value its type."""
-    is_short = isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < _LONG_NUMBER)
-    if isinstance(value, str):  # a long one may be a misplaced secret
-        is_short = len(value) < LONGEST_QUOTE
-    return repr(value) if is_short else "of that length" if isinstance(value, str) else type(value).__name__
 
 
 def _read_toml(file: Path) -> dict[str, Any]:

@@ -18,8 +18,7 @@ from toolkit.cassettes.paths import find_cassette
 from toolkit.core import tracebacks
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
-from toolkit.local.settings import Settings, as_settings
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import Settings, as_settings, is_offline
 from toolkit.notebook import panel_view
 from toolkit.notebook.connecting import Connection, Mode, Problem, ask, connect, problem_of
 from toolkit.notebook.panel_form import DEFAULT_NAME, Form

@@ -21,8 +21,7 @@ from toolkit.auth.destinations import Change, new_in_environment, note_destinati
 from toolkit.auth.profiles.saving import is_practice, running_services
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ToolkitError
-from toolkit.local.settings import Settings
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import Settings, is_offline
 from toolkit.notebook.connecting import TRUST, Mode, Problem, obstacle, untrusted, wrong_name
 from toolkit.notebook.panel_view import account_text, badge_html, problem_html
 from toolkit.notebook.secret_input import FIELDS, Field, SecretInput

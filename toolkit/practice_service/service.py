@@ -19,8 +19,7 @@ from toolkit.auth.profiles.saving import register_service
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
 from toolkit.core.errors import ConfigurationError, as_choice, as_count, as_number, how_to_install
 from toolkit.core.ledger import Clock, SystemClock
-from toolkit.local.settings import Settings
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import Settings, is_offline
 from toolkit.practice_service.authentication import Authenticator
 from toolkit.session.session import AsyncSession, Session
 

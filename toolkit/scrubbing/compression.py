@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -20,6 +21,7 @@ _LARGEST_BODY: Final = 64 << 20  # bytes
 _LARGEST_RATIO: Final = 250  # of decompressed to compressed size; text has 5 to 50
 _ALWAYS_ALLOWED: Final = 4 << 20  # bytes, whatever the ratio
 _STEP: Final = 1 << 20
+_PIECE: Final = 1 << 12  # bytes of input to zlib; deflate makes at most a thousand times as much of it
 _SMALL_STEP: Final = 64  # bytes of input to brotli, which bounds how much comes out at once
 # The call was made and may have been an order, so no message advises to repeat it.
 AFTER_THE_CALL: Final = "The call was made; its answer, if any, is this error's `response`. For the next call:"
@@ -86,21 +88,29 @@ def capped(chunks: Iterable[bytes], packed: int) -> bytes:
     return b"".join(parts)
 
 
-def inflated(body: bytes | memoryview, window_bits: int) -> Iterator[bytes]:
-    """Decompress a body with zlib, in steps; `window_bits` is as `zlib.decompressobj` takes it.
+def _pieces(data: bytes, at: int, window_bits: int) -> Generator[bytes, None, int]:
+    """Decompress the zlib stream that begins at a position, in steps, and return where it ends.
+
+    `window_bits` is as `zlib.decompressobj` takes it.
 
     Raises:
-        zlib.error: if the body is malformed or cut short, or goes on after its end, which clients ignore.
+        zlib.error: if it is malformed or cut short, or has a header that does not end.
     """
+    start, has_begun = at, False
     inflater = zlib.decompressobj(window_bits)
-    data: bytes | memoryview = body
     while not inflater.eof:
-        chunk = inflater.decompress(data, _STEP)
-        data = inflater.unconsumed_tail
-        if not chunk and not inflater.eof:
+        piece = inflater.decompress(data[at : at + _PIECE])
+        has_begun |= bool(piece)
+        if at >= len(data) or not (has_begun or at == start):
             raise zlib.error
-        yield chunk
-    if inflater.unused_data:
+        at += _PIECE
+        yield piece
+    return min(at, len(data)) - len(inflater.unused_data)
+
+
+def _inflated(body: bytes, window_bits: int) -> Iterator[bytes]:
+    """Decompress a body with zlib; what follows its end is an error, since clients ignore it."""
+    if (yield from _pieces(body, 0, window_bits)) < len(body):
         raise zlib.error
 
 
@@ -108,8 +118,8 @@ def _deflated(body: bytes) -> Iterator[bytes]:
     try:
         zlib.decompressobj(zlib.MAX_WBITS).decompress(body, 1)
     except zlib.error:  # many servers leave out the zlib header that RFC 9110 section 8.4.1.2 demands
-        return inflated(body, -zlib.MAX_WBITS)
-    return inflated(body, zlib.MAX_WBITS)
+        return _inflated(body, -zlib.MAX_WBITS)
+    return _inflated(body, zlib.MAX_WBITS)
 
 
 def _brotli(body: bytes) -> Iterator[bytes]:
@@ -144,8 +154,8 @@ def zstd_decompressed(body: bytes | memoryview) -> Iterator[bytes]:
 
 
 DECOMPRESSORS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
-    "gzip": lambda body: inflated(body, _GZIP),
-    "x-gzip": lambda body: inflated(body, _GZIP),
+    "gzip": lambda body: _inflated(body, _GZIP),
+    "x-gzip": lambda body: _inflated(body, _GZIP),
     "deflate": _deflated,
     "br": _brotli,
     "zstd": zstd_decompressed,
@@ -156,8 +166,6 @@ _ALLOWANCE: Final = 16 << 20  # bytes
 _MULTIPLE: Final = 12  # of the text
 _FOR_FILES: Final = 64 << 20  # bytes
 _ATTEMPT: Final = 1 << 10  # bytes that each attempt to open something costs: about as long as it takes to begin one
-_FIRST: Final = 512  # bytes of input in the first piece, which most false beginnings do not survive
-_PIECE: Final = 1 << 12  # bytes of input in the following pieces; deflate makes at most a thousand times as much of it
 _SHORTEST: Final = 8  # bytes of output that can hold a secret
 _LONGEST_NAME: Final = 1024
 _ENTRY: Final = struct.Struct("<4x3H16x2H")  # the header of an entry of a zip archive
@@ -239,31 +247,16 @@ def members_of(data: bytes, budget: DecodingBudget) -> Iterator[Unpacked]:
         yield before
 
 
-def _inflated(data: bytes, at: int, window_bits: int) -> tuple[bytes, int]:
-    """Return what a stream holds, and where it ends, or 0 if it is broken."""
-    start = at
+def _stream(data: bytes, at: int, window_bits: int) -> tuple[bytes, int]:
+    """Return what a zlib stream holds, and where it ends, or 0 if it is broken."""
     end = 0
 
     def pieces() -> Iterator[bytes]:
-        nonlocal at, end
-        inflater = zlib.decompressobj(window_bits)
-        size = _FIRST
-        has_begun = False
-        while not inflater.eof and at < len(data):
-            try:
-                piece = inflater.decompress(data[at : at + size])
-            except zlib.error:
-                return
-            if not piece and not has_begun and size == _PIECE:  # such as a header with a name that does not end
-                return
-            has_begun = has_begun or bool(piece)
-            at += size
-            size = _PIECE
-            yield piece
-        if inflater.eof:
-            end = min(at, len(data)) - len(inflater.unused_data)
+        nonlocal end
+        with suppress(zlib.error):
+            end = yield from _pieces(data, at, window_bits)
 
-    return capped(pieces(), len(data) - start), end
+    return capped(pieces(), len(data) - at), end
 
 
 def _zlib(data: bytes, at: int) -> tuple[bytes, int]:
@@ -273,7 +266,7 @@ def _zlib(data: bytes, at: int) -> tuple[bytes, int]:
     # Three bits after the header tell whether a block can follow.
     if len(data) < at + 3 or int.from_bytes(data[at : at + 2], "big") % 31 or (data[at + 2] >> 1) & 3 == 3:
         return b"", 0
-    return _inflated(data, at, zlib.MAX_WBITS)
+    return _stream(data, at, zlib.MAX_WBITS)
 
 
 def _zip(data: bytes, at: int) -> tuple[bytes, int]:
@@ -283,7 +276,7 @@ def _zip(data: bytes, at: int) -> tuple[bytes, int]:
     version, flags, method, name, extra = _ENTRY.unpack_from(data, at)
     if version & 0xFF > 63 or not 0 < name <= _LONGEST_NAME or flags & _ENCRYPTED or method != _DEFLATED:
         return b"", 0
-    return _inflated(data, at + _ENTRY.size + name + extra, -zlib.MAX_WBITS)
+    return _stream(data, at + _ENTRY.size + name + extra, -zlib.MAX_WBITS)
 
 
 def _zstd(data: bytes, at: int) -> tuple[bytes, int]:
@@ -302,7 +295,7 @@ def _zstd(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 _OPENERS: Final[dict[bytes, tuple[str, Callable[[bytes, int], tuple[bytes, int]]]]] = {
-    b"\x1f\x8b\x08": ("gzip", partial(_inflated, window_bits=_GZIP)),
+    b"\x1f\x8b\x08": ("gzip", partial(_stream, window_bits=_GZIP)),
     b"PK\x03\x04": ("zip", _zip),
     b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
     **dict.fromkeys((b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"), ("zlib", _zlib)),

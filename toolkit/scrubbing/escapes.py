@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 LEVELS: Final = 5  # of escapes within escapes, one of which may be the file's; each undoes all kinds
-_MOST_READ: Final = 8192  # escapes that are remembered
 _H: Final = b"[0-9A-Fa-f]"
 
 
@@ -44,7 +44,7 @@ def undone(escapes: re.Pattern[bytes], data: bytes) -> bytes:
 
 def length_undone(escape: bytes) -> int:
     """Return the number of bytes that an escape stands for."""
-    return len(_PLAIN[escape])
+    return len(_read(escape))
 
 
 def without_escapes(data: bytes) -> Iterator[bytes]:
@@ -57,6 +57,7 @@ def without_escapes(data: bytes) -> Iterator[bytes]:
             yield data
 
 
+@lru_cache(maxsize=8192)  # a text has the same escapes again and again
 def _read(escape: bytes) -> bytes:
     """Return what an escape stands for."""
     first, rest = escape[:1], escape[1:]
@@ -95,18 +96,5 @@ def _entity(rest: bytes) -> bytes:
     return b"&" + rest if text is None else text.encode()
 
 
-class _Plain(dict[bytes, bytes]):
-    """The bytes that each escape stands for, read when the escape is first met."""
-
-    def __missing__(self, escape: bytes) -> bytes:
-        if len(self) >= _MOST_READ:
-            self.clear()
-        plain = self[escape] = _read(escape)
-        return plain
-
-
-_PLAIN: Final = _Plain()
-
-
 def _undone(match: re.Match[bytes]) -> bytes:
-    return _PLAIN[match[0]]
+    return _read(match[0])

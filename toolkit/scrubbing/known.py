@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 from urllib.parse import quote
 
 from toolkit.core.errors import SecretLeak, as_secrets
@@ -18,6 +18,7 @@ from toolkit.core.secret import REGISTER, SHORTEST_SECRET, Secret
 from toolkit.core.text import compiled
 from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import AFTER_THE_CALL, DecodingBudget
+from toolkit.scrubbing.normal_form import spliced
 from toolkit.scrubbing.searcher import Hit, Searcher
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.views import DEEPEST, View, views_of
@@ -34,10 +35,7 @@ _QUOTE: Final = rb"(?s)\\.|\""
 _NUMBER_BEGINS: Final = rb"[:\[,]\s{0,20}([-+.0-9eE]{0,40})\Z"
 _NUMBER_ENDS: Final = rb"([-+.0-9eE]{0,40})\s{0,20}[,}\]]"
 _LONGEST_NUMBER: Final = 64  # bytes
-
 _BACKSLASH: Final = ord("\\")
-# By the number of null bytes beside a character, and whether they follow it.
-_CODECS: Final = {(1, True): "utf-16-le", (1, False): "utf-16-be", (3, True): "utf-32-le", (3, False): "utf-32-be"}
 
 
 class KnownSecrets:
@@ -97,9 +95,11 @@ class KnownSecrets:
         From now on it is replaced wherever it stands as plain, percent-encoded or JSON text in this recording: all that
         the last message named, and of the messages before it the latest.
         """
+        named = [(kind, secret) for kind, secret in named if is_secret(secret) and secret not in REGISTER]
+        if not named and not used:
+            return
         with self._lock:
             self.used = {**self.used, **used}
-            named = [(kind, secret) for kind, secret in named if is_secret(secret) and secret not in REGISTER]
             for kind, secret in named:
                 self.placeholder(kind, secret)
                 self._named.add(secret)
@@ -144,8 +144,7 @@ class KnownSecrets:
             hits = self._replaceable(data)
             if not hits:
                 break
-            spans = _spans_of(data, hits)
-            data = _spliced(data, ((span, self._written(span, in_url=in_url)) for span in spans))
+            data = spliced(data, self._replacements(data, _merged(data, hits), in_url=in_url))
         return data
 
     def scrub_text(self, text: str) -> str:
@@ -241,28 +240,26 @@ class KnownSecrets:
                 if not _is_other_use(view.data, hit):
                     yield view, hit
 
-    def _written(self, span: _Span, *, in_url: bool) -> bytes:
-        placeholder = self.placeholder_of(span.secret) or "<SECRET>"
-        if span.is_number:
-            placeholder = f'"{placeholder}"'
-        return (quote(placeholder, safe=":@") if in_url else placeholder).encode(span.codec)
+    def _replacements(self, data: bytes, hits: Iterable[Hit], *, in_url: bool) -> Iterator[tuple[int, int, bytes]]:
+        """Yield what to write instead of hits; a number of JSON becomes a text, so that JSON stays JSON."""
+        is_json = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
+        in_text, done = False, 0
+        for hit in hits:
+            placeholder = self.placeholder_of(hit.secret) or "<SECRET>"
+            written = (quote(placeholder, safe=":@") if in_url else placeholder).encode(hit.codec)
+            start, end = hit.start, hit.end
+            if is_json and data[start:end].isdigit():
+                quotes = compiled(_QUOTE).findall(data, done, start)
+                in_text, done = in_text ^ (quotes.count(b'"') % 2 == 1), start
+                before = compiled(_NUMBER_BEGINS).search(data, max(0, start - _LONGEST_NUMBER), start)
+                after = compiled(_NUMBER_ENDS).match(data, end)
+                if before and after and not in_text:
+                    start, end, written = before.start(1), after.end(1), b'"' + written + b'"'
+            yield start, end, written
 
     def __len__(self) -> int:
         """Return the number of values that have a placeholder or stand-in so far."""
         return len(self._placeholders)
-
-    def __repr__(self) -> str:
-        return f"<KnownSecrets: {len(self)}>"
-
-
-class _Span(NamedTuple):
-    """A part of a text that a placeholder replaces, in the encoding of the text; quoted for a number of JSON."""
-
-    start: int
-    end: int
-    secret: Secret
-    codec: str = "utf-8"
-    is_number: bool = False
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
@@ -274,69 +271,31 @@ def _pieces(data: bytes) -> Iterator[bytes]:
     yield data[start:] if start else data
 
 
-def _spans_of(data: bytes, hits: Iterable[Hit]) -> list[_Span]:
-    """Return the spans to replace in `data`, in order and without overlaps.
-
-    Where secrets overlap, the longest stands for all of them.
-    """
-    spans: list[_Span] = []
-    longest = 0
-    for hit in sorted(hits, key=_place):
-        if spans and hit.start < spans[-1].end:
-            before = spans[-1]
-            secret = hit.secret if hit.length > longest else before.secret
-            spans[-1] = _Span(before.start, max(before.end, hit.end), secret)
-            longest = max(longest, hit.length)
-        else:
-            spans.append(_Span(hit.start, hit.end, hit.secret))
-            longest = hit.length
-    spans = [_fitted(data, span) for span in spans]
-    is_json = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
-    return list(_with_numbers(data, spans)) if is_json else spans
+def _merged(data: bytes, hits: Iterable[Hit]) -> list[Hit]:
+    """Return the hits in order and without overlaps, where the longest secret stands for all of them."""
+    joined: list[Hit] = []
+    for each in sorted(hits, key=lambda hit: (hit.start, hit.end)):
+        hit = each
+        if joined and hit.start < joined[-1].end:
+            before = joined.pop()
+            longer = hit if hit.length > before.length else before
+            hit = longer._replace(start=before.start, end=max(before.end, hit.end))
+        joined.append(hit)
+    return [_fitted(data, hit) for hit in joined]
 
 
-def _with_numbers(data: bytes, spans: Iterable[_Span]) -> Iterator[_Span]:
-    """Yield the spans; one within a number of JSON includes all of the number."""
-    in_text, done = False, 0
-    for span in spans:
-        if data[span.start : span.end].isdigit():
-            quotes = compiled(_QUOTE).findall(data, done, span.start)
-            in_text, done = in_text ^ (quotes.count(b'"') % 2 == 1), span.start
-            before = compiled(_NUMBER_BEGINS).search(data, max(0, done - _LONGEST_NUMBER), done)
-            after = compiled(_NUMBER_ENDS).match(data, span.end)
-            if before and after and not in_text:
-                yield _Span(before.start(1), after.end(1), span.secret, is_number=True)
-                continue
-        yield span
-
-
-def _spliced(data: bytes, replacements: Iterable[tuple[_Span, bytes]]) -> bytes:
-    """Return `data` with a text in the place of each span; the spans are in order."""
-    parts, done = [], 0
-    for span, text in replacements:
-        parts += [data[done : max(done, span.start)], text]
-        done = max(done, span.end)
-    return b"".join((*parts, data[done:]))
-
-
-def _place(hit: Hit) -> tuple[int, int]:
-    return hit.start, hit.end
-
-
-def _fitted(data: bytes, span: _Span) -> _Span:
-    """Return a span that includes the null bytes of UTF-16 or UTF-32 and a backslash that belong to its characters."""
-    start, end = span.start, span.end
-    if b"\0" in data[start : end + 3]:
-        for zeros in (3, 1):
-            beside = b"\0" * zeros
-            if start % (zeros + 1) == zeros and data[start - zeros : start] == beside:
-                return _Span(start - zeros, end, span.secret, _CODECS[zeros, False])
-            if data[start + 1 : start + 1 + zeros] == beside and data[end : end + zeros] == beside:
-                return _Span(start, end + zeros, span.secret, _CODECS[zeros, True])
+def _fitted(data: bytes, hit: Hit) -> Hit:
+    """Return a hit that includes the null bytes of UTF-16 and a backslash that belong to its characters."""
+    start, end = hit.start, hit.end
+    if b"\0" in data[start : end + 1]:
+        if start % 2 and data[start - 1] == 0:
+            return hit._replace(start=start - 1, codec="utf-16-be")
+        if data[start + 1 : start + 2] == data[end : end + 1] == b"\0":
+            return hit._replace(end=end + 1, codec="utf-16-le")
     run = 0
     while run < start and data[start - run - 1] == _BACKSLASH:
         run += 1
-    return span._replace(start=start - run) if run % 2 else span  # the last backslash escapes the first character
+    return hit._replace(start=start - run) if run % 2 else hit  # the last backslash escapes the first character
 
 
 def _is_other_use(data: bytes, hit: Hit) -> bool:

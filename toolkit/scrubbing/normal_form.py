@@ -7,14 +7,13 @@ normal form lead back to the text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import compress
-from typing import Final
+from typing import AnyStr, Final
 
 from toolkit.core.text import compiled
 
 SLICE: Final = 1 << 18  # bytes for one call of a function in C, during which no other thread runs
-LARGE: Final = 1 << 15  # bytes above which numpy pays
 _LETTERS_AND_DIGITS: Final = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DROPPED: Final = bytes(sorted(set(range(0x80)) - set(_LETTERS_AND_DIGITS)))
 _LOWER: Final = bytes(range(256)).lower()
@@ -45,6 +44,20 @@ def translated(data: bytes, table: bytes | None, dropped: bytes = b"") -> bytes:
     if len(data) <= SLICE:
         return data.translate(table, dropped)
     return b"".join(data[at : at + SLICE].translate(table, dropped) for at in range(0, len(data), SLICE))
+
+
+def spliced(text: AnyStr, spans: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
+    """Return a text with other texts in the place of spans: starts, ends and texts in order.
+
+    A span that begins within the one before it is left out. Without any, the text is the same object.
+    """
+    pieces: list[AnyStr] = []
+    done = 0
+    for start, end, written in spans:
+        if start >= done:
+            pieces += [text[done:start], written]
+            done = end
+    return text[:0].join((*pieces, text[done:])) if pieces else text  # type: ignore[arg-type]
 
 
 def flags_of(characters: bytes) -> bytes:

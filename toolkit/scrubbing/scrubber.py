@@ -8,19 +8,26 @@ symbolic. A scrubber may be shared between threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from urllib.parse import unquote, urlsplit
 
 from toolkit.core.document import DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.compression import decompress_body
-from toolkit.scrubbing.finding.find import Found, find
+from toolkit.scrubbing.finding.find import Finder
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
+from toolkit.scrubbing.messages import (
+    HeaderList,
+    RecordedRequest,
+    RecordedResponse,
+    header_bytes,
+    header_text,
+    header_value,
+)
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.symbolic_addresses import SymbolicAddresses
-from toolkit.scrubbing.vocabulary import COOKIE_HEADERS, Place, credential_kind
+from toolkit.scrubbing.vocabulary import COOKIE_HEADERS, MessageKind, Place, credential_kind
 
 if TYPE_CHECKING:
     from toolkit.scrubbing.rules.applying import AppliedRules
@@ -28,6 +35,8 @@ if TYPE_CHECKING:
 # Replaces secrets and addresses in bytes; the flag tells whether the bytes are part of a URL.
 _Change = Callable[[bytes, bool], bytes]
 
+_Message = TypeVar("_Message", RecordedRequest, RecordedResponse)
+_LEAST_ERROR: Final = 400  # RFC 9110 section 15.5
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _LARGE: Final = 1 << 16  # bytes of a body that is searched by itself
 _LINK_HEADERS: Final = frozenset({"location", "content-location", "link", "refresh", "referer"})
@@ -142,7 +151,7 @@ class Scrubber:
         asked = self._found(*request_by_rules)
         answered = self._found(*response_by_rules, request=request)
         return ScrubbedExchange(
-            self._request(request, request_body, asked), self._response(response, response_body, answered)
+            self._request(request, request_body, *asked), self._response(response, response_body, *answered)
         )
 
     def with_symbols(self, request: RecordedRequest) -> RecordedRequest:
@@ -159,7 +168,7 @@ class Scrubber:
             body = decompress_body(request.headers, request.body)
         except SecretLeak:  # recording it will say so
             return self.lookup_request(request._replace(body=b""))._replace(body=request.body)
-        return self._request(request, body, self._found(*_by_rules(self._rules, request, body, records=False)))
+        return self._request(request, body, *self._found(*_by_rules(self._rules, request, body, records=False)))
 
     def _has_rule(self, name: str) -> bool:
         return self._rules is not None and self._rules.has_name(name)
@@ -167,60 +176,60 @@ class Scrubber:
     def _placeholder(self, kind: str, value: str) -> str:
         return self.known.placeholder(kind, Secret(value))
 
-    def _found(
-        self, message: RecordedRequest | RecordedResponse, body: bytes, *, request: RecordedRequest | None = None
-    ) -> Found:
-        """Return a message without what it names as a credential, which is noted."""
-        found = find(
-            message,
-            body,
-            placeholder=self._placeholder,
-            has_rule=self._has_rule,
-            whole=self.known.used,
-            request=request,
+    def _found(self, message: Any, body: bytes, *, request: RecordedRequest | None = None) -> tuple[Any, bytes]:
+        """Return a request, or the response to one, and its body without what they name as credentials; note these."""
+        kind = MessageKind.REQUEST
+        if request is not None:
+            kind = MessageKind.ERROR if message.status >= _LEAST_ERROR else MessageKind.ANSWER
+        path = unquote(urlsplit((request or message).uri).path)
+        finder = Finder(kind, self._placeholder, self._has_rule, self.known.used, others=path.split("/"))
+        if request is None:
+            finder.note_shapes(unquote(message.uri))
+            message = message._replace(uri=finder.uri(message.uri))
+        body = finder.body(header_value(message.headers, "content-type"), body) if body else body
+        message = message._replace(
+            headers=tuple([(name, finder.header(name, value)) for name, value in message.headers])
         )
-        self.known.note(found.everywhere, found.used)
-        return found
+        self.known.note(*finder.result())
+        return message, body
 
-    def _request(self, request: RecordedRequest, body: bytes, found: Found) -> RecordedRequest:
-        change = self._change_for(found.uri, found)
+    def _request(self, request: RecordedRequest, plain: bytes, found: RecordedRequest, body: bytes) -> RecordedRequest:
+        change = self._change_for(found.uri, found.headers, body)
         uri = self._uri(found.uri, change)
-        headers, body = self._message(request, body, found, change, host=urlsplit(uri).netloc)
-        return RecordedRequest(request.method, uri, headers, body)
+        return self._message(found._replace(uri=uri, body=request.body), plain, body, change, host=urlsplit(uri).netloc)
 
-    def _response(self, response: RecordedResponse, body: bytes, found: Found) -> RecordedResponse:
-        change = self._change_for(response.reason, found)
-        headers, body = self._message(response, body, found, change, host="")
-        return response._replace(reason=self.known.scrub_text(response.reason), headers=headers, body=body)
+    def _response(
+        self, response: RecordedResponse, plain: bytes, found: RecordedResponse, body: bytes
+    ) -> RecordedResponse:
+        change = self._change_for(response.reason, found.headers, body)
+        reason = self.known.scrub_text(response.reason)
+        return self._message(found._replace(reason=reason, body=response.body), plain, body, change, host="")
 
-    def _change_for(self, first: str, found: Found) -> _Change:
+    def _change_for(self, first: str, headers: HeaderList, body: bytes) -> _Change:
         """Return the replacement function for a message without a large body; most hold nothing to replace."""
-        texts = (first.encode("utf-8", "surrogatepass"), *(header_bytes(value) for _, value in found.headers))
-        whole = b"\n".join((*texts, found.body if len(found.body) <= _LARGE else b""))
+        texts = (first.encode("utf-8", "surrogatepass"), *(header_bytes(value) for _, value in headers))
+        whole = b"\n".join((*texts, body if len(body) <= _LARGE else b""))
         return self._scrub if self.known.may_hold(whole) else self._symbolize
 
-    def _message(
-        self,
-        message: RecordedRequest | RecordedResponse,
-        plain_body: bytes,
-        found: Found,
-        change: _Change,
-        *,
-        host: str,
-    ) -> tuple[HeaderList, bytes]:
-        """Return headers and body in a form that is safe to record.
+    def _message(self, message: _Message, plain: bytes, body: bytes, change: _Change, *, host: str) -> _Message:
+        """Return a message with headers and body in a form that is safe to record.
 
-        The body is the message's own, compressed as it came, unless something in it changed.
+        Args:
+            message: has its headers without what they name, and its body as it came, which stays if nothing changes.
+            plain: its body, decompressed.
+            body: the same without what it names.
+            change: replaces what is known.
+            host: the host of the recorded URI.
         """
-        headers, body = found.headers, found.body
+        headers: HeaderList = message.headers
         changed = (change if len(body) <= _LARGE else self._scrub)(body, False)
-        if changed == plain_body:
-            body = message.body
+        if changed == plain:
+            changed = message.body
         else:
-            body = changed
-            kept = [(name, value) for name, value in headers if name.lower() not in _LENGTH_HEADERS]
-            headers = (*kept, ("Content-Length", str(len(body))))
-        return tuple([self._header(name, value, host, change) for name, value in headers]), body
+            length = "Content-Length", str(len(changed))
+            headers = (*[header for header in headers if header[0].lower() not in _LENGTH_HEADERS], length)
+        headers = tuple([self._header(name, value, host, change) for name, value in headers])
+        return message._replace(headers=headers, body=changed)
 
     def _header(self, name: str, value: str, host: str, change: _Change) -> tuple[str, str]:
         lower = name.lower()

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from toolkit.core.addresses import is_loopback
 from toolkit.core.document import ADDRESS_NAMES, SYMBOLIC_ENDING, symbolic_address
+from toolkit.scrubbing.normal_form import spliced
 
 # Written in URLs, and escaped as in JSON and in queries, also several times.
 _SLASH: Final = rb"(?:\\{0,7}/|%(?:25){0,3}2[Ff]|\\{1,7}u002[Ff])"
@@ -79,12 +80,8 @@ class SymbolicAddresses:
             data = self._cookie_domain.sub(rb"\g<1>" + _DOMAIN, data)
             lowered = data.lower()
         hosts = [host for host in self._at if host in lowered]
-        pieces, done = [], 0
-        for start, end, symbol in sorted(span for host in hosts for span in self._spans(data, lowered, host)):
-            if start >= done:  # a path may have a host in it
-                pieces += [data[done:start], symbol]
-                done = end
-        return b"".join((*pieces, data[done:])) if pieces else data
+        # Of two that overlap the first counts: a path may have a host in it.
+        return spliced(data, sorted(span for host in hosts for span in self._spans(data, lowered, host)))
 
     def host(self, written: str, called: str) -> str | None:
         """Return the symbol of a host, or None if no address has this host.

@@ -20,8 +20,7 @@ from toolkit.core.errors import ConfigurationError, UnknownName, as_count
 from toolkit.core.ledger import Clock, as_clock
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import frameless
-from toolkit.local.settings import Settings, as_settings
-from toolkit.local.variables import check_trust
+from toolkit.local.settings import Settings, as_settings, check_trust
 from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.pages import AccountPages

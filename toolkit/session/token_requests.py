@@ -132,10 +132,10 @@ class TokenExchange:
 
     def _record(self, sent: TokenRequest, response: httpx.Response, body: bytes, call: Call, token: Token) -> None:
         cassette = self._sender.cassette_in_use()
-        if cassette is None or not cassette.records:
+        if cassette is None or cassette.recorder is None:
             return
         form = sent.recorded_form
-        cassette.record(
+        cassette.recorder.append(
             Interaction(
                 RecordedRequest("POST", self._uri, _headers_for(form, sent.request.headers), form),
                 as_recorded_response(response, body, headers=_headers_for(body, response.headers)),

@@ -16,9 +16,8 @@ import httpx
 from toolkit.cassettes.bodies import RECORDABLE, as_failure, header_list
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.catalog.comparing import RecordingChange, compare_interactions
-from toolkit.cassettes.catalog.facts import read_cassette
+from toolkit.cassettes.catalog.facts import frame_of, read_cassette, safe_to_show
 from toolkit.cassettes.catalog.rewriting import placeholders_in
-from toolkit.cassettes.catalog.showing import frame_of, safe_to_show
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.core.document import Interface, symbolic_address
 from toolkit.core.errors import AccessError, ConfigurationError, SecretLeak, Unreachable
@@ -117,10 +116,7 @@ def drift(cassette: str | Path, session: Session) -> Drift:
         seen.add(key)
         repeated += 1
         answered += today.failure is None or recorded.failure is not None
-        changes += [
-            RecordingChange(change.kind, *head, change.place, change.old, change.new, number + 1, None)
-            for change in compare_interactions(recorded, today)
-        ]
+        changes += compare_interactions(recorded, today, RecordingChange("", *head, old=number + 1))
     if repeated and not answered:
         raise Unreachable(
             f"The services of {session.environment} do not answer, so it is not known what changed.",
@@ -144,10 +140,10 @@ def _reason_not_to_send(recorded: Interaction, session: Session, tape: Cassette)
         return f"its address is not one of {session.environment}"
     own = request._replace(headers=tuple(_own_headers(request.headers)))
     try:
-        tape.refuse_recorded_values(own)
+        tape.player.refuse_recorded_values(own)
     except AccessError as error:
         return error.what
-    return "it has a placeholder in place of a secret" if placeholders_in(repr(own).encode()) else ""
+    return "it has a placeholder in place of a secret" if placeholders_in(repr(own)) else ""
 
 
 def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Interaction | str:

@@ -321,13 +321,13 @@ def _put(stage: Path, files: Mapping[str, Path], target: Path) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.suffix.lower() in _PAGES:
-            write_atomically(target, (stage / target.name).read_bytes(), durable=True)
+            write_atomically(target, (stage / target.name).read_bytes())
         elif target.suffix.lower() == _ARCHIVE:
             stream = BytesIO()
             with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:  # sorted and undated: always the same
                 for name, path in files.items():
                     archive.writestr(zipfile.ZipInfo(f"{target.stem}/{name}", _FIRST_DATE), path.read_bytes())
-            write_atomically(target, stream.getvalue(), durable=True)
+            write_atomically(target, stream.getvalue())
         else:
             new = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
             try:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -28,6 +27,7 @@ from toolkit.sweeps.parts import (
     KeyFailure,
     KeyKind,
     key_array,
+    key_column,
     key_column_beside,
 )
 from toolkit.tables.building import TableBuilder
@@ -44,7 +44,7 @@ class Answered(NamedTuple):
     """A key that has its answers: responses, none if the service answered without a body, and their size in bytes."""
 
     key: Key
-    answers: Sequence[Any]
+    answers: Sequence[httpx.Response]
     size: int = 0
 
 
@@ -61,6 +61,7 @@ class Plan:
     definition: Definition
     schema: pa.Schema | None
     more: str = ""  # a warning: more pages exist than were read
+    hint: str = ""  # about the rows of an answer, such as that it has two lists of records
 
     @property
     def known(self) -> KnownSecrets:
@@ -118,9 +119,12 @@ class Plan:
         if not isinstance(path, str | httpx.URL) or not isinstance(params, Mapping | list | str | None):
             if inspect.iscoroutine(value):
                 value.close()
+            kinds = ", ".join(type(item).__name__ for item in (value if isinstance(value, tuple) else (value,)))
+            found = f"({excerpt(kinds, 60)})" if isinstance(value, tuple) else kinds
             raise ConfigurationError(
-                f"For the key {excerpt(repr(key), 60)}, call returned a {type(value).__name__} that is no request.",
-                "It returns a path, a tuple (path, params), or an httpx.Request, and is not async.",
+                f"For the key {excerpt(repr(key), 60)}, call returned {found}, not a path, (path, params) or an "
+                "httpx.Request.",
+                "Pass a function, not an async one, that returns one of these. params is a dict, a list or text.",
                 about="call",
             )
         if isinstance(path, str) and path.startswith("/") and not path.startswith("//"):
@@ -140,21 +144,6 @@ class Plan:
             request = self.client.build_request(request.method, request.url, headers=request.headers)
         return request
 
-
-def _tries(sent: Iterable[httpx.Request]) -> int:
-    return sum(request.extensions.get(TRIES, 1) for request in sent)
-
-
-class RowMaker:
-    """Makes rows of answers, without secrets that are `known`."""
-
-    def __init__(self, definition: Definition, schema: pa.Schema | None, known: KnownSecrets) -> None:
-        self.hint = ""  # about the rows of an answer, such as that it has two lists of records
-        options = {name: definition[name] for name in ("numbers", "records", "key")}
-        self._make_builder: Callable[[], TableBuilder] = partial(TableBuilder, **options, schema=schema)
-        self._schema = schema
-        self._known = known
-
     def rows_of(self, answered: Sequence[Answered], kind: KeyKind | None) -> tuple[list[KeyedRows], list[KeyFailure]]:
         """Return the rows of answers, and the keys whose answers are not rows, or do not fit their columns.
 
@@ -173,20 +162,25 @@ class RowMaker:
         return [*first[0], *last[0]], [*first[1], *last[1]]
 
     def _table(self, answered: Sequence[Answered], kind: KeyKind | None) -> KeyedRows:
-        builder = self._make_builder()
-        keys = [one.key for one in answered]
+        options = {name: self.definition[name] for name in ("numbers", "records", "key")}
+        builder = TableBuilder(**options, schema=self.schema)
         counts = [sum(builder.add(self._clean(answer)) for answer in one.answers) for one in answered]
         self.hint = self.hint or builder.hint
         table = builder.finish_arrow()
-        if self._schema is not None:
+        if self.schema is not None:
             table = _without_key(table)
-        repeated = key_array(keys, kind).take(np.repeat(np.arange(len(keys)), counts))
+        keys = key_array([one.key for one in answered], kind)
+        repeated = key_column(keys).take(np.repeat(np.arange(len(keys)), counts))
         return KeyedRows(table.add_column(0, key_column_beside(table.column_names), repeated), keys)
 
-    def _clean(self, answer: Any) -> Any:
+    def _clean(self, answer: httpx.Response) -> Any:
         """Return an answer with placeholders for secrets; a response says more than its body, so most stay."""
-        body = without_credentials(self._known.scrub(answer.content))
+        body = without_credentials(self.known.scrub(answer.content))
         return answer if body == answer.content else body
+
+
+def _tries(sent: Sequence[httpx.Request]) -> int:
+    return sum(request.extensions.get(TRIES, 1) for request in sent)
 
 
 def _without_key(table: pa.Table) -> pa.Table:

@@ -39,7 +39,7 @@ _FIRST_PAUSE: Final = 0.05  # seconds between two looks; each pause is half as l
 _LONGEST_PAUSE: Final = 0.5
 _MOST_SESSIONS: Final = 16  # loans that a worker process remembers
 _OPENING: Final = threading.Lock()
-SESSIONS: Final[dict[str, Session | AsyncSession]] = {}  # by their loans, the lender's own included
+SESSIONS: Final[dict[str, Session | AsyncSession]] = {}  # by their loans
 _ATTRIBUTES: Final = "environment credentials settings cassette is_practice retry per_second replays_only"
 _NAMES: Final = frozenset((*dir(Session), *_ATTRIBUTES.split()))
 
@@ -61,8 +61,8 @@ class LentSession:
     """A session on the workers of a cluster, with the access tokens of a lender; see `tk.lend`.
 
     It has the attributes and methods of a `Session`, or of an `AsyncSession` if that was lent: `broker`,
-    `market_data`, `accounts()`, `calls()` and so on. In the lender's own process they are the lender's. Ledgers are not
-    collected: `calls()` has the calls of this process.
+    `market_data`, `accounts()`, `calls()` and so on. Ledgers are not collected: `calls()` has the calls that the tasks
+    of this process made.
     """
 
     def __init__(self, terms: Terms) -> None:
@@ -73,9 +73,6 @@ class LentSession:
             raise AttributeError(f"a lent session has no attribute {name!r}")
         return getattr(session_for(self._terms), name)
 
-    def __dir__(self) -> list[str]:
-        return dir(session_for(self._terms))
-
     def __repr__(self) -> str:
         terms = self._terms
         return f"<LentSession {terms.environment} as {terms.profile!r}: loan {terms.loan}>"
@@ -83,12 +80,9 @@ class LentSession:
     def __reduce__(self) -> tuple[Any, ...]:
         return LentSession, (self._terms,)
 
-    def __dask_tokenize__(self) -> tuple[str, str]:
-        return type(self).__name__, self._terms.loan
-
 
 def session_for(terms: Terms) -> Session | AsyncSession:
-    """Return the session of a loan in this process; the lender's own where it was lent."""
+    """Return the session of a loan in this process."""
     with _OPENING:
         if terms.loan not in SESSIONS:
             while len(SESSIONS) >= _MOST_SESSIONS:

@@ -1,4 +1,7 @@
-"""The folder of a sweep: opened, compared, repaired, written and read. Its parts are the only state.
+"""The folder of a sweep: its files on a local disk or at an address of fsspec, and what they hold.
+
+The folder holds nothing but parts, because Polars, DuckDB and Dask read every file that they find in a folder and in
+those within. The lock, a copy of the failures and files that are still being written stand in `<folder>.sweep`.
 
 While a sweep runs, parts may differ in their columns. They are made alike when it ends, part by part, so that an
 interruption only leaves less to do for the next run.
@@ -6,9 +9,11 @@ interruption only leaves less to do for the next run.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
-from typing import Any, Final
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,30 +21,159 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, SweepBusy, SweepError, how_to_install
 from toolkit.core.text import excerpt
+from toolkit.local.files import create_new, expanded, replace_file
+from toolkit.local.locks import try_lock
 from toolkit.sweeps.parts import (
     KEY,
     Definition,
+    FinishedKeys,
     Key,
     KeyedRows,
     KeyFailure,
     KeyKind,
-    Misfit,
     SweepPart,
+    concatenated,
     failures_table,
+    fitting,
     joined,
     key_array,
+    key_column,
     part_bytes,
     read_part,
     target_of,
     with_columns,
 )
-from toolkit.sweeps.places import SweepPlace
 from toolkit.tables.columns import frame_of
 
+Area: TypeAlias = Literal["parts", "beside"]
+_ADVICE: Final = (
+    "Make room or choose another folder. What is already written is kept. Run the sweep again: it goes on where it "
+    "stopped."
+)
 _FAILURES: Final = "failures.parquet"
 _ANEW: Final = "Sweep into another folder; resume=False removes what this one holds and begins anew."
+
+
+class LocalPlace:
+    """A folder of a local disk and the one beside it. A write replaces a whole file or leaves it as it was."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folders: dict[Area, Path] = {"parts": folder, "beside": folder.with_name(f"{folder.name}.sweep")}
+
+    def names(self, area: Area) -> list[str]:
+        """Return the sorted names of files; none if the area does not exist yet."""
+        folder = self._folders[area]
+        return sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
+
+    def open(self, area: Area, name: str) -> BinaryIO:
+        return (self._folders[area] / name).open("rb")
+
+    def write(self, area: Area, name: str, data: bytes) -> None:
+        """Write a file, or replace it; SweepError if it cannot be written."""
+        target, partial = self._folders[area] / name, self._folders["beside"] / f"{name}.part"
+        try:
+            partial.unlink(missing_ok=True)  # what an interruption left, or a link
+            create_new(partial, data, private=False)
+            replace_file(partial, target)
+        except OSError as error:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise _unwritable(str(target), error) from None
+
+    def remove(self, area: Area, name: str) -> None:
+        (self._folders[area] / name).unlink(missing_ok=True)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other sweeps out; SweepBusy if another one is in progress here."""
+        beside = self._folders["beside"]
+        try:
+            for folder in self._folders.values():
+                folder.mkdir(parents=True, exist_ok=True)
+            lock = try_lock(beside / "lock")
+        except OSError as error:
+            raise _unwritable(str(beside), error) from None
+        if lock is None:
+            what = "in another process, or in another thread of this one; nothing was sent"
+            advice = "Wait for it, or interrupt it; or sweep into another folder."
+            raise SweepBusy(f"A sweep into this folder is in progress {what}.", advice, about="into")
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+class RemotePlace:
+    """A folder of an fsspec file system and the one beside it. It has no lock: one process writes there at a time.
+
+    A store of objects replaces an object in one step. Other file systems may have a half written file after a crash,
+    which the next run names.
+    """
+
+    def __init__(self, system: Any, path: str) -> None:
+        self._system = system
+        self._paths: dict[Area, str] = {"parts": path, "beside": f"{path}.sweep"}
+
+    def names(self, area: Area) -> list[str]:
+        folder = self._paths[area]
+        self._system.invalidate_cache(folder)
+        try:
+            paths = [str(path).rstrip("/") for path in self._system.ls(folder, detail=False)]
+        except FileNotFoundError:
+            return []
+        return sorted(path.rpartition("/")[2] for path in paths if path != folder)
+
+    def open(self, area: Area, name: str) -> BinaryIO:
+        file: BinaryIO = self._system.open(f"{self._paths[area]}/{name}", "rb")
+        return file
+
+    def write(self, area: Area, name: str, data: bytes) -> None:
+        path = f"{self._paths[area]}/{name}"
+        try:
+            self._system.makedirs(self._paths[area], exist_ok=True)
+            self._system.pipe_file(path, data)
+        except Exception as error:  # noqa: BLE001 - each file system has errors of its own
+            raise _unwritable(path, error) from None
+
+    def remove(self, area: Area, name: str) -> None:
+        with suppress(FileNotFoundError):
+            self._system.rm_file(f"{self._paths[area]}/{name}")
+
+    def locked(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+SweepPlace: TypeAlias = LocalPlace | RemotePlace
+
+
+def _unwritable(path: str, error: Exception) -> SweepError:
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    return SweepError(f"Cannot write {excerpt(path)}: {reason}.", _ADVICE, about="into")
+
+
+def place_of(into: str | Path) -> SweepPlace:
+    """Return the place of a path or of an fsspec address such as `s3://bucket/positions`."""
+    system, path, reason = None, str(into), "it is not the name of a folder"
+    if isinstance(into, Path) or "://" not in path:
+        path = os.path.abspath(expanded(into, about="into"))  # noqa: PTH100 - links stay as they are
+    else:
+        try:
+            import fsspec
+
+            system, path = fsspec.core.url_to_fs(path)
+        except (ImportError, ValueError) as error:
+            path, reason = "", f"{error}. Addresses need fsspec and its package for them. {how_to_install('remote')}"
+    folder = Path(path)
+    is_local = system is None or "file" in system.protocol
+    if not folder.name or (is_local and folder.exists() and not folder.is_dir()):
+        raise ConfigurationError(
+            f"A sweep cannot write into {excerpt(str(into))}: {excerpt(reason)}",
+            'For example into="sweeps/positions" or into="s3://bucket/positions".',
+            about="into",
+        )
+    return LocalPlace(folder) if is_local else RemotePlace(system, path.rstrip("/"))
 
 
 class Folder:
@@ -51,14 +185,19 @@ class Folder:
         self.place = place
         self.definition = definition
         self.parts: dict[str, SweepPart] = {}  # by the names of their files
-        self.finished: set[Key] = set()  # keys that have an answer, with rows or without
-        self.failures: dict[Key, KeyFailure] = {}  # of other keys
+        self.failures: dict[Key, KeyFailure] = {}  # of keys that were not answered later
         self.kind: KeyKind | None = None  # of the keys
+        self._finished = FinishedKeys(())
         self._before_write = before_write
 
+    @property
+    def answered(self) -> int:
+        """Number of keys that have an answer, with rows or without."""
+        return sum(len(part.keys) for part in self.parts.values())
+
     def is_done(self, key: Key) -> bool:
-        """Check whether a key has an answer, or a failure that only `.retry()` asks for again."""
-        return key in self.finished or ((failure := self.failures.get(key)) is not None and failure.is_final)
+        """Check whether a key had an answer, or a failure that only `.retry()` asks for again, when it was loaded."""
+        return key in self._finished or ((failure := self.failures.get(key)) is not None and failure.is_final)
 
     def load(self, writer: str = "") -> None:
         """Read the ends of all parts, or of those of one writer.
@@ -66,14 +205,13 @@ class Folder:
         Raises:
             ConfigurationError: if they belong to another sweep, to an earlier version, or to none.
         """
-        self.parts.clear()
-        self.finished.clear()
-        self.failures.clear()
-        for name in self.place.names("parts"):
-            if writer in name:
-                part = self._read(name)
-                self._check(part.definition)
-                self._note(name, part)
+        self.parts = {name: self._read(name) for name in self.place.names("parts") if writer in name}
+        for part in self.parts.values():
+            self._check(part.definition)
+            self.kind = self.kind or part.kind
+        self._finished = FinishedKeys([part.keys for part in self.parts.values()])
+        failures = (failure for part in self.parts.values() for failure in part.failures)
+        self.failures = {failure.key: failure for failure in failures if failure.key not in self._finished}
 
     def clear(self) -> None:
         """Remove all parts.
@@ -94,7 +232,7 @@ class Folder:
         """
         for name, twice in self._overlaps():
             if twice:
-                rows = self.rows_of(name).without(twice, self.kind)
+                rows = self.rows_of(name).without(twice)
                 if rows.keys or rows.failures:
                     self.write_part(name, rows)
                 else:
@@ -103,74 +241,60 @@ class Folder:
 
     def finish(self) -> None:
         """Give all parts the same columns and types, so that they read as one dataset, and copy the failures."""
-        schemas = list(dict.fromkeys(part.schema for part in self.parts.values()))
-        target = target_of(schemas) if len(schemas) > 1 else None
-        while target is not None:
-            target = self._rewritten(target)
+        schemas = {part.schema for part in self.parts.values()}
+        if len(schemas) > 1:
+            least = target_of(part.schema for part in self.parts.values())
+            target = fitting(least, (self.rows_of(name).table for name in self._unlike(least)))
+            for name in self._unlike(target):
+                rows = self.rows_of(name)
+                self.write_part(name, rows._replace(table=with_columns(rows.table, target)))
         if self.failures or _FAILURES in self.place.names("beside"):
-            rows = KeyedRows(failures_table(list(self.failures.values()), self.kind), ())
+            failures = failures_table(list(self.failures.values()), self.kind)
+            rows = KeyedRows(failures, key_array([], self.kind))
             self.place.write("beside", _FAILURES, part_bytes(rows, self.definition, self.kind))
 
     def write_part(self, name: str, rows: KeyedRows) -> None:
-        for key in rows.keys if self.failures else ():
-            self.failures.pop(key, None)
-        failures = [failure for failure in rows.failures if self.failures.get(failure.key) == failure]
         self._before_write()
-        data = part_bytes(rows._replace(failures=failures), self.definition, self.kind)
-        self.place.write("parts", name, data)
+        self.place.write("parts", name, part_bytes(rows, self.definition, self.kind))
         table = rows.table
-        self.parts[name] = SweepPart(self.definition, self.kind, rows.keys, failures, table.schema, table.num_rows)
-        self.finished.update(rows.keys)
-
-    def note_failure(self, failure: KeyFailure) -> KeyFailure:
-        """Note that a key failed; return the failure with the tries of earlier runs added to its own."""
-        if (earlier := self.failures.get(failure.key)) is not None:
-            failure = replace(failure, tries=failure.tries + earlier.tries)
-        self.failures[failure.key] = failure
-        return failure
+        self.parts[name] = SweepPart(self.definition, self.kind, rows.keys, rows.failures, table.schema, table.num_rows)
 
     def next_name(self, writer: str = "") -> str:
-        names, end = self.place.names("parts"), f"-{writer}.parquet" if writer else ".parquet"
-        last = max((int(name[5:10]) for name in names if name[5:10].isdecimal() and name.endswith(end)), default=0)
-        return f"part-{last + 1:05}{end}"
+        """Return a name that comes after those of all parts, because of two failures of a key the later one counts."""
+        last = max((int(name[5:10]) for name in self.place.names("parts") if name[5:10].isdecimal()), default=0)
+        return f"part-{last + 1:05}{f'-{writer}' if writer else ''}.parquet"
 
     def rows_of(self, name: str) -> KeyedRows:
         with self.place.open("parts", name) as file:
-            table = parquet.ParquetFile(file).read().replace_schema_metadata(None)
+            table = parquet.ParquetFile(file).read(use_threads=False).replace_schema_metadata(None)
         return KeyedRows(table, self.parts[name].keys, self.parts[name].failures)
 
     def table(self, order: Collection[Key]) -> pd.DataFrame:
         """Return the rows of all parts in this order of their keys; other keys come last, in the order of parts."""
-        parts = []
-        for name, twice in self._overlaps():  # a worker may have written a part after the sweep had ended
-            rows = self.rows_of(name)
-            parts.append(rows.without(twice, self.kind) if twice else rows)
+        # A worker may have written a part after the sweep had ended.
+        parts = [self.rows_of(name).without(twice) for name, twice in self._overlaps()]
         if not any(part.keys for part in parts):
-            return frame_of({KEY: key_array([], self.kind)}, 0)
+            return frame_of({KEY: key_column(key_array([], self.kind))}, 0)
         table = joined(parts).table
         if order:
-            places = pc.index_in(table[0], value_set=key_array(list(order), self.kind))
+            places = pc.index_in(table[0], value_set=key_column(key_array(list(order), self.kind)))
             positions: Any = pc.fill_null(places, len(order)).to_numpy()
             table = table.take(np.argsort(positions, kind="stable"))
         return frame_of(dict(zip(table.column_names, table.columns, strict=True)), table.num_rows)
 
-    def _rewritten(self, target: pa.Schema) -> pa.Schema | None:
-        """Give all parts these columns; return a wider schema if a value does not fit."""
-        try:
-            for name, part in self.parts.items():
-                if not part.schema.equals(target):
-                    self.write_part(name, with_columns(self.rows_of(name), target))
-        except Misfit as misfit:
-            return misfit.wider(target)
-        return None
+    def _unlike(self, schema: pa.Schema) -> list[str]:
+        return [name for name, part in self.parts.items() if part.schema != schema]
 
-    def _overlaps(self) -> Iterator[tuple[str, set[Key]]]:
+    def _overlaps(self) -> Iterator[tuple[str, pa.Array]]:
         """Yield each part, and those of its keys that parts before it have as well."""
+        counted = concatenated([part.keys for part in self.parts.values()]).value_counts()
+        several = counted.field("values").filter(pc.greater(counted.field("counts"), 1))
         seen: set[Key] = set()
         for name, part in list(self.parts.items()):
-            twice = seen.intersection(part.keys)
-            seen.update(part.keys)
-            yield name, twice
+            shared = part.keys.filter(pc.is_in(part.keys, value_set=several))
+            keys = shared.to_pylist()
+            yield name, shared.filter(pa.array([key in seen for key in keys], pa.bool_()))
+            seen.update(keys)
 
     def _read(self, name: str) -> SweepPart:
         with self.place.open("parts", name) as file:
@@ -186,14 +310,3 @@ class Folder:
                 words = "another schema" if name == "schema" else f"{name} = {excerpt(repr(theirs))}"
                 what = f"The folder holds a sweep with {words}, which does not mix with this one."
                 raise ConfigurationError(what, _ANEW, about=name)
-
-    def _note(self, name: str, part: SweepPart) -> None:
-        self.kind = self.kind or part.kind
-        self.parts[name] = part
-        self.finished.update(part.keys)
-        for failure in part.failures:  # of two failures of a key, that with more tries is the later one
-            known = self.failures.get(failure.key)
-            if known is None or known.tries <= failure.tries:
-                self.failures[failure.key] = failure
-        for key in self.failures.keys() & self.finished:
-            del self.failures[key]

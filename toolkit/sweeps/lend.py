@@ -8,6 +8,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
@@ -23,7 +24,6 @@ from toolkit.core.tracebacks import warn
 from toolkit.session.session import AsyncSession, Session
 from toolkit.sweeps.borrower import (
     HEARD_FOR,
-    SESSIONS,
     TOPIC,
     BorrowedCredentials,
     LentSession,
@@ -78,30 +78,24 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
             are not meant for its addresses.
         TokenError, Unreachable: if the session cannot get a token to lend.
     """
-    return Loan(session, cluster)
+    return Loan(session, cluster, is_async=isinstance(session, AsyncSession))
 
 
 class Loan:
     """A loan of a session to a cluster: a context manager that gives the handle. Made by `lend`.
 
-    Unless it `is_used_here`, tasks in this process borrow, too, and synchronously.
+    The sessions of the workers are asynchronous if the loan `is_async`. No method may run on the client's event loop.
     """
 
-    def __init__(self, session: Session | AsyncSession, cluster: Client, *, is_used_here: bool = True) -> None:
-        self.name = secrets.token_hex(8)
-        self._terms = terms_of(session, self.name)
-        if not is_used_here:
-            self._terms = self._terms._replace(is_async=False)
-        self._session = session
-        self._is_used_here = is_used_here
-        self._cluster = cluster
+    def __init__(self, session: Session | AsyncSession, cluster: Client, *, is_async: bool) -> None:
+        self._terms = terms_of(session, secrets.token_hex(8))._replace(is_async=is_async)
+        self._rate = session._sender.pace.per_second  # noqa: SLF001
+        self._cluster: Any = cluster
         self._lender = lender_of(session)
-        self._board: LenderBoard | None = None
+        self._topic = TOPIC + self._terms.loan
+        self._is_subscribed = False
+        self._publishing = asyncio.Lock()
         self._thread: threading.Thread | None = None
-
-    def __repr__(self) -> str:
-        state = "ended" if self._lender.is_over else "open" if self._thread else "not open"
-        return f"<Loan {self.name} of {self._terms.profile!r}: {state}>"
 
     def __enter__(self) -> LentSession:
         if getattr(self._cluster, "asynchronous", False) is True:
@@ -114,35 +108,49 @@ class Loan:
         return self._open()
 
     def __exit__(self, *_: object) -> None:
-        self._close()
+        self._lender.end()
+        if self._thread is not None:
+            with suppress(*_LOST):
+                self._publish()  # the tombstone
+                self._cluster.unsubscribe_topic(self._topic)
+            self._thread.join(_LAST_TURN)
+        self._lender.network.close()
 
     async def __aenter__(self) -> LentSession:
         _warn_of_open(await asyncio.to_thread(check_cluster, self._cluster))
         return await asyncio.to_thread(self._open)
 
     async def __aexit__(self, *_: object) -> None:
-        await asyncio.to_thread(self._close)
+        await asyncio.to_thread(self.__exit__)
 
     def _open(self) -> LentSession:
         self._lender.obtain()  # an error here is the caller's, not the workers'
-        self._board = LenderBoard(self._cluster, self.name, self._lender)
         self._lender.turn()
-        self._board.publish()
-        self._thread = threading.Thread(target=self._lender.run, args=(self._board.publish,), daemon=True)
+        self._publish()
+        self._thread = threading.Thread(target=self._lender.run, args=(self._publish,), daemon=True)
         self._thread.start()
-        if self._is_used_here:
-            SESSIONS[self.name] = self._session
-        rate = self._session._sender.pace.per_second  # noqa: SLF001
-        share = None if rate is None else rate / count_workers(self._cluster)
+        share = None if self._rate is None else self._rate / count_workers(self._cluster)
         return LentSession(self._terms._replace(options={**self._terms.options, "per_second": share}))
 
-    def _close(self) -> None:
-        SESSIONS.pop(self.name, None)
-        self._lender.end()
-        if self._board is not None and self._thread is not None:
-            self._board.close()
-            self._thread.join(_LAST_TURN)
-        self._lender.network.close()
+    def _publish(self) -> None:
+        """Publish what there is now; one of `_LOST` if the scheduler cannot be reached."""
+        try:
+            if not self._is_subscribed:
+                self._cluster.subscribe_topic(self._topic, self._answer)
+                self._is_subscribed = True
+            self._cluster.sync(self._set, callback_timeout=_PUBLISH_WITHIN, asynchronous=False)
+        except BaseException:
+            self._is_subscribed = False  # a scheduler that comes back does not know the topic
+            raise
+
+    async def _set(self) -> None:
+        async with self._publishing:  # so that the last edition is the one that stays
+            await dask_distributed().Variable(self._topic, client=self._cluster).set(self._lender.fields())
+
+    async def _answer(self, event: tuple[float, Any]) -> None:
+        """Acknowledge a report at once, since a renewal may take long."""
+        self._lender.note(event[1])
+        await self._set()
 
 
 def _warn_of_open(address: str) -> None:
@@ -171,26 +179,20 @@ def check_cluster(cluster: Any) -> str:
             "Open it before the loan, and close it afterwards.",
             about="cluster",
         )
-    scheduler = str(cluster.scheduler_info()["address"])
-    return refuse_open_addresses([str(cluster.scheduler.address), scheduler, *map(str, cluster.nthreads())])
+    return refuse_open_addresses([cluster.scheduler.address, cluster.scheduler_info()["address"], *cluster.nthreads()])
 
 
 def count_workers(cluster: Any) -> int:
     """Return the number of workers that the cluster has now, at least 1."""
-    try:
-        return max(1, len(cluster.nthreads()))
-    except Exception:  # noqa: BLE001 - distributed raises errors of many kinds when a connection is lost
-        return 1
+    return max(1, len(cluster.nthreads()))
 
 
 def refuse_open_addresses(addresses: Iterable[str]) -> str:
     """Return the first address, or "", that has no TLS and is this machine's; refuse those of other machines."""
-    open_here = ""
-    for address in addresses:
-        parts = urlsplit(address if "://" in address else f"tcp://{address}")
-        if parts.scheme in _PRIVATE_SCHEMES:
-            continue
-        if not is_loopback(parts.hostname or ""):
+    split = {address: urlsplit(address if "://" in address else f"tcp://{address}") for address in addresses}
+    readable = [address for address, parts in split.items() if parts.scheme not in _PRIVATE_SCHEMES]
+    for address in readable:
+        if not is_loopback(split[address].hostname or ""):
             raise UnsafeAddress(
                 f"The cluster is called without TLS at {excerpt(address)}, on another machine. Whoever can read the "
                 "network there would read the access tokens.",
@@ -198,46 +200,7 @@ def refuse_open_addresses(addresses: Iterable[str]) -> str:
                 "with distributed.Security.",
                 about="cluster",
             )
-        open_here = open_here or address
-    return open_here
-
-
-class LenderBoard:
-    """The place where a lender publishes, and gets reports. Not to be used on the client's event loop."""
-
-    def __init__(self, cluster: Any, loan: str, lender: Lender) -> None:
-        self._cluster = cluster
-        self._topic = TOPIC + loan
-        self._variable = dask_distributed().Variable(self._topic, client=cluster)
-        self._lender = lender
-        self._lock = asyncio.Lock()
-        self._is_subscribed = False
-
-    def publish(self) -> None:
-        """Publish what there is now; one of `_LOST` if the scheduler cannot be reached."""
-        try:
-            if not self._is_subscribed:
-                self._cluster.subscribe_topic(self._topic, self._answer)
-                self._is_subscribed = True
-            self._cluster.sync(self._publish, callback_timeout=_PUBLISH_WITHIN, asynchronous=False)
-        except BaseException:
-            self._is_subscribed = False  # a scheduler that comes back does not know the topic
-            raise
-
-    def close(self) -> None:
-        """Publish the tombstone, and listen no more."""
-        with suppress(*_LOST):
-            self.publish()
-            self._cluster.unsubscribe_topic(self._topic)
-
-    async def _publish(self) -> None:
-        async with self._lock:
-            await self._variable.set(self._lender.fields())
-
-    async def _answer(self, event: tuple[float, Any]) -> None:
-        """Acknowledge a report at once, since a renewal may take long."""
-        self._lender.note(event[1])
-        await self._publish()
+    return next(iter(readable), "")
 
 
 class Lender:
@@ -249,8 +212,8 @@ class Lender:
 
     def __init__(self, authorizer: TokenAuthorizer, network: Network, clock: Clock) -> None:
         self.is_over = False
-        self._authorizer = authorizer
         self.network = network
+        self._authorizer = authorizer
         self._clock = clock
         self._lock = threading.Lock()
         self._wake = threading.Event()
@@ -265,12 +228,11 @@ class Lender:
 
     def note(self, report: object) -> None:
         """Note a borrower's report. Several about a token count once; those about an older token are ignored."""
-        if not isinstance(report, Mapping) or report.get("is_refused") is not True:
-            return
-        with self._lock:
-            if report.get("number") == self._number != self._declined:
-                self._refused = report.get("was_accepted") is True or self._refused is True
-                self._wake.set()
+        if isinstance(report, Mapping) and report.get("is_refused") is True:
+            with self._lock:
+                if report.get("number") == self._number != self._declined:
+                    self._refused = report.get("was_accepted") is True or self._refused is True
+                    self._wake.set()
 
     def fields(self) -> dict[str, Any]:
         """Return what to publish at this moment; each has the next edition."""
@@ -280,8 +242,7 @@ class Lender:
             if self.is_over:
                 published = Published(self._edition, is_over=True)
             elif token is not None:
-                now, monotonic = self._clock.now(), self._clock.monotonic()
-                left = min((token.expires_at - now).total_seconds(), token.expires_monotonic - monotonic)
+                left = self._until(token.expires_at, token.expires_monotonic)
                 seconds = min(HEARD_FOR, early_seconds(token.lifetime) / 2, left)
                 if seconds > 0:
                     text = token.access_token.reveal()
@@ -322,9 +283,12 @@ class Lender:
             self._token, self._problem = token, problem
         if token is None:
             return _RETRY_AFTER  # the session knows when another request is reasonable
-        now, monotonic = self._clock.now(), self._clock.monotonic()
-        left = min((token.renew_at - now).total_seconds(), token.renew_monotonic - monotonic)
+        left = self._until(token.renew_at, token.renew_monotonic)
         return min(max(left + _JUST_AFTER, _SHORTEST_WAIT), _LONGEST_WAIT)
+
+    def _until(self, instant: datetime, monotonic: float) -> float:
+        """Return the seconds until an instant of both clocks, whichever comes first."""
+        return min((instant - self._clock.now()).total_seconds(), monotonic - self._clock.monotonic())
 
 
 def lender_of(session: Session | AsyncSession) -> Lender:
@@ -338,8 +302,7 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
     """Return what a worker needs of a session that can be lent; errors are those of `lend`."""
     if not isinstance(session, Session | AsyncSession):
         raise wrong_type("session", "a Session or an AsyncSession", session, "Open one with tk.Session().")
-    sender, network = session._sender, session._below  # noqa: SLF001
-    credentials, rules = session.credentials, session.environment.rules
+    sender, network, credentials = session._sender, session._below, session.credentials  # noqa: SLF001
     if sender.cassette_in_use() is not None:
         raise ConfigurationError(
             "A session with a cassette cannot be lent: a cassette has one writer, and a replay has no tokens.",
@@ -358,25 +321,26 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
             "Lend from the process that holds the credentials; its handle may be passed on.",
             about="credentials",
         )
-    own = "" if isinstance(sender.clock, SystemClock) else "clock"
-    own = own if isinstance(network, Network) else "transport"
     verify = getattr(network, "verify", None)
-    own = own or ("verify" if isinstance(verify, ssl.SSLContext) else "")
-    if own:
+    own = {
+        "clock": not isinstance(sender.clock, SystemClock),
+        "transport": not isinstance(network, Network),
+        "verify": isinstance(verify, ssl.SSLContext),
+    }
+    for name in filter(own.__getitem__, own):
         raise ConfigurationError(
-            f"A session with a {own} of its own cannot be lent: that is an object of this process.",
-            f"Leave out {own}=. For TLS, verify= may be the path of a file that every worker has.",
-            about=own,
+            f"A session with a {name} of its own cannot be lent: that is an object of this process.",
+            f"Leave out {name}=. For TLS, verify= may be the path of a file that every worker has.",
+            about=name,
         )
     sender.authorizer()  # checks where the credentials may go
-    names = [name for interface, name in rules.addresses.items() if interface is not Interface.AUTH]
-    addresses = session.settings.addresses
+    names = {name for interface, name in session.environment.rules.addresses.items() if interface != Interface.AUTH}
     return Terms(
         loan=loan,
         environment=str(session.environment),
         profile=credentials.name,
         kind=str(credentials.kind),
-        addresses={name: addresses[name] for name in names if name in addresses},
+        addresses={name: address for name, address in session.settings.addresses.items() if name in names},
         header_prefix=session.settings.header_prefix,
         options={"timeout": sender.timeout, "verify": verify, "retry": session.retry},
         is_async=isinstance(session, AsyncSession),

@@ -7,7 +7,7 @@ sweep has ended: then the file `run` beside the parts is gone, or names another 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,10 +18,9 @@ from typing import Any, Final
 from toolkit.core.document import Interface
 from toolkit.core.errors import SweepError
 from toolkit.sweeps.asking import Plan
-from toolkit.sweeps.folder import Folder
+from toolkit.sweeps.folder import Folder, SweepPlace
 from toolkit.sweeps.lend import count_workers
-from toolkit.sweeps.parts import Key, KeyFailure, KeySource
-from toolkit.sweeps.places import SweepPlace
+from toolkit.sweeps.parts import Key, KeySource
 from toolkit.sweeps.running import Run
 
 RUN: Final = "run"
@@ -48,15 +47,13 @@ def spread_keys(cluster: Any, spread: Spread, run: Run) -> dict[str, None]:
     from distributed import as_completed
 
     numbers, futures, notes = count(1), set[Any](), dict[str, None]()
-    source, earlier = run.source, run.folder.failures
-    answered = failed = 0
+    source, done, failed = run.source, 0, 0
 
     def submitted() -> list[Any]:
         workers = min(count_workers(cluster), run.at_once)
         more = []
         while len(futures) < workers and (keys := _taken(source, workers)):
-            known = {key: earlier[key] for key in keys if key in earlier}
-            share = (next(numbers), keys, run.at_once // workers, known)
+            share = (next(numbers), keys, run.at_once // workers)
             more.append(cluster.submit(ask_share, spread, *share, pure=False))
             futures.add(more[-1])
         return more
@@ -65,11 +62,11 @@ def spread_keys(cluster: Any, spread: Spread, run: Run) -> dict[str, None]:
     try:
         for future in completed:
             futures.discard(future)
-            more_answered, more_failed, more_notes = future.result()
-            answered, failed = answered + more_answered, failed + more_failed
+            more_done, more_failed, more_notes = future.result()
+            done, failed = done + more_done, failed + more_failed
             notes |= dict.fromkeys(more_notes)
             completed.update(submitted())  # type: ignore[no-untyped-call]
-            run.show(source.skipped + answered + failed, f"{failed:,} failed" if failed else "")
+            run.show(source.skipped + done, f"{failed:,} failed" if failed else "")
     finally:
         cluster.cancel(list(futures))
     return notes
@@ -83,22 +80,18 @@ def _taken(source: KeySource, workers: int) -> list[Key]:
     return keys
 
 
-def ask_share(
-    spread: Spread, number: int, keys: Sequence[Key], at_once: int, earlier: Mapping[Key, KeyFailure]
-) -> tuple[int, int, tuple[str, ...]]:
-    """Ask for the keys of a share on a worker; return how many were answered, how many failed, and what to warn of."""
+def ask_share(spread: Spread, number: int, keys: Sequence[Key], at_once: int) -> tuple[int, int, tuple[str, ...]]:
+    """Ask for the keys of a share on a worker; return how many these are, how many failed, and what to warn of."""
     check = partial(check_run, spread.place, spread.run)
     check()
     folder = Folder(spread.place, spread.plan.definition, before_write=check)
     name = f"{spread.run}-{number:05}"
     folder.load(f"-{name}-")  # what earlier attempts at this share have finished
-    finished = len(folder.finished)
-    folder.failures = dict(earlier)
-    source = KeySource(keys, kind=None, is_done=folder.finished.__contains__)
+    source = KeySource(keys, kind=None, is_done=folder.is_done)
     plan = replace(spread.plan, client=getattr(spread.lent, str(spread.interface)))
     run = Run(plan, folder, source, at_once=min(at_once, len(keys)), name=f"{name}-{token_hex(4)}")
     run.on_threads()
-    return run.writer.answered + finished, run.writer.failed, tuple(run.notes)
+    return len(keys), run.writer.failed, tuple(run.notes)
 
 
 def check_run(place: SweepPlace, run: str) -> None:

@@ -11,12 +11,14 @@ import io
 import json
 import operator
 import threading
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache, reduce
 from typing import Any, BinaryIO, Final, Literal, NamedTuple, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
@@ -35,6 +37,9 @@ _NOTE: Final = b"toolkit.sweep"
 _KEYS: Final = b"toolkit.sweep.keys"
 _VERSION: Final = 2
 _LARGEST: Final = 2**63
+# On this thread alone, because each thread of Arrow keeps memory that it has used.
+_WRITING: Final = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
+_READING: Final = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class KeyFailure:
     key: Key
     status: int | None  # None if no answer came
     reason: str  # safe to print
-    tries: int = 1  # requests for it, over all runs
+    tries: int = 1  # requests for it in the run in which it failed
     is_final: bool = False  # True if the service answered, so that only `.retry()` asks again
 
 
@@ -52,14 +57,15 @@ class KeyedRows(NamedTuple):
     """Rows of some keys, of which the first column holds the key."""
 
     table: pa.Table
-    keys: Sequence[Key]  # the finished keys, in the order of their rows; those without rows too
-    failures: Sequence[KeyFailure] = ()
+    keys: pa.Array  # the finished keys, those without rows too
+    failures: tuple[KeyFailure, ...] = ()
 
-    def without(self, keys: set[Key], kind: KeyKind | None) -> KeyedRows:
+    def without(self, keys: pa.Array) -> KeyedRows:
         """Return the rows of all keys but these."""
-        is_dropped = pc.is_in(self.table[0], value_set=key_array(list(keys), kind))
-        kept = [key for key in self.keys if key not in keys]
-        return self._replace(table=self.table.filter(pc.invert(is_dropped)), keys=kept)
+        if not keys:
+            return self
+        kept = self.table.filter(pc.invert(pc.is_in(self.table[0], value_set=key_column(keys))))
+        return self._replace(table=kept, keys=self.keys.filter(pc.invert(pc.is_in(self.keys, value_set=keys))))
 
 
 class SweepPart(NamedTuple):
@@ -67,10 +73,25 @@ class SweepPart(NamedTuple):
 
     definition: Definition | None
     kind: KeyKind | None
-    keys: Sequence[Key]
-    failures: Sequence[KeyFailure]
+    keys: pa.Array
+    failures: tuple[KeyFailure, ...]
     schema: pa.Schema
     rows: int  # number of rows
+
+
+class FinishedKeys:
+    """Tells which keys are finished, with a few bytes for each: the arrays of keys, and their hashes in order."""
+
+    def __init__(self, arrays: Sequence[pa.Array]) -> None:
+        self._keys = concatenated(arrays)
+        hashes = np.fromiter((hash(key) for keys in arrays for key in keys.to_pylist()), np.int64)
+        self._places = np.argsort(hashes)
+        self._hashes = hashes[self._places]
+
+    def __contains__(self, key: Key) -> bool:
+        hashed = hash(key)
+        first, last = bisect_left(self._hashes, hashed), bisect_right(self._hashes, hashed)
+        return any(self._keys[place].as_py() == key for place in self._places[first:last].tolist())
 
 
 def key_of(value: Any) -> tuple[Key, KeyKind]:
@@ -129,12 +150,7 @@ class KeySource:
 
 
 def key_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
-    """Return keys as an Arrow array, with the type of the column of keys: a date is a midnight without a zone."""
-    array = _exact_array(keys, kind)
-    return array.cast(pa.timestamp("us")) if kind == "date" else array  # as `tabulate` reads dates
-
-
-def _exact_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
+    """Return keys as an Arrow array that holds them exactly."""
     unit: Literal["us", "ns"] = "ns" if any(getattr(key, "nanosecond", 0) for key in keys) else "us"
     types: dict[KeyKind, pa.DataType] = {
         "text": pa.string(),
@@ -146,17 +162,28 @@ def _exact_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
     return pa.array(keys, types[kind or "text"])
 
 
+def key_column(keys: pa.Array) -> pa.Array:
+    """Return keys as the column of a table: a date is a midnight without a zone, as `tabulate` reads dates."""
+    return keys.cast(pa.timestamp("us")) if pa.types.is_date(keys.type) else keys
+
+
+def concatenated(arrays: Sequence[pa.Array]) -> pa.Array:
+    """Return the keys of all arrays, of which some may hold nanoseconds and others not."""
+    tables = [pa.table({KEY: keys}) for keys in arrays] or [pa.table({KEY: key_array([], None)})]
+    return pa.concat_tables(tables, promote_options="permissive").combine_chunks()[KEY].combine_chunks()
+
+
 def failures_table(failures: Sequence[KeyFailure], kind: KeyKind | None) -> pa.Table:
     """Return failures as a table: key, status, reason, tries and is_final."""
     kinds = {"status": pa.int64(), "reason": pa.string(), "tries": pa.int64(), "is_final": pa.bool_()}
     columns = {name: pa.array([getattr(failure, name) for failure in failures], kind) for name, kind in kinds.items()}
-    return pa.table({KEY: _exact_array([failure.key for failure in failures], kind), **columns})
+    return pa.table({KEY: key_array([failure.key for failure in failures], kind), **columns})
 
 
 def part_bytes(rows: KeyedRows, definition: Definition, kind: KeyKind | None) -> bytes:
     failures = _packed(failures_table(rows.failures, kind))
     about = {"version": _VERSION, "definition": dict(definition), "kind": kind, "failures": failures}
-    keys = _packed(pa.table({KEY: _exact_array(rows.keys, kind)}))
+    keys = _packed(pa.table({KEY: rows.keys}))
     table = rows.table.replace_schema_metadata(_note_for_pandas(rows.table.schema))
     buffer = io.BytesIO()
     with parquet.ParquetWriter(buffer, table.schema, compression="zstd") as writer:
@@ -181,9 +208,9 @@ def read_part(name: str, file: BinaryIO) -> SweepPart:
         schema, rows = pa.schema([field.remove_metadata() for field in parts.schema_arrow]), parts.metadata.num_rows
         about = json.loads(metadata[_NOTE])
         if about["version"] < _VERSION:
-            return SweepPart(None, None, (), (), schema, rows)
-        keys = _unpacked(metadata[_KEYS])[KEY].to_pylist()
-        failures = [KeyFailure(**row) for row in _unpacked(about["failures"]).to_pylist()]
+            return SweepPart(None, None, key_array([], None), (), schema, rows)
+        keys = _unpacked(metadata[_KEYS])[KEY].combine_chunks()
+        failures = tuple(KeyFailure(**row) for row in _unpacked(about["failures"]).to_pylist())
         return SweepPart(dict(about["definition"]), about["kind"], keys, failures, schema, rows)
     except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
         reason = "it was not written by a sweep" if isinstance(error, KeyError) else "it is incomplete or not Parquet"
@@ -197,13 +224,13 @@ def read_part(name: str, file: BinaryIO) -> SweepPart:
 def _packed(table: pa.Table) -> str:
     """Return a table as text, since metadata is text: so keys of any type are exact."""
     sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+    with pa.ipc.new_stream(sink, table.schema, options=_WRITING) as writer:
         writer.write_table(table)
     return base64.b64encode(sink.getvalue()).decode("ascii")
 
 
 def _unpacked(packed: str | bytes) -> pa.Table:
-    return pa.ipc.open_stream(base64.b64decode(packed)).read_all()
+    return pa.ipc.open_stream(base64.b64decode(packed), options=_READING).read_all()
 
 
 def key_column_beside(names: Iterable[str]) -> str:
@@ -215,56 +242,43 @@ def key_column_beside(names: Iterable[str]) -> str:
 
 
 def failed_rows(failures: Sequence[KeyFailure], kind: KeyKind | None) -> KeyedRows:
-    return KeyedRows(pa.table({KEY: key_array([], kind)}), (), failures)
+    keys = key_array([], kind)
+    return KeyedRows(pa.table({KEY: key_column(keys)}), keys, tuple(failures))
 
 
 def joined(parts: Sequence[KeyedRows]) -> KeyedRows:
     """Return the rows of all parts, with columns and types that fit all of them."""
-    if len(parts) == 1:
-        return parts[0]
-    target = target_of([part.table.schema for part in parts])
-    while True:
-        try:
-            tables = [with_columns(part, target).table for part in parts]
-        except Misfit as misfit:
-            target = misfit.wider(target)
-        else:
-            keys = [key for part in parts for key in part.keys]
-            failures = [failure for part in parts for failure in part.failures]
-            return KeyedRows(pa.concat_tables(tables), keys, failures)
+    target = fitting(target_of([part.table.schema for part in parts]), (part.table for part in parts))
+    table = pa.concat_tables([with_columns(part.table, target) for part in parts])
+    failures = tuple(failure for part in parts for failure in part.failures)
+    return KeyedRows(table, concatenated([part.keys for part in parts]), failures)
 
 
-def target_of(schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """Return the schema that the rows of all parts fit, of which the first column holds the keys."""
-    key_column = key_column_beside(name for columns in schemas for name in columns.names[1:])
-    renamed = [schema(columns).set(0, columns.field(0).with_name(key_column)) for columns in dict.fromkeys(schemas)]
-    return reduce(widened, renamed)
+def target_of(schemas: Iterable[pa.Schema]) -> pa.Schema:
+    """Return the least schema of the rows of all parts, of which the first column holds the keys."""
+    distinct = list(dict.fromkeys(schemas))
+    key_column = key_column_beside(name for columns in distinct for name in columns.names[1:])
+    return reduce(widened, [schema(columns).set(0, columns.field(0).with_name(key_column)) for columns in distinct])
 
 
-class Misfit(Exception):
-    """A column, at an index, that loses something in the wider type of its schema, such as digits of a long integer."""
+def fitting(target: pa.Schema, tables: Iterable[pa.Table]) -> pa.Schema:
+    """Return the schema with text for columns that lose something in its type, such as digits of a long integer."""
+    for table in tables:
+        for index, column in enumerate(target):
+            try:
+                _converted(table, index, column)
+            except MISFIT:
+                target = target.set(index, column.with_type(pa.string()))
+    return target
 
-    def __init__(self, index: int) -> None:
-        super().__init__(index)
-        self._index = index
 
-    def wider(self, schema: pa.Schema) -> pa.Schema:
-        """Return the schema with text in this column, which loses nothing."""
-        return schema.set(self._index, schema.field(self._index).with_type(pa.string()))
+def with_columns(table: pa.Table, target: pa.Schema) -> pa.Table:
+    """Return the table with exactly these columns and types, which it fits."""
+    return pa.table([_converted(table, index, column) for index, column in enumerate(target)], schema=target)
 
 
-def with_columns(part: KeyedRows, target: pa.Schema) -> KeyedRows:
-    """Return the part with exactly these columns and types; Misfit if a value would not survive."""
-    table = part.table.rename_columns([target.field(0).name, *part.table.column_names[1:]])
-    columns = []
-    for index, column in enumerate(target):
-        if column.name not in table.column_names:
-            columns.append(pa.chunked_array([pa.nulls(table.num_rows, column.type)]))
-            continue
-        try:
-            columns.append(converted(table[column.name], column.type, {}))
-        except MISFIT:
-            if pa.types.is_string(column.type):
-                raise
-            raise Misfit(index) from None
-    return part._replace(table=pa.table(columns, schema=target))
+def _converted(table: pa.Table, index: int, column: pa.Field) -> pa.ChunkedArray:
+    """Return a column of the table with its new type and, if it is the first, the one of keys, its new name."""
+    if index and column.name not in table.column_names[1:]:
+        return pa.chunked_array([pa.nulls(table.num_rows, column.type)])
+    return converted(table[table.column_names.index(column.name, 1) if index else 0], column.type, {})

@@ -19,7 +19,7 @@ from typing import Any, Final
 from toolkit.core.errors import ServiceError, Unreachable
 from toolkit.core.ledger import SystemClock
 from toolkit.core.tracebacks import warn
-from toolkit.sweeps.asking import Answered, Outcome, Plan, RowMaker
+from toolkit.sweeps.asking import Answered, Outcome, Plan
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.parts import KeyedRows, KeyFailure, KeySource, failed_rows, joined
 from toolkit.transport.flow import Flow, Pause, run, run_async
@@ -56,7 +56,7 @@ class Writer:
     def __init__(self, plan: Plan, folder: Folder, source: KeySource, *, name: str, is_replay: bool) -> None:
         self.answered = self.failed = 0  # keys in this run
         self.hint = ""  # what to warn of while the run goes on
-        self.make_rows = RowMaker(plan.definition, plan.schema, plan.known)
+        self._plan = plan
         self._folder = folder
         self._source = source
         self._name = name
@@ -86,9 +86,9 @@ class Writer:
     def write(self) -> None:
         """Write all that was added."""
         self._folder.kind = kind = self._source.kind
-        rows, failures = self.make_rows.rows_of(self._answers, kind)
-        self.answered -= len(failures)
-        for failure in failures:
+        rows, unfit = self._plan.rows_of(self._answers, kind)
+        self.answered -= len(unfit)
+        for failure in unfit:
             self._fail(failure)
         if self._failures:
             rows.append(failed_rows(self._failures, kind))
@@ -97,15 +97,19 @@ class Writer:
             return
         if self._part is None:
             self._part_name = self._folder.next_name(self._name)
-        self._part = joined([*([] if self._part is None else [self._part]), *rows])
-        self._folder.write_part(self._part_name, self._part)
-        table = self._part.table
-        if table.num_rows >= _PART_ROWS or table.nbytes >= _PART_BYTES or len(self._part.keys) >= _PART_KEYS:
+        part = self._part = joined(rows if self._part is None else [self._part, *rows])
+        self._folder.write_part(self._part_name, part)
+        if part.table.num_rows >= _PART_ROWS or part.table.nbytes >= _PART_BYTES or len(part.keys) >= _PART_KEYS:
             self._part = None
+
+    def close(self) -> None:
+        """Write what is left, and let go of the open part."""
+        self.write()
+        self._part = None
 
     def _fail(self, failure: KeyFailure) -> None:
         self.failed += 1
-        self._failures.append(self._folder.note_failure(failure))
+        self._failures.append(failure)
         if self.failed == _WARN_AT and not self.answered:
             self.hint = (
                 f"The first {_WARN_AT} keys all failed: {failure.reason.rstrip('.')}. If that is not what you expect, "
@@ -220,8 +224,8 @@ class Run:
                     else:
                         self.writer.add(outcome)
                 self.writer.write_if_due()
-            self.writer.write()
-            self.notes |= dict.fromkeys((self._plan.more, self.writer.make_rows.hint))
+            self.writer.close()
+            self.notes |= dict.fromkeys((self._plan.more, self._plan.hint))
         except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
             self._stop(error)
 

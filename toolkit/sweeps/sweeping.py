@@ -23,9 +23,8 @@ from toolkit.local.progress import progress_bar
 from toolkit.session.pages import checked_cursor
 from toolkit.session.sending import transport_of
 from toolkit.sweeps.asking import Plan
-from toolkit.sweeps.folder import Folder
+from toolkit.sweeps.folder import Folder, SweepPlace, place_of
 from toolkit.sweeps.parts import Key, KeySource
-from toolkit.sweeps.places import SweepPlace, place_of
 from toolkit.sweeps.result import SweepResult
 from toolkit.sweeps.running import Run
 from toolkit.tables.columns import Numbers
@@ -136,7 +135,7 @@ def sweep(
     Raises:
         ConfigurationError: if an argument is wrong, or the folder holds a sweep of another origin, environment,
             `records`, `numbers` or `schema`, or of an earlier version.
-        TabulationError: if `records`, `key` or `schema` is of a wrong type.
+        TabulationError: if `schema` is of a wrong type.
         SweepBusy: if another process sweeps into this folder of a disk.
         SweepError: if the folder cannot be written, such as on a full disk.
         ServiceError, Unreachable: if key after key fails, so that going on makes no sense.
@@ -249,16 +248,18 @@ class Job:
                     f"The folder {self.into} receives data of a real account ({self.plan.definition['environment']}): "
                     "keep it out of version control, and share it with care."
                 )
-            if keys is None:
-                source = KeySource(list(folder.failures), kind=folder.kind, is_done=folder.finished.__contains__)
-            else:
-                source = KeySource(keys, kind=folder.kind, is_done=folder.is_done)
+            asked = list(folder.failures) if keys is None else keys
+            is_done = (lambda _: False) if keys is None else folder.is_done
+            source = KeySource(asked, kind=folder.kind, is_done=is_done)
             try:
                 with progress_bar(Path(self.into).name, source.total) as show:
                     options: Any = {"at_once": self.at_once, "is_replay": self.is_replay, "show": show}
                     yield Run(self.plan, folder, source, **options)
             finally:
+                folder.load()
+                folder.repair()
                 folder.finish()
+                pa.default_memory_pool().release_unused()
 
     def _spread(self, run: Run) -> None:
         """Let the workers of the cluster ask for keys."""
@@ -266,20 +267,18 @@ class Job:
         from toolkit.sweeps.on_dask import RUN, Spread, spread_keys
 
         transport, name = transport_of(self.plan.client), token_hex(4)
-        with Loan(cast("Session", transport.session), self.cluster, is_used_here=False) as lent:
+        with Loan(cast("Session", transport.session), self.cluster, is_async=False) as lent:
             self.place.write("beside", RUN, name.encode())  # workers of earlier runs write no more
             spread = Spread(replace(self.plan, client=None), lent, transport.scope.interface, self.place, name)
             try:
                 run.notes |= spread_keys(self.cluster, spread, run)
             finally:
                 self.place.remove("beside", RUN)
-                run.folder.load()
-                run.folder.repair()
 
     def _result(self, run: Run, order: Collection[Key] | None) -> SweepResult:
         for note in filter(None, run.notes):
             warn(note)
-        if run.source.done and not run.folder.finished:
+        if run.source.done and not run.folder.answered:
             warn(
                 f"{count_text(run.source.done, 'key')} failed in an earlier run, so nothing was requested for them. "
                 ".retry() of the result requests them, also with another path; resume=False begins anew."

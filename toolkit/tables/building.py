@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from collections import Counter
@@ -214,6 +215,8 @@ class TableBuilder:
         """Add the rows of a response, of JSON as bytes or text, or of a parsed value; return how many it has."""
         before = self.count
         parts = _parts_of(data, numbers_as_text=self.numbers_as_text, size=self._size)
+        is_collecting = gc.isenabled()
+        gc.disable()  # JSON has no cycles, and millions of its values would be searched for them
         try:
             rows = self._rows_of(next(parts))
             self.hint = self.hint or rows.hint
@@ -221,6 +224,9 @@ class TableBuilder:
                 self._extend(records, identity)
         except RecursionError:
             raise TabulationError("The value is nested too deeply.", "Tabulate a part of it.", about="data") from None
+        finally:
+            if is_collecting:
+                gc.enable()
         return self.count - before
 
     def _rows_of(self, value: Any) -> Rows:
@@ -280,7 +286,8 @@ class TableBuilder:
                 ranks.setdefault(path[:length], len(ranks))
         parents = {path[:length] for path in self._columns for length in range(1, len(path))}
         ordered = sorted(self._columns, key=lambda path: [ranks[path[:end]] for end in range(1, len(path) + 1)])
-        empty = {path for path in parents & set(self._columns) if self._columns[path].is_empty(self.count)}
+        inner = parents & set(ordered)
+        empty = {path for path in inner if isinstance(self._columns[path].packed(self.count), pa.NullArray)}
         return [path for path in ordered if path not in empty]
 
 
@@ -317,9 +324,6 @@ class _Values:
             lists = (block if isinstance(block, list) else block.to_pylist() for block in blocks)
             return packed(list(chain.from_iterable(lists)))
         return pa.concat_arrays([block.cast(*kinds) if kinds else block for block in blocks])
-
-    def is_empty(self, count: int) -> bool:
-        return isinstance(self.packed(count), pa.NullArray)
 
 
 def table_of(builder: TableBuilder, answers: Iterable[Any], *, are_pages: bool) -> pd.DataFrame:

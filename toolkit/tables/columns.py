@@ -288,7 +288,7 @@ def texts_of(values: Iterable[Any]) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """Return a scalar as JSON writes it, but text without quotes; instants in _UTC, and local midnights as dates."""
+    """Return a scalar as JSON writes it, but text without quotes; instants in UTC, and local midnights as dates."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):

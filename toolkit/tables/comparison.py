@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from toolkit.core.errors import TabulationError
+from toolkit.core.errors import TabulationError, wrong_type
 from toolkit.core.text import count_text, excerpt
 from toolkit.tables.columns import MISFIT, frame_of, is_key
 from toolkit.tables.display import is_missing, readable
@@ -66,14 +66,11 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
         TabulationError: if no column or several columns can be the key, if a value of the key is missing or
             repeated, if the key is text on one side and numbers on the other, or if both tables have rows but no
             key in common.
+        ConfigurationError: if one of them is not a table.
     """
     for side, table in (("left", left), ("right", right)):
         if not isinstance(table, pd.DataFrame):
-            raise TabulationError(
-                f"compare takes two tables, not {type(table).__name__}.",
-                "They come from session.accounts(), or tabulate(response).",
-                about=side,
-            )
+            raise wrong_type(side, "a table", table, "It comes from session.accounts(), or tabulate(response).")
     levels: list[Any] = list(left.index.names)
     has_usual_key = any(name in left.columns and name in right.columns for name in _USUAL_KEYS)
     if on is None and not has_usual_key and None not in levels and levels == list(right.index.names):
@@ -194,10 +191,9 @@ def _table(found: pd.DataFrame, key: list[Any]) -> pd.DataFrame:
     values = found[["left", "right"]].map(lambda value: None if is_missing(value) else value)
     pairs = list(zip(values["left"], values["right"], strict=True))
     both = _series([value for side in zip(*pairs, strict=True) for value in side])
-    changes = [_change(*pair) for pair in pairs]
-    if any(isinstance(change, Decimal) for change in changes):
-        changes = [None if change is None else Decimal(str(change)) for change in changes]
-    change = _series(changes)
+    kinds = {_type(value) for pair in pairs for value in pair}
+    number = next((kind for kind in (Decimal, float) if kind in kinds), int)
+    change = _series([None if (change := _change(*pair)) is None else number(change) for pair in pairs])
     return table.assign(
         left=both.iloc[: len(found)],
         right=both.iloc[len(found) :].reset_index(drop=True),
@@ -213,15 +209,10 @@ def _summary(found: pd.DataFrame, matched: int) -> str:
     return ", ".join([*parts, f"{count_text(matched - changed, 'row')} equal"])
 
 
-def _change(left: Any, right: Any) -> Any:
-    """Return right minus left in decimal digits; None unless both are numbers."""
-    types = {_type(left), _type(right)}
-    if not types <= {int, float, Decimal}:
-        return None
-    change = Decimal(str(right)) - Decimal(str(left))
-    if Decimal in types:
-        return change
-    return float(change) if float in types else int(right) - int(left)
+def _change(left: Any, right: Any) -> Decimal | None:
+    """Return right minus left, digit by digit; None unless both are numbers."""
+    are_numbers = {_type(left), _type(right)} <= {int, float, Decimal}
+    return Decimal(str(right)) - Decimal(str(left)) if are_numbers else None
 
 
 def _series(values: list[Any]) -> pd.Series[Any]:

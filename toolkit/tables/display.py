@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, ClassVar, Final, SupportsIndex
@@ -217,7 +217,7 @@ def tokens_table(calls: Iterable[Call], now: datetime) -> pd.DataFrame:
             "expires": expires.dt.floor("s"),
             "lifetime": (expires - issued).dt.total_seconds(),
             "remaining": np.ceil((expires - now).dt.total_seconds().clip(lower=0)),
-            "state": _series("str", _states(tokens, now)),
+            "state": _series("str", (_state(token, tokens, now) for token in tokens)),
             "calls": _series("int64", (uses[token] for token in tokens)),
         }
     )
@@ -230,19 +230,14 @@ def _series(dtype: str, values: Iterable[Any]) -> pd.Series[Any]:
     return pd.Series(list(texts), dtype=dtype)
 
 
-def _states(tokens: Sequence[Authorization], now: datetime) -> Iterator[str]:
-    for token in tokens:
-        if any(_replaces(other, token) for other in tokens):
-            yield "replaced"
-        else:
-            yield "expired" if token.expires_at is not None and token.expires_at <= now else "valid"
-
-
-def _replaces(later: Authorization, token: Authorization) -> bool:
-    """Return True if `later` has the same credentials, and was issued after `token` and before it expired."""
-    if (later.profile, later.environment) != (token.profile, token.environment):
-        return False
-    if later.issued_at is None or token.issued_at is None or token.expires_at is None:
-        return False
-    follows = (later.issued_at, later.token or 0) > (token.issued_at, token.token or 0)
-    return follows and later.issued_at < token.expires_at
+def _state(token: Authorization, tokens: Sequence[Authorization], now: datetime) -> str:
+    """Return "replaced" if the same credentials got a later token before this one expired, "expired" or "valid"."""
+    if token.expires_at is None:
+        return "valid"
+    for other in tokens:
+        is_same = (other.profile, other.environment) == (token.profile, token.environment)
+        if is_same and token.issued_at is not None and other.issued_at is not None:
+            is_later = (other.issued_at, other.token or 0) > (token.issued_at, token.token or 0)
+            if is_later and other.issued_at < token.expires_at:
+                return "replaced"
+    return "expired" if token.expires_at <= now else "valid"

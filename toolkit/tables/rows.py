@@ -23,7 +23,6 @@ from toolkit.tables.columns import is_key, words
 
 # The column of the keys that records stand under, where nobody named it.
 _KEY_COLUMN: Final = "key"
-_DEEPEST: Final = 32  # objects inside objects that are searched
 _SHOWN: Final = 5  # paths in a hint or error
 
 # Words for paging, the outcome of a request and inclusion.
@@ -107,20 +106,17 @@ def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> 
     return Rows(_opened(found, place, {}, None), hint)
 
 
-def place_of(value: Mapping[str, Any]) -> KeyPath | None:
-    """Return the path of the one collection in an object, or None if the object is a row."""
-    path: KeyPath = ()
-    while len(path) < _DEEPEST and not _is_collection(value):
-        content = list(_content(value)) or [name for name, member in value.items() if _is_collection(member)]
-        if len(content) != 1:
-            return None
-        path, member = (*path, content[0]), value[content[0]]
-        if _is_collection(member) or member in ([], {}) or (member is None and len(value) > 1):
-            return path
-        if not isinstance(member, dict):
-            return None
-        value = member
-    return path if len(path) < _DEEPEST else None
+def place_of(value: Any) -> KeyPath | None:
+    """Return the path of the one collection in a value, or None if the value is a row."""
+    if _is_collection(value):
+        return ()
+    members = value if isinstance(value, dict) else {}
+    content = list(_content(members)) or [name for name, member in members.items() if _is_collection(member)]
+    if len(content) != 1:
+        return None
+    member = members[content[0]]
+    inside = () if member in ([], {}) or (member is None and len(members) > 1) else place_of(member)
+    return None if inside is None else (content[0], *inside)
 
 
 def lists_in(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
@@ -129,7 +125,7 @@ def lists_in(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
         here = (*path, str(name))
         if _is_collection(member) or _are_arrays(member):
             yield here
-        elif len(here) < _DEEPEST:
+        else:
             yield from lists_in(member, here)
 
 
@@ -243,41 +239,36 @@ def _rows_in(value: Any) -> Sequence[Any]:
 
 
 def _parts_at(value: Any, path: str, key: str | None) -> list[_Part]:
-    place = place_of(value) if isinstance(value, dict) and not _step(value, path)[0] else None
-    inside = _at(value, place or ())
-    parts = list(_below(inside, path, (), {}, key, in_list=place is not None))
+    place = (place_of(value) if isinstance(value, dict) and not _step(value, path)[0] else None) or ()
+    inside = _at(value, place)
+    parts = list(_below(inside, path, (), {}, key))
     if not parts and inside != []:
-        raise _nothing_at(path, inside, place or ())
+        raise _nothing_at(path, inside, place)
     return parts
 
 
-def _below(
-    value: Any, path: str, around: KeyPath, identity: Identity, key: str | None, *, in_list: bool
-) -> Iterator[_Part]:
-    """Yield the parts at a path below a value that the keys `around` lead to.
-
-    In a list, an object at the path is one record, however it looks.
-    """
+def _below(value: Any, path: str, around: KeyPath, identity: Identity, key: str | None) -> Iterator[_Part]:
+    """Yield the parts at a path below a value that the keys `around` lead to."""
     if isinstance(value, (list, tuple)):
         for member in value:
-            yield from _below(member, path, around, identity, key, in_list=True)
+            yield from _below(member, path, around, identity, key)
         return
     name, rest = _step(value, path)
     if not name:
         keyed = (value if key is not None else _keyed_members(value)) if isinstance(value, dict) else {}
         for own, member in keyed.items():
-            yield from _below(member, path, around, identity | {(around, key or _KEY_COLUMN): own}, None, in_list=True)
+            yield from _below(member, path, around, identity | {(around, key or _KEY_COLUMN): own}, None)
         return
     identity = identity | {
         (around, own): member
         for own, member in value.items()
-        if is_key(str(own)) and not isinstance(member, (dict, list)) and (in_list or not _is_about_request(own, member))
+        if is_key(str(own)) and not isinstance(member, (dict, list)) and not _is_about_request(own, member)
     }
     around, member = (*around, name), value[name]
     if rest:
-        yield from _below(member, rest, around, identity, key, in_list=in_list)
+        yield from _below(member, rest, around, identity, key)
     elif member is None or isinstance(member, (dict, list, tuple)):
-        inside = (place_of(member) if isinstance(member, dict) and not in_list and key is None else None) or ()
+        inside = (place_of(member) if isinstance(member, dict) and key is None else None) or ()
         yield from _opened(_at(member, inside), (*around, *inside), identity, key)
 
 

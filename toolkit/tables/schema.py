@@ -111,14 +111,9 @@ class Wanted:
         dtypes = as_mapping(dtypes, about="dtypes", example='{"account_number": "str"}')
         self._dtypes = {name: _dtype(name, dtype) for name, dtype in dtypes.items()}
         self._schema = None if table is None else schema(table)
-        for field in self._schema or ():
-            name, kind = excerpt(field.name, SHOWN), field.type
-            if field.name in self._dtypes:
-                what = f"Column {name!r} has a type in dtypes and in schema."
-                raise TabulationError(what, "Leave one of them out.", about="dtypes")
-            if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_binary(kind):
-                what = f"Column {name!r} cannot be of type {excerpt(str(kind), SHOWN)}."
-                raise TabulationError(what, "Nested values become JSON text: use pa.string().", about="schema")
+        for name in self._dtypes.keys() & set(() if self._schema is None else self._schema.names):
+            what = f"Column {excerpt(name, SHOWN)!r} has a type in dtypes and in schema."
+            raise TabulationError(what, "Leave one of them out.", about="dtypes")
         kinds = [*map(_kind_of, self._dtypes.values()), *(() if self._schema is None else self._schema.types)]
         self.has_digits = any(kind is None or pa.types.is_string(kind) or pa.types.is_decimal(kind) for kind in kinds)
 
@@ -229,20 +224,16 @@ def _wider(left: Any, right: Any) -> Any:
 
 def _from_series(name: str, series: pd.Series[Any]) -> Any:
     """Return the values of a column of a DataFrame as an Arrow array; objects of several types as text."""
-    try:
+    with suppress(*MISFIT, pa.ArrowException):
         values = pa.array(series, from_pandas=True)
-    except (*MISFIT, pa.ArrowException):
-        values = None
-    if series.dtype == object and (values is None or pa.types.is_nested(values.type)):
-        cells = [
-            json.dumps(cell, ensure_ascii=False, default=str) if isinstance(cell, (dict, list, tuple)) else cell
-            for cell in series
-        ]
-        return texts_of(None if pd.isna(cell) else cell for cell in cells)
-    if values is None:
+        if not pa.types.is_nested(values.type):
+            return values.cast(_plain(values.type))
+    if series.dtype != object:
         what = f"Column {excerpt(name, SHOWN)!r} of type {series.dtype} has no type in Arrow."
         raise TabulationError(what, about="schema")
-    return values.cast(_plain(values.type))
+    nested = (dict, list, tuple)
+    cells = (json.dumps(cell, ensure_ascii=False, default=str) if isinstance(cell, nested) else cell for cell in series)
+    return texts_of(None if pd.isna(cell) else cell for cell in cells)
 
 
 def _check_names(names: Sequence[Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from toolkit.core.errors import TabulationError
+from toolkit.core.errors import TabulationError, as_text
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.tables.building import TableBuilder, is_response, table_of, value_of
@@ -93,7 +93,7 @@ def tabulate(
         ServiceError: if a response has an error status.
         TabulationError: if the data is not JSON (such as NaN), if there is no list at `records`, if a value does not
             fit its column, or if a column is in both `dtypes` and `schema`.
-        ValueError: if `numbers` is anything else.
+        ConfigurationError: if `numbers` is anything else, or if `records` or `key` is not text.
     """
     if data is None:
         raise TabulationError(
@@ -129,13 +129,11 @@ def check_names(records: Any, key: Any) -> None:
     """Check the types of the arguments `records` and `key` of `tabulate`.
 
     Raises:
-        TabulationError: if one is neither text nor None.
+        ConfigurationError: if one is neither text nor None.
     """
-    for name, value, what in (("records", records, "the dotted path of a list"), ("key", key, "the name of a column")):
-        if value is not None and not isinstance(value, str):
-            raise TabulationError(
-                f"{name} must be {what}, not {type(value).__name__}.", f'For example {name}="symbol".', about=name
-            )
+    for name, value, example in (("records", records, '"positions"'), ("key", key, '"symbol"')):
+        if value is not None:
+            as_text(value, about=name, example=example)
 
 
 class _Read:

@@ -112,7 +112,7 @@ def write_notebook(path: Path, content: Mapping[str, Any], *, about: str) -> Non
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, as_bytes(content), durable=True)
+        write_atomically(path, as_bytes(content))
     except OSError as error:
         raise ConfigurationError(
             f"{path} cannot be written: {error.strerror}.", "Fix its permissions, or name another.", about=about

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes.catalog.comparing import InteractionChange, compare_interactions
+from toolkit.cassettes.catalog.comparing import RecordingChange, compare_interactions
 from toolkit.cassettes.format.interactions import NO_ANSWER, RecordedFailure
 
 JSON = st.recursive(
@@ -19,9 +19,14 @@ JSON = st.recursive(
 )
 
 
+def compared(old, new):
+    """Return place, kind, and what was and is there, of each change."""
+    found = compare_interactions(old, new, RecordingChange("", "GET", "https://h/"))
+    return [(change.place, change.kind, change.before, change.after) for change in found]
+
+
 def changes(interaction, old, new):
-    bodies = (interaction(body=json.dumps(value).encode()) for value in (old, new))
-    return [(change.place, change.kind, change.old, change.new) for change in compare_interactions(*bodies)]
+    return compared(*(interaction(body=json.dumps(value).encode()) for value in (old, new)))
 
 
 @given(JSON, st.integers(1, 3))
@@ -32,7 +37,7 @@ def test_same_shape(interaction, value, count):
 
 
 def test_changes_by_place(interaction):
-    """Values, empty arrays and null are no changes; a new member and another type are, seen from either side."""
+    """A new member and another type are changes, in both directions; other values, empty arrays and null are not."""
     old = [{"id": "a", "cash": 1, "note": None, "tags": []}]
     new = [{"id": "b", "cash": "1", "note": "x", "tags": ["t"], "a b": 1}, {"id": "c", "cash": "2"}]
     assert changes(interaction, old, new) == [
@@ -43,7 +48,6 @@ def test_changes_by_place(interaction):
     [(place, *_)] = changes(interaction, {}, {"\x1b[31m" + "x" * 500: 1})
     assert "\x1b" not in place
     assert len(place) <= 120
-    assert len(changes(interaction, {}, {f"n{number}": 1 for number in range(5_000)})) == 1_000
 
 
 @pytest.mark.parametrize(
@@ -52,7 +56,6 @@ def test_changes_by_place(interaction):
         ((b"{}", "application/json"), (b"<html>", "text/html; charset=x"), ("JSON", "text/html")),
         ((b"{}", "application/json"), (b"", "application/json"), ("JSON", "empty")),
         ((b"a,b", "text/csv"), (b"\x00", ""), ("text/csv", "bytes")),
-        ((b'{"a": 1}\n{"a": 2}', "application/x-ndjson"), (b'[{"a": 3}]', "application/json"), None),
         ((b"1,2", "text/csv"), (b"3,4", "text/csv"), None),
     ],
 )
@@ -61,21 +64,19 @@ def test_kinds_of_bodies(interaction, old, new, change):
     made = [
         interaction(body=body, response={"headers": (("Content-Type", media_type),)}) for body, media_type in (old, new)
     ]
-    expected = [] if change is None else [InteractionChange("body", "type", *change)]
-    assert compare_interactions(*made) == expected
+    expected = [] if change is None else [("body", "type", *change)]
+    assert compared(*made) == expected
 
 
 def test_status_failure_headers_and_time(interaction):
     """A status, a missing answer, a link to the next page and a much longer time are changes."""
     old, refused = interaction(), interaction(response={"status": 403})
-    assert compare_interactions(old, refused) == [InteractionChange("status", "status", "200", "403")]
+    assert compared(old, refused) == [("status", "status", "200", "403")]
     failed = old._replace(response=NO_ANSWER, failure=RecordedFailure("ConnectError", "refused"))
-    assert compare_interactions(old, failed) == [
-        InteractionChange("status", "status", "200", "no answer (ConnectError)")
-    ]
+    assert compared(old, failed) == [("status", "status", "200", "no answer (ConnectError)")]
     linked = interaction(response={"headers": (*old.response.headers, ("link", "<x>; rel=next"))})
-    assert compare_interactions(old, linked) == [InteractionChange("header Link", "added", None, "present")]
-    assert compare_interactions(linked, old) == [InteractionChange("header Link", "removed", "present", None)]
+    assert compared(old, linked) == [("header Link", "added", None, "present")]
+    assert compared(linked, old) == [("header Link", "removed", "present", None)]
     slow = old._replace(elapsed=timedelta(seconds=3))
-    assert compare_interactions(old, slow) == [InteractionChange("elapsed", "timing", "0.01 s", "3.00 s")]
-    assert compare_interactions(slow, slow._replace(elapsed=timedelta(seconds=5))) == []
+    assert compared(old, slow) == [("elapsed", "timing", "0.01 s", "3.00 s")]
+    assert compared(slow, slow._replace(elapsed=timedelta(seconds=5))) == []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
+import httpx
 import pytest
 
 import toolkit as tk
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.local.settings import Settings
-from toolkit.scrubbing.messages import RecordedRequest
 
 RUBY = "---\nhttp_interactions:\n- request:\n    method: get\n    uri: https://h/a\nrecorded_with: VCR 6.3.1\n"
 BETAMAX = {"http_interactions": [{"request": {}, "response": {}}], "recorded_with": "betamax/0.8.1"}
@@ -49,7 +49,7 @@ def test_named(tmp_path, text, name):
     path = tmp_path / "other.yaml"
     path.write_text(text)
     for use in (
-        lambda: tk.Cassette(path, "none").find(RecordedRequest("GET", "https://h/a")),
+        lambda: httpx.Client(transport=tk.Cassette(path, "none").transport()).get("https://h/a"),
         lambda: tk.import_cassette(path, "ours", settings=Settings({}, project=tmp_path)),
     ):
         with pytest.raises(CassetteCorrupt, match=name) as caught:

@@ -72,7 +72,7 @@ version: 1
         (b"just text", "the fields of a cassette"),
         (b"version: 1\n", "the fields of a cassette"),
         (b"interactions: [{response: {}}]\n", "'request' is missing"),
-        (b"interactions: [{request: {uri: 'http://h/'}}]\n", "line 1 is .* in interaction 1, 'response' is missing"),
+        (b"interactions:\n- request: {uri: 'http://h/'}\n", "line 2 is .* in interaction 1, 'response' is missing"),
         (b"a: {\nb: ]\n", "x.yaml, line 2 is not a cassette: it is not valid YAML"),
         (b"\ninteractions: !!python/object/apply:os.getcwd []\n", "x.yaml, line 2 is not a cassette: .*os.getcwd"),
         (b'{"interactions": [\n{"request"]}', "x.yaml, line 2 is not a cassette: it is not valid JSON"),

@@ -26,7 +26,7 @@ def path(tmp_path, interaction):
 def at_exit(monkeypatch):
     """Call the functions that would run at interpreter exit, as if nothing else had been recorded."""
     functions = []
-    monkeypatch.setattr(finishing, "_parts_by_finish", {})
+    monkeypatch.setattr(finishing, "_unfinished", {})
     monkeypatch.setattr(finishing, "_shells", [])
     monkeypatch.setattr(finishing, "atexit", SimpleNamespace(register=functions.append))
     return lambda: [function() for function in functions]

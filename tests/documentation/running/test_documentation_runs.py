@@ -24,7 +24,7 @@ from notebook_files import write_notebook
 
 import toolkit as tk
 from toolkit.auth.profiles.fields import DEFAULT, variable
-from toolkit.local.variables import variable_name
+from toolkit.local.settings import variable_name
 
 RUNNER = Path(__file__).with_name("page_runner.py")
 # The notebook that pages call notebooks/report.ipynb; it plays a recording of the project.

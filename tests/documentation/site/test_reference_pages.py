@@ -15,7 +15,7 @@ from toolkit.cassettes.format import interactions
 from toolkit.core.document import ADDRESS_NAMES, Placeholder
 from toolkit.core.errors import ToolkitError
 from toolkit.local import settings
-from toolkit.local.variables import variable_name
+from toolkit.local.settings import variable_name
 
 NOTEBOOKS = ROOT / "notebooks"
 sys.path.insert(0, str(NOTEBOOKS / ".site"))

@@ -64,6 +64,7 @@ WRITTEN = {
         '<input type="password" id="a" value="{}">',
         '{{"auths": {{"registry.example": {{"auth": "{}"}}}}}}',
         "x-finnhub-token:\n- {}",
+        "authorization:\n      - Basic {}",
         '{{"name": "X-Plex-Token", "value": "{}"}}',
         "GET /v1?next=https%3A%2F%2Fh.example%2F%3Fhapikey%3D{}%26a%3D1",
         '{{\\"refresh_token\\": \\"{}\\"}}',
@@ -71,7 +72,6 @@ WRITTEN = {
         "{{\\u0022: 1, \\u0061ccess_token: {}}}",
     ],
     "bearer token": ['"Authorization": "Bearer " + "{}"', "Authorization: Bearer {}"],
-    "basic credentials": ["authorization:\n      - Basic {}"],
     "private key": ["-----BEGIN RSA PRIVATE KEY-----\n{}"],
     "cookie": [
         "Cookie: theme=dark; sid={}; lang=en",

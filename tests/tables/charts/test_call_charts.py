@@ -58,12 +58,3 @@ def test_endpoints_by_their_median():
     lines = [part for part in chart.axes[0].collections if isinstance(part, mpl.collections.LineCollection)]
     assert [line.get_segments()[0][0][0] for line in lines] == [80, 20]
     assert chart.axes[0].get_xlabel().endswith(MARKS + "\nThe line marks the median.")
-
-
-def test_rare_endpoints_are_counted():
-    """There are at most eight rows with marks, and the other calls are counted below, although their numbers repeat."""
-    calls = history(1, paths=[f"/v1/accounts/{number}" for number in range(20)])["calls"]
-    chart = call_latencies(calls=pd.concat([calls, calls]))
-    assert len(rows_of(chart)) == 9
-    assert chart.rows[-1] == "13 other endpoints: 26 calls"
-    assert count_marks(chart, "o") == 16

@@ -79,16 +79,6 @@ def test_contrast():
 
 
 @pytest.mark.usefixtures("_no_layout")
-@pytest.mark.parametrize("name", CHARTS)
-def test_source_line(name):
-    """The source is on the chart, and in its text for readers who cannot see it."""
-    chart = CHARTS[name]()
-    assert SOURCE in texts_of(chart)
-    assert chart.get_suptitle() == chart.title
-    assert repr(chart) == str(chart) == f"<Chart: {chart.title}; {SOURCE}>"
-
-
-@pytest.mark.usefixtures("_no_layout")
 def test_source_of_sessions_and_tables(settings, service, make_credentials):
     """The source is a session, with a mark for a real account, or the note of a table; otherwise it is unknown."""
     session = Session(credentials=make_credentials("live"), settings=settings, transport=service)

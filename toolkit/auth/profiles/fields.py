@@ -8,6 +8,7 @@ file outside. A file of another user is refused, because it would choose the acc
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -22,8 +23,7 @@ from toolkit.core.errors import ConfigurationError, CredentialsMismatch, Toolkit
 from toolkit.core.secret import Secret
 from toolkit.core.tracebacks import frameless
 from toolkit.local.files import expanded, lies_in, read_text, shown
-from toolkit.local.folders import belongs_to_stranger
-from toolkit.local.variables import FILE_NAME, variables_in
+from toolkit.local.folders import ENV_FILE, belongs_to_stranger
 
 DEFAULT: Final = "default"
 PASSPHRASE: Final = "private_key_passphrase"  # noqa: S105 - the name of a field
@@ -195,14 +195,18 @@ def fields_in_variables(
 
 def fields_in_dotenv(project: Path) -> list[ProfileFields]:
     """Return the fields that the `.env` of a folder sets. They are not added to `os.environ`."""
-    file = project / FILE_NAME
+    file = project / ENV_FILE
     if not (file.is_file() or file.is_fifo()):  # the folder of a virtual environment may have this name
         return []
     if not lies_in(file, project) or belongs_to_stranger(file, project):
         what = f"{shown(file)} is a link out of the project, or belongs neither to you nor to the owner of its folder."
-        raise ConfigurationError(what, f"Put a file of your own there. {_OWN_PLACES}", about=FILE_NAME)
-    variables = variables_in(read_text(file, shown(file), "Fix or remove the file."))
-    return fields_in_variables(variables, FILE_NAME, project, confined=True)
+        raise ConfigurationError(what, f"Put a file of your own there. {_OWN_PLACES}", about=ENV_FILE)
+    from dotenv import dotenv_values
+
+    text = io.StringIO(read_text(file, shown(file), "Fix or remove the file."))
+    # If it were expanded, a value such as ${ANOTHER_SECRET} would hand a secret of the user to the project.
+    values = {name: value for name, value in dotenv_values(stream=text, interpolate=False).items() if value}
+    return fields_in_variables(values, ENV_FILE, project, confined=True)
 
 
 def _upper(name: str) -> str:

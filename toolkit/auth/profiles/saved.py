@@ -38,7 +38,7 @@ from toolkit.local.files import (
     shown,
     write_atomically,
 )
-from toolkit.local.user_folders import APPLICATION, config_folder
+from toolkit.local.folders import APPLICATION, config_folder
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -108,7 +108,7 @@ class SavedProfile:
                 source, sealed = KEYRING, _seal(key, self).seal(text.encode("utf-8")).decode("ascii")
                 text = f"{_COMMENT}\nkind = {toml_string(kind)}\nsealed = {toml_string(sealed)}\n"
             refuse_link(self.file)
-            write_atomically(self.file, text.encode(), private=True, durable=True)
+            write_atomically(self.file, text.encode(), private=True)
         except OSError as error:
             raise ConfigurationError(f"Cannot write {shown(self.file)}: {error.strerror}.", _OTHER_WAYS) from None
         return source

@@ -30,9 +30,8 @@ from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.core.text import excerpt, list_html, list_text
 from toolkit.core.tracebacks import frameless, warn
 from toolkit.local.files import shown
-from toolkit.local.folders import SETTINGS_FILE
-from toolkit.local.settings import Settings, as_settings
-from toolkit.local.variables import FILE_NAME, variable_name
+from toolkit.local.folders import ENV_FILE, SETTINGS_FILE
+from toolkit.local.settings import Settings, as_settings, variable_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -264,7 +263,7 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
     except OSError as error:
         # The name is not quoted: somebody may have pasted a secret in its place.
         what = f"The saved profile of {environment} could not be removed: {error.strerror}."
-        next_step = f"`toolkit credentials list` shows all. Those in variables and {FILE_NAME} cannot be removed here."
+        next_step = f"`toolkit credentials list` shows all. Those in variables and {ENV_FILE} cannot be removed here."
         raise ConfigurationError(what, next_step, about="name") from None
 
 
@@ -284,6 +283,6 @@ def _not_found(environment: Environment, name: str | None, others: list[str], se
         what,
         f"{choice}To save one, run `toolkit credentials add NAME --environment {environment}` at a terminal, or "
         f"save_credentials() in Python. Or set {variables_to_set(environment, name)}, as environment variables or in "
-        f"{shown(settings.project / FILE_NAME)}. Looked there and in {shown(profiles_folder())}.",
+        f"{shown(settings.project / ENV_FILE)}. Looked there and in {shown(profiles_folder())}.",
         about="name" if name else "credentials",
     )

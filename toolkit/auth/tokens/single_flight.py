@@ -236,8 +236,7 @@ def with_retries(
 ) -> Flow[Token]:
     """Send a token request until it gives a token, fails for good, or reaches the limits; raise the last error.
 
-    `attempt` makes a new request for each try, from 1, because an assertion is valid for one request only. A pause is
-    multiplied with `jitter`, from 0 to 1.
+    `attempt` makes a new request for each try, from 1, because an assertion is valid for one request only.
     """
     first_sent, tries = clock.monotonic(), 0
     while True:

@@ -27,9 +27,9 @@ from toolkit.core.ledger import Clock, instant_text, parse_http_date, parse_inst
 from toolkit.core.secret import REGISTER, Secret
 from toolkit.core.text import badge, card, code, date_text, excerpt, instant_words, minutes_text
 from toolkit.core.tracebacks import warn
-from toolkit.local.files import is_own_folder, private_folder, read_private, shown, write_atomically
+from toolkit.local.files import private_folder, read_private, refuse_link, shown, write_atomically
+from toolkit.local.folders import cache_folder
 from toolkit.local.locks import FileLock, try_lock
-from toolkit.local.user_folders import cache_folder
 from toolkit.transport.flow import Flow, Pause
 from toolkit.transport.retry import retry_after_of
 
@@ -365,13 +365,13 @@ class FileTokenStore:
 
     def read(self, name: str, /) -> bytes | None:
         """Return the entry of a name, or None if it does not exist."""
-        exists = all(is_own_folder(folder) for folder in self._folders)
-        return read_private(self.folder / f"{name}.token", LARGEST_ENTRY) if exists else None
+        for folder in self._folders:
+            refuse_link(folder)
+        return read_private(self.folder / f"{name}.token", LARGEST_ENTRY)
 
     def write(self, name: str, data: bytes, /) -> None:
         """Replace the entry of a name, whole or not at all."""
         self._make_folder()
-        # Not durable: an entry that a crash tore does not open, and then a new token is requested.
         write_atomically(self.folder / f"{name}.token", data, private=True)
 
     def try_lock(self, name: str, /) -> FileLock | None:
@@ -382,4 +382,3 @@ class FileTokenStore:
     def _make_folder(self) -> None:
         for folder in self._folders:
             private_folder(folder)
-            is_own_folder(folder)

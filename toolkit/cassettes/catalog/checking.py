@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-from toolkit.cassettes.catalog.facts import cassettes_at, name_of
-from toolkit.cassettes.catalog.showing import frame_of
-from toolkit.cassettes.replay.player import read_play_log
-from toolkit.core.errors import wrong_type
-from toolkit.core.ledger import Clock, as_clock
-from toolkit.local.settings import as_settings
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolkit.cassettes.cassette import staleness_text
+from toolkit.cassettes.catalog.facts import cassettes_at, frame_of, name_of, staleness_text
 from toolkit.cassettes.catalog.rewriting import SHOWN_IN_SHARED_FILES, rescrubbed
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.recorder import part_of, todays_scrubber
-from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
+from toolkit.cassettes.replay.player import read_play_log
+from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak, wrong_type
+from toolkit.core.ledger import Clock, as_clock
 from toolkit.core.text import count_text, excerpt
-from toolkit.local.files import partials
-from toolkit.local.settings import Settings
+from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.scanning import Finding, scan_files
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SCRUB: Final = "Scrub it: toolkit cassettes scrub."
 _TO_SCRUB: Final = f"{_SCRUB} If the file was shared, replace the secrets in it."
@@ -43,6 +34,60 @@ class _Problem(NamedTuple):
     next: str
     line: int | None = None
     interaction: int | None = None  # from 1
+
+
+def check_cassettes(
+    cassettes: str | Path | Iterable[str | Path] | None = None,
+    *,
+    play_log: str | Path | None = None,
+    settings: Settings | None = None,
+    clock: Clock | None = None,
+) -> pd.DataFrame:
+    """Return what is wrong with recordings; no rows if all are clean, complete, readable and not stale.
+
+    Clean means that `tk.scan` finds nothing, and that recording the same calls today, under today's rules, would
+    replace nothing more. Nothing is changed.
+
+    Args:
+        cassettes: names, files and folders; by default the cassettes folder of the project.
+        play_log: the folder that TOOLKIT_PLAY_LOG named while notebooks or tests ran, or that `verify` was given: then
+            interactions that they did not play are listed.
+        settings: by default those of the project.
+        clock: by default the machine's; it decides what is stale.
+
+    Returns:
+        One row per problem, file by file:
+            name (str): what to open the file by.
+            kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale",
+                "unplayed", or "token" (a note: a token of an earlier session).
+            line (Int64): its line, from 1, if it is known.
+            interaction (Int64): number of the interaction, from 1, if it is about one.
+            what, next (str): what is wrong, and what to do.
+            fails (bool): whether `toolkit cassettes check` fails because of it.
+
+    Raises:
+        ConfigurationError: if a file or folder does not exist, or the log cannot be read.
+    """
+    settings = as_settings(settings)
+    places: object = cassettes
+    if isinstance(places, bytes) or not isinstance(places, str | Path | Iterable | None):
+        raise wrong_type("cassettes", "a name, a path or a list of them", places, 'For example cassettes="tour".')
+    several = [cassettes] if cassettes is None or isinstance(cassettes, str | Path) else list(cassettes)
+    paths = list(dict.fromkeys(path for place in several for path in cassettes_at(place, settings)))
+    if missing := next((path for path in paths if not os.path.lexists(path)), None):  # a broken link is a problem
+        what = f"The cassette {missing} does not exist."
+        raise ConfigurationError(what, "See which there are: toolkit cassettes list.", about="cassettes")
+    played = None if play_log is None else read_play_log(play_log)
+    now = as_clock(clock).now()
+    findings = scan_files([path for path in paths if path.is_file()], settings=settings)
+    rows = []
+    for path in paths:
+        found = [each for each in findings if each.path == path]
+        numbers = None if played is None else played.get(path.resolve(), ())
+        for each in _problems(path, found, settings, now, numbers):
+            fails = each.kind != "token"  # no fault of the recording
+            rows.append((name_of(path, settings), each.kind, each.line, each.interaction, each.what, each.next, fails))
+    return frame_of("name kind line interaction what next fails", rows)
 
 
 def _problems(
@@ -85,9 +130,6 @@ def _left_beside(path: Path) -> Iterator[_Problem]:
     if part.exists():
         what = f"{part.name} is left from an interrupted recording with mode all."
         yield _Problem("incomplete", what, f"To use it, rename it to {real.name}; otherwise delete it.")
-    for left in (*partials(real), *partials(part)):
-        what = f"{left.name} is left from an interrupted write."
-        yield _Problem("incomplete", what, "Delete it; the next recording to this cassette would, too.")
 
 
 def _unclean(path: Path, data: bytes, opened: Contents, settings: Settings) -> Iterator[_Problem]:
@@ -119,57 +161,3 @@ def _about_calls(opened: Contents, played: Container[int] | None) -> Iterator[_P
             what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
             next_step = "Drop what nothing plays: toolkit cassettes prune, with the same notebooks or log."
             yield _Problem("unplayed", what, next_step, *place)
-
-
-def check_cassettes(
-    cassettes: str | Path | Iterable[str | Path] | None = None,
-    *,
-    play_log: str | Path | None = None,
-    settings: Settings | None = None,
-    clock: Clock | None = None,
-) -> pd.DataFrame:
-    """Return what is wrong with recordings; no rows if all are clean, complete, readable and not stale.
-
-    Clean means that `tk.scan` finds nothing, and that recording the same calls today, under today's rules, would
-    replace nothing more. Nothing is changed.
-
-    Args:
-        cassettes: names, files and folders; by default the cassettes folder of the project.
-        play_log: the folder that TOOLKIT_PLAY_LOG named while notebooks or tests ran, or that `verify` was given: then
-            interactions that they did not play are listed.
-        settings: by default those of the project.
-        clock: by default the machine's; it decides what is stale.
-
-    Returns:
-        One row per problem, file by file:
-            name (str): what to open the file by.
-            kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale",
-                "unplayed", or "token" (a note: a token of an earlier session).
-            line (Int64): its line, from 1, if it is known.
-            interaction (Int64): number of the interaction, from 1, if it is about one.
-            what, next (str): what is wrong, and what to do.
-            fails (bool): whether `toolkit cassettes check` fails because of it.
-
-    Raises:
-        ConfigurationError: if a file or folder does not exist, or the log cannot be read.
-    """
-    settings = as_settings(settings)
-    value: object = cassettes
-    if value is not None and (isinstance(value, bytes) or not isinstance(value, str | Path | Iterable)):
-        raise wrong_type("cassettes", "a name, a path or a list of them", value, 'For example cassettes="tour".')
-    several = [cassettes] if cassettes is None or isinstance(cassettes, str | Path) else list(cassettes)
-    paths = list(dict.fromkeys(path for place in several for path in cassettes_at(place, settings)))
-    if missing := next((path for path in paths if not os.path.lexists(path)), None):  # a broken link is a problem
-        what = f"The cassette {missing} does not exist."
-        raise ConfigurationError(what, "See which there are: toolkit cassettes list.", about="cassettes")
-    played = None if play_log is None else read_play_log(play_log)
-    now = as_clock(clock).now()
-    findings = scan_files([path for path in paths if path.is_file()], settings=settings)
-    rows = []
-    for path in paths:
-        found = [each for each in findings if each.path == path]
-        names = None if played is None else played.get(path.resolve(), ())
-        for each in _problems(path, found, settings, now, names):
-            fails = each.kind != "token"  # no fault of the recording
-            rows.append((name_of(path, settings), each.kind, each.line, each.interaction, each.what, each.next, fails))
-    return frame_of("name kind line interaction what next fails", rows)

@@ -1,62 +1,120 @@
-"""The cassettes of a folder, and the facts about one of them, such as its size and environments."""
+"""The cassettes of a folder, and what is in one of them: tables, single interactions, and the facts in `list`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from toolkit.cassettes.cassette import is_stale
-from toolkit.cassettes.catalog.showing import frame_of
-from toolkit.core.ledger import Clock, as_clock
-
-if TYPE_CHECKING:
-    import pandas as pd
+import json
 import os
 import re
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, read_bytes
+from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.paths import find_cassette, same_name_in_project
+from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.cassettes.replay import differences
-from toolkit.core.errors import LONGEST_QUOTE, CassetteError, ConfigurationError
-from toolkit.core.ledger import EPOCH
-from toolkit.core.text import count_text
+from toolkit.core.errors import LONGEST_QUOTE, CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
+from toolkit.core.ledger import EPOCH, Clock, as_clock
+from toolkit.core.text import count_text, date_text, excerpt, masked, printable
 from toolkit.local.files import UnfitFile, expanded, read_file
 from toolkit.local.settings import Settings, as_settings
+from toolkit.scrubbing.compression import decompress_body
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_value
+from toolkit.scrubbing.scrubber import Scrubber
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
+EXCERPT: Final = 2_000  # characters of a body
+_LONGEST_URI, _LONGEST_VALUE = 2_000, 500  # characters
 _PART: Final = ".part"
 # In the cassettes of vcrpy and of most other programs.
 _SIGN: Final = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?(?:http_)?interactions:|["'](?:http_)?interactions["']""")
+_RANGE: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\Z")
+# Types of the columns that are not text, in all tables of the catalog.
+_TYPES: Final = {
+    **dict.fromkeys(("interactions", "size", "number", "status", "count"), "int64"),
+    **dict.fromkeys(("recorded", "last"), "datetime64[us, UTC]"),
+    "elapsed": "float64",
+    **dict.fromkeys(("stale", "fails"), "bool"),
+    **dict.fromkeys(("line", "interaction", "old", "new"), "Int64"),
+}
 
 
-def _facts_of(path: Path, settings: Settings, now: datetime) -> tuple[Any, ...]:
-    """Return the row of a file in the table of `list_cassettes`."""
-    name, size = name_of(path, settings), path.stat().st_size if path.is_file() else 0
-    problem, opened = None, contents.Contents()
-    try:
-        data = read_bytes(path)
-        opened = contents.read(data, source=str(path))
-        if not data.strip():
-            problem = f"{path} is empty."
-    except CassetteError as error:
-        problem = error.what
-    last = opened.interaction_or_error(len(opened) - 1) if len(opened) else None
-    instants = [opened.recorded_at, getattr(last, "recorded_at", None)]
-    first_at, last_at = (None if at == EPOCH else at for at in instants)
-    stale = is_stale(first_at, settings.stale_after_days, now)
-    written_by = None if problem else "vcrpy" if opened.is_foreign else "toolkit"
-    environments = ", ".join(opened.environments) or None
-    return name, environments, len(opened), first_at, last_at, stale, size, written_by, problem
+class Opened(NamedTuple):
+    """A cassette that was read: its file, the bytes of it, and its interactions."""
+
+    path: Path
+    data: bytes
+    contents: Contents
+
+
+def list_cassettes(
+    folder: str | Path | None = None, *, settings: Settings | None = None, clock: Clock | None = None
+) -> pd.DataFrame:
+    """Return the recordings in a folder and below it, one row each.
+
+    Args:
+        folder: by default the cassettes folder of the project.
+        settings: by default those of the project.
+        clock: by default the machine's; it decides what is stale.
+
+    Returns:
+        Sorted by path:
+            name (str): what to open it by.
+            environments (str): names of the environments that were called, separated by commas.
+            interactions (int64): how many there are.
+            recorded, last (datetime64[us, UTC]): when the first and the last interaction were recorded; missing if
+                that is not known.
+            stale (bool): whether the first is older than `stale_after` in toolkit.toml.
+            size (int64): bytes of the file.
+            written_by (str): "toolkit" or "vcrpy"; missing if it cannot be read.
+            problem (str): why it cannot be read as a cassette; missing if it can.
+
+    Raises:
+        ConfigurationError: if the folder does not exist.
+    """
+    settings = as_settings(settings)
+    now = as_clock(clock).now()
+    rows = []
+    for path in cassettes_in(settings.cassettes_folder if folder is None else expanded(folder, about="folder")):
+        problem, opened = None, Contents()
+        try:
+            data = read_bytes(path)
+            opened = contents.read(data, source=str(path))
+            problem = None if data.strip() else f"{path} is empty."
+        except CassetteError as error:
+            problem = error.what
+        last = opened.interaction_or_error(len(opened) - 1) if len(opened) else None
+        first_at, last_at = (
+            None if at == EPOCH else at for at in (opened.recorded_at, getattr(last, "recorded_at", None))
+        )
+        stale = staleness_text(path, first_at, settings.stale_after_days, now) is not None
+        size = path.stat().st_size if path.is_file() else 0
+        written_by = None if problem else "vcrpy" if opened.is_foreign else "toolkit"
+        called = ", ".join(opened.environments) or None
+        rows.append((name_of(path, settings), called, len(opened), first_at, last_at, stale, size, written_by, problem))
+    return frame_of("name environments interactions recorded last stale size written_by problem", rows)
+
+
+def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | None, now: datetime) -> str | None:
+    """Return a sentence about a recording that is older than this many days, or None if it is not, or never stale."""
+    if recorded_at in (None, EPOCH) or stale_after is None or now - recorded_at < timedelta(days=stale_after):
+        return None
+    return (
+        f"{path.name} was recorded on {date_text(recorded_at)}, {count_text((now - recorded_at).days, 'day')} ago, "
+        f"and counts as stale after {count_text(stale_after, 'day')} (stale_after in toolkit.toml)."
+    )
 
 
 def name_of(path: Path, settings: Settings) -> str:
     """Return what to type to open a file: its name in the project's cassettes folder, else a path."""
-    folder = settings.cassettes_folder
-    if path.suffix == ".yaml" and "." not in path.stem and path.absolute().parent == folder:
+    if path.suffix == ".yaml" and "." not in path.stem and path.absolute().parent == settings.cassettes_folder:
         return path.stem
     try:
         return str(path.absolute().relative_to(Path.cwd()))
@@ -82,14 +140,12 @@ def cassettes_in(folder: Path) -> list[Path]:
     return sorted(files)
 
 
-def cassettes_at(place: str | Path | None, settings: Settings | None = None) -> list[Path]:
+def cassettes_at(place: str | Path | None, settings: Settings) -> list[Path]:
     """Return the cassettes that a folder, a file or a name stands for; for None, those of the project."""
-    if place is None:
-        return cassettes_in(as_settings(settings).cassettes_folder)
-    folder = expanded(place, about="cassettes")
-    if folder.is_dir():
-        return cassettes_in(folder)
-    return [folder] if folder.is_file() and not folder.suffix else [find_cassette(place, settings)]
+    path = settings.cassettes_folder if place is None else expanded(place, about="cassettes")
+    if place is None or path.is_dir():
+        return cassettes_in(path)
+    return [path] if path.is_file() and not path.suffix else [find_cassette(place, settings)]
 
 
 def _may_be_cassette(path: Path) -> bool:
@@ -103,17 +159,6 @@ def _may_be_cassette(path: Path) -> bool:
         return True  # whoever reads it says why not
     is_empty = path.suffix != "" and not data.strip()
     return is_empty or contents.is_ours(data) or _SIGN.search(data) is not None
-
-
-_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\Z")
-
-
-class Opened(NamedTuple):
-    """A cassette that was read: its file, the bytes of it, and its interactions."""
-
-    path: Path
-    data: bytes
-    contents: Contents
 
 
 def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Opened:
@@ -154,33 +199,108 @@ def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:
     return numbers
 
 
-def list_cassettes(
-    folder: str | Path | None = None, *, settings: Settings | None = None, clock: Clock | None = None
-) -> pd.DataFrame:
-    """Return the recordings in a folder and below it, one row each.
+def frame_of(names: str, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    """Return rows as a table with these columns, separated by spaces."""
+    import pandas as pd
 
-    Args:
-        folder: by default the cassettes folder of the project.
-        settings: by default those of the project.
-        clock: by default the machine's; it decides what is stale.
+    series = {
+        name: pd.Series([row[at] for row in rows], dtype=_TYPES.get(name, "str"))
+        for at, name in enumerate(names.split())
+    }
+    return pd.DataFrame(series)
 
-    Returns:
-        Sorted by path:
-            name (str): what to open it by.
-            environments (str): names of the environments that were called, separated by commas.
-            interactions (int64): how many there are.
-            recorded, last (datetime64[us, UTC]): when the first and the last interaction were recorded; missing if
-                that is not known.
-            stale (bool): whether the first is older than `stale_after` in toolkit.toml.
-            size (int64): bytes of the file.
-            written_by (str): "toolkit" or "vcrpy"; missing if it cannot be read.
-            problem (str): why it cannot be read as a cassette; missing if it can.
 
-    Raises:
-        ConfigurationError: if the folder does not exist.
+def table_of(opened: Contents, numbers: Iterable[int], scrubber: Scrubber | None) -> pd.DataFrame:
+    """Return interactions, by their numbers from 0, as rows with `number` and the columns of `Cassette.table()`."""
+    names = "number recorded method uri status elapsed size profile"
+    rows = [row_of(opened, number, scrubber) for number in numbers]
+    return frame_of(names, [[None if row[name] == "" else row[name] for name in names.split()] for row in rows])
+
+
+def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str, Any]:
+    """Return one interaction, by its number from 0, as a row: as it would be recorded today, or without a scrubber.
+
+    All texts are safe to show. The members are: `number` (from 1), `recorded`, `method`, `uri`, `status` (599 if no
+    answer came), `failure` (why none came, or ""), `elapsed` (seconds), `size` (bytes of the answer's body),
+    `environment` and `profile` (whose call it is, or ""), `token` (its number), `is_token_request`, `tries`,
+    `ended_early`, `line` (in the file, from 1), and `problem`: why the interaction cannot be read, or "". Then no more
+    than the request is known.
     """
-    settings = as_settings(settings)
-    now = as_clock(clock).now()
-    files = cassettes_in(settings.cassettes_folder if folder is None else expanded(folder, about="folder"))
-    names = "name environments interactions recorded last stale size written_by problem"
-    return frame_of(names, [_facts_of(path, settings, now) for path in files])
+    interaction = opened.interaction_or_error(number)
+    problem, head = "", RecordedRequest("", "")
+    if isinstance(interaction, CassetteCorrupt):
+        problem = interaction.what
+        with suppress(CassetteCorrupt):
+            head = RecordedRequest(*opened.head(number)[:2])
+            head = scrubber.lookup_request(head) if scrubber else head
+        interaction = Interaction(head, RecordedResponse(0, ""))
+    else:
+        head = safe_to_show(interaction, scrubber).request if scrubber else interaction.request
+    caller, obtained = interaction.authorized_by, interaction.token_obtained
+    either = caller or obtained
+    return {
+        "number": number + 1,
+        "recorded": None if interaction.recorded_at == EPOCH else interaction.recorded_at,
+        "method": excerpt(head.method, 40),
+        "uri": excerpt(head.uri, _LONGEST_URI),
+        "status": interaction.response.status,
+        "failure": interaction.failure.type if interaction.failure else "",
+        "elapsed": None if interaction.elapsed is None else interaction.elapsed.total_seconds(),
+        "size": len(interaction.response.body),
+        "environment": str(either.environment) if either else "",
+        "profile": excerpt(caller.profile, _LONGEST_VALUE) if caller else "",
+        "token": either.token if either else None,
+        "is_token_request": obtained is not None,
+        "tries": interaction.tries,
+        "ended_early": interaction.ended_early,
+        "line": opened.line(number),
+        "problem": problem,
+    }
+
+
+def messages_of(interaction: Interaction, scrubber: Scrubber, characters: int = EXCERPT) -> dict[str, dict[str, Any]]:
+    """Return `request` and `response` of an interaction as they would be recorded today.
+
+    Each has `headers` (pairs), `body` (the beginning of it as text, decompressed; JSON with one member a line), `size`
+    (bytes of the body as recorded), and `is_cut`: whether the body goes on.
+    """
+    safe, shown = safe_to_show(interaction, scrubber), {}
+    for name in ("request", "response"):
+        (headers, body), size = getattr(safe, name)[2:4], len(getattr(interaction, name).body)
+        text = _text_of(headers, body) if body else ("" if not size else f"{size:,} bytes that cannot be shown safely")
+        text = masked(printable(text))
+        pairs = [(excerpt(key, _LONGEST_VALUE), excerpt(value, _LONGEST_VALUE)) for key, value in headers]
+        shown[name] = {"headers": pairs, "body": text[:characters], "size": size, "is_cut": len(text) > characters}
+    return shown
+
+
+def _text_of(headers: HeaderList, body: bytes) -> str:
+    try:
+        text = decompress_body(headers, body).decode("utf-8")
+    except (SecretLeak, UnicodeDecodeError):
+        kind = header_value(headers, "content-type")
+        return f"{len(body):,} bytes{f' of {excerpt(kind, 80)}' if kind else ''}"
+    try:
+        # Numbers stay as they are written: 1.10, not 1.1.
+        laid_out = json.dumps(json.loads(text, parse_float="\ue000{}\ue001".format), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+    return laid_out.replace('"\ue000', "").replace('\ue001"', "")
+
+
+def scrubber_to_show(settings: Settings, *recordings: Contents) -> Scrubber:
+    """Return a scrubber that knows the secrets in recordings that nobody scrubbed, so that none of them is shown."""
+    scrubber = todays_scrubber(settings)
+    for interaction in (each for opened in recordings if opened.is_foreign for each in opened.readable().values()):
+        with suppress(SecretLeak):
+            scrub(interaction, scrubber)
+    return scrubber
+
+
+def safe_to_show(interaction: Interaction, scrubber: Scrubber) -> Interaction:
+    """Return an interaction as it would be recorded today. A body that cannot be checked is left out."""
+    try:
+        return scrub(interaction, scrubber)
+    except SecretLeak:
+        request, response = interaction.request._replace(body=b""), interaction.response._replace(body=b"")
+        return scrub(interaction._replace(request=request, response=response), scrubber)

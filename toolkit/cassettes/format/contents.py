@@ -1,24 +1,21 @@
 """The interactions of a cassette file, by number, no matter which tool wrote the file.
 
-In a file of ours that is laid out exactly as the recorder writes it, interactions are found by a few byte searches,
-however many there are. Each is parsed when it is first needed: by regular expressions if it has the usual shape, and
-otherwise by a YAML parser, which takes eighteen times as long (measured). A file that an editor has laid out
-differently, or that stock vcrpy wrote, is parsed as a whole.
-
-Regular expressions are safe because they read only text that has a single meaning in YAML: plain and single-quoted
-scalars of printable ASCII on one line, with the keys in the order in which the recorder writes them.
+In a file of ours that is laid out as the recorder writes it, interactions are found by a byte search, however many
+there are. Each is parsed when it is first needed, without a YAML parser if it has the usual shape. A file that an
+editor has laid out differently, or that stock vcrpy wrote, is parsed as a whole.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from toolkit.cassettes.format import yaml_text
 from toolkit.cassettes.format.interactions import HEADER, MARKER, Interaction, from_fields, is_uri
 from toolkit.core.errors import CassetteCorrupt, CassetteError
 from toolkit.core.text import printable
@@ -28,9 +25,9 @@ from toolkit.scrubbing.messages import RecordedRequest
 if TYPE_CHECKING:
     from toolkit.cassettes.format.decoding import Unreadable
 
-_END: Final = b"\n  complete: true\n"
 _START: Final = b"- request:\n"
-_HEAD: Final = re.compile(rb"- request:\n    method: ([A-Za-z][!-~]*)\n    uri: ([A-Za-z][!-~]*)\n")
+_END: Final = b"\n  complete: true\n"
+_HEAD: Final = re.compile(rb"- request:\n    method: ([A-Za-z][!-~]*)\n    uri: ([A-Za-z][!\"$-~]*)\n")
 
 
 class Item(NamedTuple):
@@ -44,16 +41,9 @@ class Item(NamedTuple):
 class Contents:
     """The interactions of one file, by number from 0.
 
-    Args:
-        parsed: those of a file that was parsed as a whole.
-        items: or the places of the complete items in a file of ours that is laid out as the recorder writes it. They
-            are parsed one by one.
-        data: the bytes of such a file up to the end of the last complete item; None for another file.
-        is_foreign, is_torn: see below.
-        source: the file, for messages.
-
     Attributes:
-        data: as in the arguments.
+        data: the bytes of a file of ours that is laid out as the recorder writes it, up to the end of the last complete
+            item; its `items` are parsed one by one. None for another file, which was `parsed` as a whole.
         is_foreign: True if stock vcrpy wrote the file: with real addresses, and without keys of ours.
         is_torn: True if the file ends in an incomplete interaction, left by an interrupted write.
     """
@@ -98,6 +88,35 @@ class Contents:
             return parsed
         raise parsed.error.with_traceback(None)
 
+    def interaction_or_error(self, number: int) -> Interaction | CassetteCorrupt:
+        """Return an interaction, or why it cannot be read."""
+        try:
+            return self.interaction(number)
+        except CassetteCorrupt as error:
+            return error
+
+    def readable(self) -> dict[int, Interaction]:
+        """Return the interactions that can be read, by their numbers."""
+        found = ((number, self.interaction_or_error(number)) for number in range(len(self)))
+        return {number: each for number, each in found if isinstance(each, Interaction)}
+
+    def head(self, number: int) -> RecordedRequest:
+        """Return a request with at least its method and URI.
+
+        Raises:
+            CassetteCorrupt: if they cannot be read.
+        """
+        match = _HEAD.match(self.data, *self._items[number][:2]) if self.data else None
+        if match is not None and is_uri(uri := match[2].decode("ascii")):
+            return RecordedRequest(match[1].decode("ascii"), uri)
+        parsed = self._parsed.get(number)
+        known = None if parsed is None or isinstance(parsed, Interaction) else parsed.head
+        return known or self.interaction(number).request
+
+    def line(self, number: int) -> int | None:
+        """Return the line on which an interaction begins, from 1, or None if it is not known."""
+        return self._items[number].line if self._items else getattr(self._parsed[number], "line", None)
+
     def item(self, number: int) -> bytes:
         """Return the bytes of an item in a file that is laid out as the recorder writes it. Another can follow."""
         item = (self.data or b"")[slice(*self._items[number][:2])]
@@ -107,44 +126,11 @@ class Contents:
         """Return the bytes that the next item can follow; none without items, since vcrpy needs at least one."""
         return b"".join((HEADER, *map(self.item, range(len(self))))) if len(self) else b""
 
-    def head(self, number: int) -> RecordedRequest:
-        """Return a request with at least its method and URI.
-
-        Raises:
-            CassetteCorrupt: if they cannot be read.
-        """
-        match = _HEAD.match(self.data, *self._items[number][:2]) if self.data else None
-        if match is not None and b"#" not in match[0]:  # plain scalars
-            method, uri = match[1].decode("ascii"), match[2].decode("ascii")
-            if is_uri(uri):
-                return RecordedRequest(method, uri)
-        parsed = self._parsed.get(number)
-        known = None if parsed is None or isinstance(parsed, Interaction) else parsed.head
-        return known or self.interaction(number).request
-
-    def line(self, number: int) -> int | None:
-        """Return the line on which an interaction begins, from 1, or None if it is not known."""
-        if self._items:
-            return self._items[number].line
-        return getattr(self._parsed[number], "line", None)
-
-    def readable(self) -> dict[int, Interaction]:
-        """Return the interactions that can be read, by their numbers."""
-        found = ((number, self.interaction_or_error(number)) for number in range(len(self)))
-        return {number: each for number, each in found if isinstance(each, Interaction)}
-
-    def interaction_or_error(self, number: int) -> Interaction | CassetteCorrupt:
-        """Return an interaction, or why it cannot be read."""
-        try:
-            return self.interaction(number)
-        except CassetteCorrupt as error:
-            return error
-
     @cached_property
     def recorded_at(self) -> datetime | None:
-        """When the first interaction was recorded; None if there is none."""
-        found = (self.interaction_or_error(number) for number in range(len(self)))
-        return next((interaction.recorded_at for interaction in found if isinstance(interaction, Interaction)), None)
+        """When the first interaction that can be read was recorded; None if there is none."""
+        found = map(self.interaction_or_error, range(len(self)))
+        return next((each.recorded_at for each in found if isinstance(each, Interaction)), None)
 
     @cached_property
     def environments(self) -> list[str]:
@@ -171,45 +157,25 @@ def is_ours(data: bytes) -> bool:
 
 def lay_out(data: bytes, *, source: str) -> Contents | None:
     """Return the interactions of a cassette of ours, or None if it is not laid out as the recorder writes it."""
-    if b"\r\n" in data:  # from an editor, or from git; the recorder does not write it
-        data = data.replace(b"\r\n", b"\n")
-    starts = list(_starts(data))
-    if not starts and (HEADER.startswith(data) or (HEADER + _START).startswith(data)):
+    data = data.replace(b"\r\n", b"\n")  # from an editor, or from git; the recorder does not write it
+    if (HEADER + _START).startswith(data):
         return Contents(data=b"", is_torn=True, source=source)
-    if not starts or not data.startswith(HEADER) or starts[0] != len(HEADER):
+    if not data.startswith(HEADER + _START):
         return None
-    items = []
-    line = HEADER.count(b"\n") + 1
+    starts = [match.start() + 1 for match in re.finditer(b"\n" + _START, data)]
+    last = starts[-1]
+    marker = (data if data.endswith(b"\n") else data + b"\n").find(_END, last)
+    end = marker + len(_END)
+    is_torn = marker < 0 or (end < len(data) and _START.startswith(data[end:]))
+    if marker < 0:
+        starts.pop()
+    if is_torn:
+        data = data[: last if marker < 0 else end]
+    items, line = [], HEADER.count(b"\n") + 1
     for start, end in pairwise([*starts, len(data)]):
         items.append(Item(start, end, line))
         line += data.count(b"\n", start, end)
-    last = starts[-1]
-    marker = data.find(_END, last)
-    end = 0 if marker < 0 else marker + len(_END)
-    if end and end < len(data) and _START.startswith(data[end:]):
-        items[-1] = items[-1]._replace(end=end)
-        return Contents((), items, data=data[:end], is_torn=True, source=source)
-    if end == len(data) or _is_complete(data[last:]):
-        return Contents((), items, data=data, source=source)
-    return None if end else Contents((), items[:-1], data=data[:last], is_torn=True, source=source)
-
-
-def _starts(data: bytes) -> Iterator[int]:
-    at = data.find(b"\n" + _START)
-    while at >= 0:
-        yield at + 1
-        at = data.find(b"\n" + _START, at + len(_START))
-
-
-def _is_complete(item: bytes) -> bool:
-    """Return True if an item that was edited at its end is still complete."""
-    from toolkit.cassettes.format import yaml_text
-
-    try:
-        parsed = yaml_text.load(item)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(parsed, list) and len(parsed) == 1 and parsed[0].get("complete") is True
+    return Contents((), items, data=data, is_torn=is_torn, source=source)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -245,95 +211,11 @@ def read(data: bytes, *, source: str) -> Contents:
     return Contents(decoding.decode_all(data, source=source, is_ours=own), is_foreign=not own)
 
 
-_QUOTED: Final = r"'(?:[ -&(-~]++|'')*+'"
-# In a plain scalar, a colon before a space or line end, and a number sign after a space, have a meaning of their own.
-_PLAIN: Final = r"(?:[A-Za-z]|<[A-Z])(?:[!-9;-~]++|:(?=[!-~])| ++(?=[!-\"$-~]))*+"
-_SCALAR: Final = rf"(?:{_QUOTED}|{_PLAIN})"
-_NAME: Final = r"[A-Za-z][A-Za-z0-9_.-]*+"
-_HEADERS: Final = rf"headers:(?: \{{\}}|((?:\n      {_NAME}:(?:\n      - {_SCALAR})++)++))"
-_CALLER: Final = rf"\n((?:    [a-z_]++: (?:{_SCALAR}|[1-9][0-9]{{0,8}}+)\n)++)"
-_ITEM: Final = re.compile(
-    rf"- request:\n    method: ({_SCALAR})\n    uri: ({_SCALAR})\n    {_HEADERS}\n    body: ({_SCALAR})\n"
-    rf"  response:\n    status:\n      code: ([1-9][0-9][0-9])\n      message: ({_SCALAR})\n    {_HEADERS}\n"
-    rf"    body:\n      string: ({_SCALAR})\n"
-    rf"(?:  http_version: ({_SCALAR})\n)?+(?:  recorded_at: '([0-9T:.Z-]++)'\n)?+"
-    r"(?:  elapsed: ([0-9]{1,9}+\.[0-9]{1,9}+)\n)?+(?:  tries: ([1-9][0-9]{0,8}+)\n)?+(  ended_early: true\n)?+"
-    rf"(?:  pseudonyms:\n((?:  - {_SCALAR}\n)++))?+"
-    rf"(?:  authorized_by:{_CALLER})?+(?:  token_obtained:{_CALLER})?+  complete: true\n"
-)
-_HEADER: Final = re.compile(rf"\n      ({_NAME}):((?:\n      - {_SCALAR})++)")
-_VALUE: Final = re.compile(rf"\n      - ({_SCALAR})")
-_FIELD: Final = re.compile(rf"    ([a-z_]++): (?:({_SCALAR})|([0-9]++))\n")
-# Plain scalars that YAML 1.1 reads as booleans or null, in any case.
-_NOT_TEXT: Final = frozenset({"yes", "no", "true", "false", "on", "off", "null"})
-
-
-class _NeedsParser(ValueError):
-    """The item has a meaning that this module does not know."""
-
-
 def decode_usual(item: bytes) -> Interaction | None:
     """Return what `decoding.decode` returns for an item of ours, or None if that needs a parser."""
-    match = _ITEM.fullmatch(item.decode("ascii")) if item.isascii() else None
-    if match is None:
+    if not (item.isascii() and item.startswith(_START) and item.endswith(b"\n")):
         return None
-    method, uri, sent, sent_body, code, reason, received, body, version, at, *noted = match.groups()
-    seconds, tries, early, rules, by, obtained = noted
     try:
-        response = {
-            "status": {"code": int(code), "message": _text(reason)},
-            "headers": _headers(received),
-            "body": {"string": _text(body)},
-        }
-        return from_fields(
-            {
-                "request": {
-                    "method": _text(method),
-                    "uri": _text(uri),
-                    "headers": _headers(sent),
-                    "body": _text(sent_body),
-                },
-                "response": response,
-                "http_version": version and _text(version),
-                "recorded_at": at,
-                "elapsed": seconds and float(seconds),
-                "tries": int(tries or 1),
-                "ended_early": early is not None,
-                "pseudonyms": [_text(line[4:]) for line in (rules or "").splitlines()],
-                "authorized_by": by and _caller(by),
-                "token_obtained": obtained and _caller(obtained),
-            }
-        )
-    except (ValueError, KeyError, TypeError, OverflowError):  # the parser will say what is wrong
+        return from_fields(yaml_text.load_usual(f" {item[1:-1].decode('ascii')}".split("\n")))
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):  # the parser will say what is wrong
         return None
-
-
-def _text(scalar: str) -> str:
-    if scalar[0] == "'":
-        return scalar[1:-1].replace("''", "'")
-    if scalar.lower() in _NOT_TEXT:
-        raise _NeedsParser
-    return scalar
-
-
-def _key_texts(keys: Iterable[str]) -> list[str]:
-    listed = list(keys)
-    if len(set(listed)) != len(listed):  # YAML takes the last of two equal keys
-        raise _NeedsParser
-    return [_text(key) for key in listed]
-
-
-# Cached, because a client sends the same headers with most of its requests.
-@lru_cache(maxsize=256)
-def _headers(block: str | None) -> dict[str, list[str]]:
-    headers = _HEADER.findall(block or "")
-    names = _key_texts(name for name, _ in headers)
-    values = [[_text(value) for value in _VALUE.findall(values)] for _, values in headers]
-    return dict(zip(names, values, strict=True))
-
-
-def _caller(block: str) -> dict[str, Any]:
-    fields = _FIELD.findall(block)
-    keys = _key_texts(key for key, _, _ in fields)
-    values: list[Any] = [int(number) if number else _text(scalar) for _, scalar, number in fields]
-    return dict(zip(keys, values, strict=True))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -55,6 +55,8 @@ _OTHER_PROGRAMS: Final = (
     (rb"(?m)^ {4}url: ", _NOT_CONVERTED.format("go-vcr")),
 )
 
+_ITEM: Final = re.compile(rb"(?m)^ {0,2}- (?=request:|response:)")
+
 
 class Unreadable(NamedTuple):
     """An interaction that cannot be read, though the file can.
@@ -78,34 +80,41 @@ def decode(data: bytes, *, source: str, line: int = 1) -> Interaction:
     """
     try:
         items = yaml_text.load(data)
-        if isinstance(items, list) and len(items) == 1:
-            return _read(items[0], from_fields)
-        why = "expected one interaction here"
     except yaml_text.NotYaml as error:
-        why, line = str(error), line + error.line
-    except ValueError as error:
-        why = str(error)
-    raise corrupt(source, why, line) from None
+        raise corrupt(source, str(error), line + error.line) from None
+    is_one = isinstance(items, list) and len(items) == 1
+    tried = _tried(items[0], from_fields) if is_one else "expected one interaction here"
+    if isinstance(tried, Interaction):
+        return tried
+    raise corrupt(source, tried, line)
 
 
 def decode_all(data: bytes, *, source: str, is_ours: bool) -> list[Interaction | Unreadable]:
     """Parse a cassette of any layout, with the error in place of an interaction that cannot be read.
 
     Raises:
-        CassetteCorrupt: if it is not YAML or JSON with a list of interactions; names the file, the line if a parser
-            knows it, and the program that wrote it if that is known.
+        CassetteCorrupt: if it is not YAML or JSON with a list of interactions, or if none can be read and another
+            program is known to have written the file; names the program, or else the line if a parser knows it.
     """
     program = "" if is_ours else next((what for sign, what in _OTHER_PROGRAMS if re.search(sign, data)), "")
-    line = None
     try:
         document = yaml_text.load(data) if is_ours else _load_foreign(data)
-        items = document.get("interactions") if isinstance(document, Mapping) else None
-        if isinstance(items, list):
-            return _each(items, data, source, from_fields if is_ours else _foreign_interaction, program)
-        why = "it does not have the fields of a cassette"
     except yaml_text.NotYaml as error:
-        why, line = str(error), 1 + error.line
-    raise corrupt(source, program or why, None if program else line) from None
+        raise corrupt(source, program or str(error), None if program else 1 + error.line) from None
+    items = document.get("interactions") if isinstance(document, Mapping) else None
+    if not isinstance(items, list):
+        raise corrupt(source, program or "it does not have the fields of a cassette")
+    tried: list[Any] = [_tried(fields, from_fields if is_ours else _foreign_interaction) for fields in items]
+    failed = [number for number, each in enumerate(tried) if isinstance(each, str)]
+    if program and len(failed) == len(items):
+        raise corrupt(source, program)
+    starts = [match.start() for match in _ITEM.finditer(data)] if failed else []
+    for number in failed:
+        # The line is known in the usual layout only.
+        line = data.count(b"\n", 0, starts[number]) + 1 if len(starts) == len(items) else None
+        unread = corrupt(source, f"in interaction {number + 1}, {tried[number]}", line)
+        tried[number] = Unreadable(unread, line, _head(items[number]))
+    return tried
 
 
 def _load_foreign(data: bytes) -> Any:
@@ -113,43 +122,23 @@ def _load_foreign(data: bytes) -> Any:
         try:
             return json.loads(data.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:
-            line = getattr(error, "lineno", 1) - 1
-            raise yaml_text.NotYaml(
-                f"it is not valid JSON ({getattr(error, 'msg', 'nested or encoded')})", line
-            ) from None
+            line, what = getattr(error, "lineno", 1) - 1, getattr(error, "msg", "nested or encoded")
+            raise yaml_text.NotYaml(f"it is not valid JSON ({what})", line) from None
     from vcr.serializers import yamlserializer
 
     return yaml_text.load(data, yamlserializer.deserialize)
 
 
-def _each(
-    items: Sequence[Any], data: bytes, source: str, read: Callable[[Any], Interaction], program: str
-) -> list[Interaction | Unreadable]:
-    recorded: list[Interaction | Unreadable] = []
-    failed: dict[int, str] = {}
-    for number, fields in enumerate(items):
-        try:
-            recorded.append(_read(fields, read))
-        except ValueError as error:
-            failed[number] = f"in interaction {number + 1}, {error}"
-            recorded.append(Unreadable(corrupt(source, ""), None, _head(fields)))
-    is_program = program and len(failed) == len(items)
-    lines = yaml_text.lines_of_items(data) if failed else []
-    for number, why in failed.items():
-        line = lines[number] if number < len(lines) else None
-        unread = corrupt(source, program if is_program else why, line)
-        recorded[number] = Unreadable(unread, line, _head(items[number]))
-    return recorded
-
-
-def _read(fields: Any, read: Callable[[Any], Interaction]) -> Interaction:
-    """Return the interaction with these fields; ValueError if they are not those of an interaction."""
+def _tried(fields: Any, read: Callable[[Any], Interaction]) -> Interaction | str:
+    """Return the interaction with these fields, or why they are not those of an interaction."""
     try:
         return read(fields)
     except KeyError as error:
-        raise ValueError(f"{error} is missing") from None
+        return f"{error} is missing"
+    except ValueError as error:
+        return str(error)
     except (TypeError, AttributeError, LookupError, ArithmeticError, RecursionError):
-        raise ValueError(_NOT_CASSETTE) from None  # messages about Python code would not help
+        return _NOT_CASSETTE  # messages about Python code would not help
 
 
 def _head(fields: Any) -> RecordedRequest | None:
@@ -171,6 +160,8 @@ def corrupt(source: str, why: str, line: int | None = None) -> CassetteCorrupt:
 def _foreign_interaction(fields: Mapping[str, Any]) -> Interaction:
     request, response = fields["request"], fields["response"]
     method, uri = request["method"], request["uri"]
+    if "parsed_body" in {**request, **response}:
+        raise ValueError("a body is stored under 'parsed_body', as the serializer of pydantic-ai does")
     if not isinstance(method, str) or not isinstance(uri, str):
         raise ValueError(f"the request's {'uri' if isinstance(method, str) else 'method'} is not text")  # noqa: TRY004
     # As vcrpy reads them: the first value of each, and the last of names that differ in case.
@@ -192,8 +183,6 @@ def _foreign_interaction(fields: Mapping[str, Any]) -> Interaction:
 
 
 def _request_body(request: Mapping[str, Any]) -> bytes:
-    if "parsed_body" in request:
-        raise ValueError("a body is stored under 'parsed_body', as the serializer of pydantic-ai does")
     value = request.get("body")
     if isinstance(value, Iterator):
         value = list(value)

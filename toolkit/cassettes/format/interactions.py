@@ -13,14 +13,15 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from toolkit.core.errors import CassetteError
+from toolkit.cassettes.format import yaml_text
+from toolkit.core.errors import CassetteError, SecretLeak
 from toolkit.core.ledger import EPOCH, Authorization, checked_count, instant_text, parse_instant
-from toolkit.scrubbing.compression import DECOMPRESSORS, Broken
+from toolkit.scrubbing.compression import DECOMPRESSORS, Broken, capped
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 from toolkit.transport.errors import NO_CONNECTION
 
@@ -37,7 +38,6 @@ FAILURES: Final = frozenset(
 # Recorded in place of a response when none came, so that stock vcrpy can load the file. No standard defines this
 # status, and a server is unlikely to send it.
 NO_ANSWER: Final = RecordedResponse(599, "No Answer")
-MOST_BYTES: Final = 64 << 20  # that may come out of all decoders of a body together
 _MOST_ENCODINGS: Final = 10  # of a body; honest ones have one
 
 
@@ -98,8 +98,6 @@ def encode(interaction: Interaction) -> bytes:
     Raises:
         CassetteError: if it could not be read again, because of its URI or status.
     """
-    from toolkit.cassettes.format import yaml_text
-
     request, response = interaction.request, interaction.response
     try:
         uri, status = checked_uri(request.uri), checked_status(response.status)
@@ -127,9 +125,6 @@ def _own_keys(interaction: Interaction) -> dict[str, Any]:
     """Return the keys of ours that stand beside `request` and `response`, without those that say nothing new."""
     request, response, failure = interaction.request, interaction.response, interaction.failure
     by, obtained, recorded_at = interaction.authorized_by, interaction.token_obtained, interaction.recorded_at
-    failed = failure and {"type": failure.type, "message": failure.message, "reason": failure.reason}
-    if failed and not failed["reason"]:
-        del failed["reason"]
     keys = {
         "request_header_order": _order_of(request.headers),
         "http_version": response.http_version or None,
@@ -139,7 +134,7 @@ def _own_keys(interaction: Interaction) -> dict[str, Any]:
         "tries": None if interaction.tries == 1 else interaction.tries,
         "ended_early": interaction.ended_early or None,
         "pseudonyms": list(interaction.pseudonyms) or None,
-        "failure": failed,
+        "failure": failure and {name: text for name, text in asdict(failure).items() if text or name != "reason"},
         "authorized_by": by and by.to_fields(),
         "token_obtained": obtained and obtained.to_fields(),
     }
@@ -156,29 +151,18 @@ def is_uri(text: str) -> bool:
 
 
 def checked_uri(uri: str) -> str:
-    """Return a URI unchanged.
-
-    Raises:
-        ValueError: if it cannot be split into its parts. The text does not quote it.
-    """
+    """Return a URI unchanged; ValueError, which does not quote it, if it cannot be split into its parts."""
     if not is_uri(uri):
         raise ValueError("a URI is not valid")
     return uri
 
 
 def checked_status(code: Any) -> int:
-    """Return a status code as an integer.
-
-    Raises:
-        ValueError: if it is not a status code.
-    """
-    try:
-        status = int(code)
-    except (ValueError, TypeError, OverflowError):
-        status = -1
-    if not 0 <= status <= 999:
+    """Return a status code as an integer; ValueError if it is not one."""
+    text = str(code)
+    if not (text.isdecimal() and text.isascii() and len(text) <= 3):
         raise ValueError("a status code has three digits")
-    return status
+    return int(text)
 
 
 def _text_or_bytes(body: bytes) -> str | bytes:
@@ -200,39 +184,30 @@ def _by_name(headers: HeaderList) -> dict[str, list[str | bytes]]:
 def _order_of(headers: HeaderList) -> list[str] | None:
     """Return the names of headers in their order, or None if grouping by name keeps it."""
     names = [name for name, _ in headers]
+    if len(names) == len(set(names)):  # as in most messages
+        return None
     return None if names == sorted(names, key=list(dict.fromkeys(names)).index) else names
 
 
 def has_its_encoding(headers: HeaderList, body: bytes) -> bool:
-    """Check that a body has the content encodings that its headers name, without keeping what comes out.
+    """Return whether a body has the content encodings that its headers name.
 
-    A few kilobytes can stand for gigabytes, and httpx decompresses in one piece. Encodings that httpx does not know are
-    left out, as in httpx.
+    Encodings that httpx does not know are left out, as in httpx.
 
     Raises:
-        TooLarge: if more than MOST_BYTES come out of all decoders together, or if there are too many of them.
+        TooLarge: if too much comes out, or if there are too many encodings: httpx decompresses in one piece.
     """
     values = ",".join(value for name, value in headers if name.lower() == "content-encoding")
-    if not values or not body:
-        return True
     names = [name for name in map(str.strip, values.lower().split(",")) if name in DECOMPRESSORS]
     if len(names) > _MOST_ENCODINGS:
         raise TooLarge(f"has {len(names)} content encodings in a row; at most {_MOST_ENCODINGS} are decompressed")
-    left = MOST_BYTES
-    for place, name in reversed(list(enumerate(names))):
-        kept = []
+    for name in reversed(names if body else []):
         try:
-            for chunk in DECOMPRESSORS[name](body):
-                left -= len(chunk)
-                if left < 0:
-                    raise TooLarge(f"has more than {MOST_BYTES >> 20} MiB when decompressed")
-                if place:
-                    kept.append(chunk)
+            body = capped(DECOMPRESSORS[name](body), len(body))
+        except SecretLeak:
+            raise TooLarge("has too many bytes when it is decompressed") from None
         except (Broken, zlib.error):
-            if len(names) > 1:  # nothing is known of what httpx would make of it
-                raise TooLarge("does not have the content encodings that its headers name") from None
             return False
-        body = b"".join(kept)
     return True
 
 
@@ -248,20 +223,13 @@ def from_fields(fields: Mapping[str, Any]) -> Interaction:
     elapsed = None if seconds is None else timedelta(seconds=seconds)
     _ = (recorded_at or EPOCH) + (elapsed or timedelta(0))  # OverflowError if the call would end after year 9999
     by, obtained = fields.get("authorized_by"), fields.get("token_obtained")
+    method, uri = str(request["method"]), checked_uri(str(request["uri"]))
     sent = in_order(request["headers"], fields.get("request_header_order"))
     received = in_order(response["headers"], fields.get("header_order"))
-    status = response["status"]
+    status, reason = checked_status(response["status"]["code"]), str(response["status"].get("message") or "")
     return Interaction(
-        RecordedRequest(
-            str(request["method"]), checked_uri(str(request["uri"])), sent, as_bytes(request.get("body"), "the body")
-        ),
-        RecordedResponse(
-            checked_status(status["code"]),
-            str(status.get("message") or ""),
-            received,
-            content_of(response),
-            str(fields.get("http_version") or ""),
-        ),
+        RecordedRequest(method, uri, sent, as_bytes(request.get("body"), "the body")),
+        RecordedResponse(status, reason, received, content_of(response), str(fields.get("http_version") or "")),
         recorded_at=recorded_at,
         elapsed=elapsed,
         authorized_by=None if by is None else Authorization.from_fields(by),
@@ -281,28 +249,26 @@ def _failure(fields: Mapping[str, Any]) -> RecordedFailure:
 
 def in_order(headers: Any, order: Sequence[str] | None = None) -> HeaderList:
     """Return grouped headers, of text, in the order in which they came. Those added by hand come last."""
-    by_name = grouped(headers)
-    left = {name: list(values) for name, values in by_name} if order else {}
+    left: dict[str, list[str]] = {}
+    for name, values in grouped(headers):
+        left.setdefault(name, []).extend(values)
     ordered = [(name, left[name].pop(0)) for name in order or () if left.get(name)]
-    rest = left.items() if order else by_name
-    return (*ordered, *((name, value) for name, values in rest for value in values))
+    return (*ordered, *((name, value) for name, values in left.items() for value in values))
 
 
 def content_of(response: Mapping[str, Any]) -> bytes:
     """Return the content of a response, from the place where vcrpy or a tool around it put it."""
     what, body = "the response's content", response.get("body")
-    if "parsed_body" in response:
-        raise ValueError("a body is stored under 'parsed_body', as the serializer of pydantic-ai does")
-    if isinstance(body, Mapping):
-        if "base64_string" in body:
-            return base64.b64decode(as_bytes(body["base64_string"], what))
-        if "string" in body or not body.keys() - {"encoding"}:  # without one, aiohttp had closed the connection
-            return as_bytes(body.get("string"), what)
-        raise ValueError("the response has no content, because 'string' is missing under 'body'")
-    if "content" in response:
+    if "content" in response and body is None:
         content = as_bytes(response["content"], what)
         return base64.b64decode(content) if response.get("base64encoded") is True else content
-    raise ValueError("the response has no content: 'body' must hold it under 'string'")
+    if not isinstance(body, Mapping):
+        raise ValueError("the response has no content: 'body' must hold it under 'string'")  # noqa: TRY004
+    if "base64_string" in body:
+        return base64.b64decode(as_bytes(body["base64_string"], what))
+    if "string" not in body and body.keys() - {"encoding"}:  # without any, aiohttp had closed the connection
+        raise ValueError("the response has no content, because 'string' is missing under 'body'")
+    return as_bytes(body.get("string"), what)
 
 
 def as_bytes(value: Any, what: str) -> bytes:

@@ -10,7 +10,7 @@ import atexit
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,25 +22,15 @@ from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.writer_lock import Claim, Stamp
 from toolkit.core.errors import CassetteBusy, CassetteError
 from toolkit.core.tracebacks import shell, warn
-from toolkit.local.files import (
-    LinkInTheWay,
-    open_new,
-    open_plain,
-    read_file,
-    refuse_link,
-    remove_partials,
-    replace_file,
-    write_atomically,
-)
+from toolkit.local import files
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.compression import AFTER_THE_CALL
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.rules.model import Rules, project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
-_ANSWER = "The response, if there was one, is this error's `response`."
-_parts_by_finish: dict[Callable[..., None], Path] = {}
-_shells: list[Any] = []
+_unfinished: Final[dict[Recorder, None]] = {}  # in order
+_shells: Final[list[Any]] = []
 
 
 def part_of(path: Path) -> Path:
@@ -70,13 +60,16 @@ class Recorder:
         self._scrubber = scrubber
         self._anew = anew
         self._is_abandoned = False
+        self._lock_file = writer_lock.lock_file_of(self.path)
         self._claim: Claim | None = None
 
     @property
     def file(self) -> Path:
         """The file that the interactions are in: the cassette, or the part beside it until it is finished."""
-        is_anew = self._anew if self._claim is None else self._claim.is_anew
-        return self.part if is_anew else self.path
+        prepared = self._claim.prepared if self._claim is not None else {}
+        if self._anew and self.count and self.part not in prepared and not self.part.exists():
+            self._anew = False  # another recorder of this process has finished the part
+        return self.part if self._anew or self.part in prepared else self.path
 
     def get_ready(self) -> None:
         """Check, before a request is sent, that its response can probably be recorded.
@@ -88,12 +81,10 @@ class Recorder:
         if self._claim is not None and self._claim.is_held:
             return
         with self._as_cassette_errors():
-            refuse_link(self.path)
-        folder = next((parent for parent in self.path.parents if parent.exists()), self.path.parent)
-        is_writable = folder.is_dir() and os.access(folder, os.W_OK)
-        if self.path.exists() and not self._anew:
-            is_writable &= self.path.is_file() and os.access(self.path, os.W_OK)
-        if not is_writable:
+            files.refuse_link(self.path)
+        places = [next(parent for parent in self.path.parents if parent.exists())]
+        places += [self.path] if self.path.exists() and not self._anew else []
+        if not all(os.access(place, os.W_OK) for place in places):
             raise CassetteError(
                 f"Cannot record to {self.path}, which cannot be written; nothing was sent.",
                 'Change its permissions, choose another cassette, or replay this one with mode="none".',
@@ -109,16 +100,16 @@ class Recorder:
         """
         claim = self._claim
         if claim is None or not claim.is_held:
-            claim = self._claim = writer_lock.acquire(self.path, self)
+            claim = self._claim = writer_lock.acquire(self.path, self._lock_file, self)
         return claim
 
     def release(self) -> None:
         """Let other processes record to the file. The next append claims it again."""
-        _parts_by_finish.pop(self.finish, None)
+        _unfinished.pop(self, None)
         claim, self._claim = self._claim, None
         if claim is not None:
             with claim.lock:  # wait until other threads have finished writing
-                writer_lock.release(claim, self)
+                claim.leave(self)
 
     def repair(self) -> bool:
         """Cut off an incomplete last interaction.
@@ -126,14 +117,13 @@ class Recorder:
         Returns:
             False if the file is not torn after all: another process is recording to it, or has just ended a write.
         """
-        try:
-            claim = self.claim()
-        except CassetteBusy:
-            return False
         before = _stamp_of(self.path)
         try:
+            claim = self.claim()
             with claim.lock:
                 self._prepare(claim)
+        except CassetteBusy:
+            return False
         except OSError:  # the next append will report it
             return True
         finally:
@@ -143,7 +133,6 @@ class Recorder:
     def abandon(self) -> None:
         """Release the file after a failure: a new recording of it stays beside it."""
         self._is_abandoned = True
-        _finish_or_warn(self.finish)
         self.release()
 
     def append(self, interaction: Interaction) -> None:
@@ -159,41 +148,31 @@ class Recorder:
         self._scrubber.known.check(item, where=f"The recording of {interaction.request.method} in {self.path.name}")
         while not self._wrote(item):
             pass  # another thread released the file in the meantime
-        if self._anew and not self._is_abandoned:
-            _finish_later(self.part, self.finish)
+        if self._anew and not self._is_abandoned and self not in _unfinished:
+            _finish_later(self)
 
-    def finish(self, *, replaces: bool = True) -> None:
-        """Replace the file if a new recording of it was made.
-
-        The file stays claimed until `release`.
-
-        Args:
-            replaces: False after a failure: then the file is not replaced.
+    def finish(self) -> None:
+        """Replace the file if a new recording of it was made. The file stays claimed until `release`.
 
         Raises:
             CassetteBusy: if it was released, and another process now records to it.
             CassetteError: if the recording cannot be moved; it stays where it was recorded.
         """
-        if replaces and self._anew and self.count > 0 and not self._is_abandoned:
-            claim = self.claim()
-            with claim.lock, self._as_cassette_errors():
-                if self.part not in claim.prepared:  # it was released before it could be finished
-                    self._prepare(claim)
-                self._move_into_place(claim)
-        _parts_by_finish.pop(self.finish, None)
-
-    def _move_into_place(self, claim: Claim) -> None:
-        try:
-            replace_file(self.part, self.path)
-        except OSError as error:
-            what = f"Cannot move {self.part} to {self.path}: {error.strerror}."
-            next_step = "Rename it by hand." if self.part.exists() else "It is gone: record it again."
-            raise CassetteError(what, next_step, about="cassette") from None
-        claim.is_anew = False
-        claim.prepared = {self.path: _stamp_of(self.path)}
-        for recorder in claim.recorders:
-            if recorder.count:  # its interactions were in the part too
-                recorder._anew = False  # noqa: SLF001 - of this class
+        _unfinished.pop(self, None)
+        if not self.count or self._is_abandoned or not self._anew or self.file != self.part:
+            return
+        claim = self.claim()
+        with claim.lock, self._as_cassette_errors():
+            if self.part not in claim.prepared:  # it was released before it could be finished
+                self._prepare(claim)
+            try:
+                files.replace_file(self.part, self.path)
+            except OSError as error:
+                what = f"Cannot move {self.part} to {self.path}: {error.strerror}."
+                next_step = "Rename it by hand." if self.part.exists() else "It is gone: record it again."
+                raise CassetteError(what, next_step, about="cassette") from None
+            claim.prepared = {self.path: _stamp_of(self.path)}
+            self._anew = False
 
     def _wrote(self, item: bytes) -> bool:
         try:
@@ -215,22 +194,21 @@ class Recorder:
 
     def _prepare(self, claim: Claim) -> Path:
         """Return the file to append to, after repairing it if it is new to us or somebody else has changed it."""
-        claim.is_anew = claim.is_anew or self._anew
-        file = self.part if claim.is_anew else self.path
+        file = self.file
         if file in claim.prepared and claim.prepared[file] == _stamp_of(file):
             return file
         if file not in claim.prepared:  # once; a folder that vanishes later is reported, not made again
             file.parent.mkdir(parents=True, exist_ok=True)
-            remove_partials(file)
+            files.remove_partials(file)
         # What we recorded ourselves is kept; a part that an interrupted recording left, or a link there, is removed.
         if file == self.path or file in claim.prepared or self.count > 0:
-            refuse_link(file)
-            data = b"" if _stamp_of(file) is None else read_file(file)
-            new = repaired(data, self._scrubber, source=str(file))
+            files.refuse_link(file)
+            data = b"" if _stamp_of(file) is None else files.read_file(file)
+            new = _repaired(data, self._scrubber, source=str(file))
             if new != data and data.startswith(new):
                 os.truncate(file, len(new))  # which needs no space on the disk
             elif new != data:
-                write_atomically(file, new, durable=True)
+                files.write_atomically(file, new)
         else:
             file.unlink(missing_ok=True)
         claim.prepared[file] = _stamp_of(file)
@@ -242,66 +220,56 @@ class Recorder:
         try:
             yield
         except OSError as error:
-            is_link = isinstance(error, LinkInTheWay)
-            what = f"Cannot record to {error.filename if is_link else self.path}: {error.strerror or error}."
+            is_link = isinstance(error, files.LinkInTheWay)
             next_step = "Everything recorded earlier is intact. Free some disk space or fix the folder."
             if is_link:
                 next_step = "Remove the link, or give the path of the file that it leads to."
-            elif isinstance(error, FileNotFoundError) and not self.path.parent.exists():
-                next_step = "The folder is gone with all recordings in it; create it."
-            raise CassetteError(what, f"{next_step} {_ANSWER}", about="cassette") from None
+            raise CassetteError(
+                f"Cannot record to {error.filename if is_link else self.path}: {error.strerror or error}.",
+                f"{next_step} The response, if there was one, is this error's `response`.",
+                about="cassette",
+            ) from None
 
 
-def _finish_later(part: Path, finish: Callable[..., None]) -> None:
-    """Call `finish` after each cell that succeeds, and at interpreter exit, until the recorder is finished.
+def _finish_later(recorder: Recorder) -> None:
+    """Finish a recorder after the next cell that succeeds, or at the exit of an interpreter whose script did not fail.
 
-    `part` is the file that is recorded. After a script that failed, it is not moved into place.
+    Until then it is kept alive.
     """
-    if finish in _parts_by_finish:
-        return
     running = shell()
     if running is not None and not any(running is known for known in _shells):
         running.events.register("post_run_cell", _after_cell)
         _shells.append(running)
-    if not _parts_by_finish:
+    if not _unfinished:
         atexit.register(_at_exit)
-    _parts_by_finish[finish] = part
+    _unfinished[recorder] = None
 
 
-def finish_now(part: Path) -> None:
-    """Finish what this process still records to a file, because the cell that opened it is running again."""
-    for finish, other in tuple(_parts_by_finish.items()):
-        if other == part:
-            _finish_or_warn(finish)
-            _parts_by_finish.pop(finish, None)
+def finish_now(part: Path | None = None) -> None:
+    """Finish what this process still records to a part, because it is opened again; by default to all parts.
+
+    An error is only a warning: nobody could catch it, and others must be finished too.
+    """
+    for recorder in [each for each in _unfinished if part in (None, each.part)]:
+        try:
+            recorder.finish()
+        except CassetteError as error:
+            warn(str(error))
 
 
 def _after_cell(result: Any) -> None:
     if result is not None and result.success:  # IPython may pass None for an interrupted cell
-        for finish in tuple(_parts_by_finish):
-            _finish_or_warn(finish)
+        finish_now()
 
 
 def _at_exit() -> None:
     # `last_value` is set if a script ended in an exception; in a notebook any failed cell sets it.
-    replaces = bool(_shells) or getattr(sys, "last_value", None) is None
-    for finish in tuple(_parts_by_finish):
-        _finish_or_warn(finish, replaces=replaces)
-
-
-def _finish_or_warn(finish: Callable[..., None], *, replaces: bool = True) -> None:
-    """Call `finish` where nobody could catch its error, and where others must be finished too."""
-    try:
-        finish(replaces=replaces)
-    except CassetteError as error:
-        warn(str(error))
+    if _shells or getattr(sys, "last_value", None) is None:
+        finish_now()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_parts_by_finish.clear)  # only the parent finishes its recordings
-
-
-_CHANGED: Final = "another program is changing the file"
+    os.register_at_fork(after_in_child=_unfinished.clear)  # only the parent finishes its recordings
 
 
 def _stamp_of(file: Path) -> Stamp:
@@ -320,25 +288,25 @@ def _append(file: Path, data: bytes, *, stamp: Stamp, like: Path) -> Stamp:
     with the permissions of `like` if that exists.
     """
     is_new = stamp is None
-    descriptor = open_new(file, like=like) if is_new else open_plain(file, os.O_WRONLY | os.O_APPEND)
+    flags = os.O_WRONLY | os.O_APPEND
+    descriptor = files.open_new(file, like=like) if is_new else files.open_plain(file, flags)
     with os.fdopen(descriptor, "wb" if is_new else "ab", buffering=0) as stream:
         status = os.fstat(descriptor)
-        size = status.st_size
-        if stamp is not None and (status.st_ino, size) != stamp[:2]:
-            raise OSError(errno.EBUSY, _CHANGED)
-        pending = data if size else HEADER + data
+        if stamp is not None and (status.st_ino, status.st_size) != stamp[:2]:
+            raise OSError(errno.EBUSY, "another program is changing the file")
+        pending = data if status.st_size else HEADER + data
         written: int | None = None
         try:
             written = stream.write(pending)
         finally:
             if written != len(pending):
-                stream.truncate(size)
+                stream.truncate(status.st_size)
                 if is_new:
                     file.unlink()
     if written != len(pending):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     after = _stamp_of(file)  # the old stamp stays if another file has taken the place of this one since
-    return after if after is not None and after[:2] == (status.st_ino, size + len(pending)) else stamp
+    return after if after is not None and after[:2] == (status.st_ino, status.st_size + len(pending)) else stamp
 
 
 def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:
@@ -366,7 +334,7 @@ def scrub(interaction: Interaction, scrubber: Scrubber) -> Interaction:
     return interaction._replace(request=request, failure=failure)
 
 
-def repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
+def _repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
     """Return the repaired bytes of a file, to which an item can be appended; empty without a complete interaction.
 
     Interactions keep their bytes unless the file has another layout or contains a known secret.

@@ -1,10 +1,10 @@
-"""The errors of replay, which describe in words how a request differs from the recordings that are nearest to it."""
+"""The errors of replay, which describe in words how a request differs from the recording that is nearest to it."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from heapq import nsmallest
 from itertools import islice, takewhile, zip_longest
 from pathlib import Path
@@ -15,11 +15,10 @@ from toolkit.cassettes.replay.matching import HEAD_PARTS, PARSED_PARTS, Identity
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteError, CassetteMiss
 from toolkit.core.text import excerpt
-from toolkit.local.folders import how_to_name_project
+from toolkit.local.folders import HOW_TO_NAME_PROJECT
 from toolkit.scrubbing.messages import RecordedRequest
 
-COMPARED: Final = 40  # recordings; those with the nearest method and URI
-_SHOWN: Final = 3  # recordings
+_COMPARED: Final = 40  # recordings; those with the nearest method and URI
 _DIFFERENCES: Final = 4  # shown for each part
 _MOST_DIFFERENCES: Final = 1000  # counted for each part
 _LONGEST: Final = 60  # characters of a value
@@ -29,43 +28,66 @@ _MOST_FILES: Final = 10_000  # examined in a folder
 _MOST_UNPLAYED: Final = 10  # shown
 
 
-def _nearest(
+def no_match(
+    file_name: str,
     matcher: Matcher,
     identity: Identity,
     request: RecordedRequest,
-    heads: Iterable[tuple[int, RecordedRequest]],
-    parse: Callable[[int], Interaction],
-) -> list[str]:
-    """Return descriptions of the recordings nearest to a request, best first.
+    calls: Sequence[Interaction],
+    environments: Sequence[str] = (),
+) -> CassetteMiss:
+    """Return the error for a request that no recording answers.
 
-    Each description is the recording's method and URI, then a line for each part that differs and a line that lists
+    Args:
+        file_name: name of the cassette's file.
+        matcher, identity: what must be equal, and who made the request.
+        request: the request, scrubbed.
+        calls: the recorded calls, scrubbed.
+        environments: names of the environments whose calls are recorded.
+    """
+    environment = identity.environment if matcher.uses_identity else None
+    if environment and environments and environment not in environments:
+        return CassetteMiss(
+            f"{file_name} holds calls of {', '.join(environments)}, and this session is {environment}.",
+            "To replay it, leave the environment out; to record this environment, name another cassette.",
+            about="environment",
+        )
+    what = f"Nothing recorded in {file_name} answers {request.method} {excerpt(request.uri, 160)}."
+    nearest = _nearest(matcher, identity, request, calls) if calls else ""
+    if nearest:
+        indented = nearest.replace("\n", "\n  ")
+        what += f" The nearest:\n  {indented}"
+    else:
+        what += " No calls are recorded in it."
+    advice = 'To add it, open the cassette online with mode="new_episodes"; to record everything again, use mode="all".'
+    if SYMBOLIC_ENDING not in request.uri and SYMBOLIC_ENDING in nearest:
+        advice += f" A host in {SYMBOLIC_ENDING} stands for an address in toolkit.toml: if that is missing, set it."
+    return CassetteMiss(what, advice, about="cassette", nearest=[nearest] if nearest else [])
+
+
+def _nearest(matcher: Matcher, identity: Identity, request: RecordedRequest, calls: Sequence[Interaction]) -> str:
+    """Describe the recording nearest to a request.
+
+    The description is the recording's method and URI, then a line for each part that differs and a line that lists
     the parts that match.
     """
-    parts = [HEAD_PARTS[name] for name in matcher.names if name in HEAD_PARTS]
-    wanted = [part(request) for part in parts]
+    wanted = matcher.head_key(request)
 
-    def distance(candidate: tuple[int, RecordedRequest]) -> tuple[int, int, int]:
-        number, head = candidate
-        differing = sum(part(head) != value for part, value in zip(parts, wanted, strict=True))
-        return differing, -_shared_prefix(head.uri, request.uri), number
+    def distance(recorded: Interaction) -> tuple[int, int]:
+        key = matcher.head_key(recorded.request)
+        differing = sum(part != value for part, value in zip(key, wanted, strict=True))
+        return differing, -_shared_prefix(recorded.request.uri, request.uri)
 
-    ranked = []
-    for candidate in nsmallest(COMPARED, heads, key=distance):
-        recorded = parse(candidate[0])
-        by_part = differences(matcher, identity, request, recorded)
-        size = sum(len(texts) for texts in by_part.values())
-        ranked.append(((len(by_part), size, *distance(candidate)[1:]), recorded.request, by_part))
+    compared = [(differences(matcher, identity, request, each), each) for each in nsmallest(_COMPARED, calls, distance)]
+    by_part, nearest = min(compared, key=lambda pair: (len(pair[0]), sum(map(len, pair[0].values()))))
+    lines = [f"{nearest.request.method} {excerpt(nearest.request.uri, 120)}"]
+    for name, texts in by_part.items():
+        more = f"; and {len(texts) - _DIFFERENCES} more" if len(texts) > _DIFFERENCES else ""
+        lines.append(f"  {name}: {'; '.join(texts[:_DIFFERENCES])}{more}")
     names = ["credentials" if name == "identity" else name for name in matcher.names]
-    descriptions: dict[tuple[str, str], str] = {}
-    for _, nearby, by_part in sorted(ranked, key=lambda entry: entry[0]):
-        lines = [f"{nearby.method} {excerpt(nearby.uri, 120)}"]
-        for name, texts in by_part.items():
-            more = f"; and {len(texts) - _DIFFERENCES} more" if len(texts) > _DIFFERENCES else ""
-            lines.append(f"  {name}: {'; '.join(texts[:_DIFFERENCES])}{more}")
-        same = [name for name in names if name not in by_part]
-        lines += [f"  the same: {', '.join(same)}"] if same else []
-        descriptions.setdefault((nearby.method, nearby.uri), "\n".join(lines))
-    return list(descriptions.values())[:_SHOWN]
+    same = [name for name in names if name not in by_part]
+    lines += [f"  the same: {', '.join(same)}"] if same else []
+    return "\n".join(lines)
 
 
 def differences(
@@ -73,18 +95,13 @@ def differences(
 ) -> dict[str, list[str]]:
     """Describe how a request differs from a recording; return lists of descriptions by the name of the part."""
     by_part = {}
+    caller = recorded.authorized_by
+    if matcher.uses_identity and caller is not None and not identity.includes(caller):
+        asker = f"{identity.profile or 'no profile'} ({identity.environment})"
+        by_part["credentials"] = [f"recorded by {caller.profile} ({caller.environment}), requested by {asker}"]
     for name in matcher.names:
         part = HEAD_PARTS.get(name) or PARSED_PARTS.get(name)
-        if part is None:
-            caller = recorded.authorized_by
-            fitting = caller and (Identity(caller.environment, caller.profile), Identity(caller.environment))
-            if fitting and identity.environment and identity not in fitting:
-                asker = f"{identity.profile or 'no profile'} ({identity.environment})"
-                by_part["credentials"] = [
-                    f"recorded by {fitting[0].profile} ({fitting[0].environment}), requested by {asker}"
-                ]
-            continue
-        left, right = part(recorded.request), part(request)
+        left, right = (part(recorded.request), part(request)) if part else (None, None)
         if left != right:
             is_body = name in ("body", "raw_body")
             texts = _in_bodies(recorded.request, request, left, right) if is_body else _in_part(left, right)
@@ -120,8 +137,7 @@ def _in_part(recorded: Hashable, requested: Hashable) -> Iterator[str]:
     if not isinstance(recorded, tuple) or not isinstance(requested, tuple):
         yield _difference("", str(recorded or "none"), str(requested or "none"))
         return
-    names = dict.fromkeys(name for name, _ in (*recorded, *requested))
-    for name in names:
+    for name in dict.fromkeys(name for name, _ in (*recorded, *requested)):
         values = [[value for other, value in pairs if other == name] for pairs in (recorded, requested)]
         if values[0] != values[1]:
             texts = [", ".join(each) if each else None for each in values]
@@ -130,16 +146,16 @@ def _in_part(recorded: Hashable, requested: Hashable) -> Iterator[str]:
 
 def _in_bodies(recorded: RecordedRequest, requested: RecordedRequest, left: Hashable, right: Hashable) -> Iterator[str]:
     requests = (recorded, requested)
-    kinds = [body[0] if isinstance(body, tuple) else "" for body in (left, right)]
     # A body that cannot be decoded was not scrubbed, so only its size may be shown.
     is_encoded = any(name.lower() == "content-encoding" for each in requests for name, _ in each.headers)
-    if is_encoded or kinds not in (["json", "json"], ["form", "form"]):
+    if isinstance(left, tuple) and isinstance(right, tuple) and left[0] == right[0] and not is_encoded:
+        is_json = left[0] == "json"
+        yield from (
+            json_differences(*(json.loads(each.body) for each in requests)) if is_json else _in_part(left[1], right[1])
+        )
+    else:
         texts = ["none" if not each.body else _text_of(each.body, is_shown=not is_encoded) for each in requests]
         yield "other bytes" if texts[0] == texts[1] else _difference("", *texts)
-    elif kinds[0] == "json":
-        yield from json_differences(*(json.loads(each.body) for each in requests))
-    elif isinstance(left, tuple) and isinstance(right, tuple):
-        yield from _in_part(left[1], right[1])
 
 
 def _text_of(body: bytes, *, is_shown: bool) -> str:
@@ -190,7 +206,7 @@ def missing(
         advice = f'One of that name is in {elsewhere.parent}: to open it, give the name "{excerpt(elsewhere.stem)}".'
     elif not path.parent.is_dir():
         what += " Its folder does not exist either."
-        advice = f"{advice} {how_to_name_project()}".rstrip()
+        advice = f"{advice} {HOW_TO_NAME_PROJECT}"
     if is_offline:
         advice += " TOOLKIT_OFFLINE is set, so nothing is recorded."
     return CassetteMiss(what, advice, about="cassette")
@@ -210,50 +226,6 @@ def similar_names(path: Path) -> list[str]:
         if file.suffix.lower() in (".yaml", ".yml", ".json") and file.name != path.name and ".part" not in file.name
     }
     return [names[stem] for stem in get_close_matches(path.stem.casefold(), names)]
-
-
-def no_match(
-    file_name: str,
-    matcher: Matcher,
-    identity: Identity,
-    request: RecordedRequest,
-    heads: Sequence[tuple[int, RecordedRequest]],
-    parse: Callable[[int], Interaction],
-    *,
-    environments: Sequence[str] = (),
-) -> CassetteMiss:
-    """Return the error for a request that no recording answers.
-
-    Args:
-        file_name: name of the cassette's file.
-        matcher, identity: what must be equal, and who made the request.
-        request: the request, scrubbed.
-        heads: number of each recorded call, with a request that has at least its method and URI.
-        parse: returns a recording by its number, scrubbed.
-        environments: names of the environments whose calls are recorded.
-
-    Raises:
-        CassetteCorrupt: if one of the nearest recordings cannot be read.
-    """
-    environment = identity.environment if "identity" in matcher.names else None
-    if environment and environments and environment not in environments:
-        return CassetteMiss(
-            f"{file_name} holds calls of {', '.join(environments)}, and this session is {environment}.",
-            "To replay it, leave the environment out; to record this environment, name another cassette.",
-            about="environment",
-        )
-    what = f"Nothing recorded in {file_name} answers {request.method} {excerpt(request.uri, 160)}."
-    descriptions = _nearest(matcher, identity, request, heads, parse)
-    if descriptions:
-        scope = f" of {len(heads):,} calls, the {COMPARED} nearest by method and URI compared in full"
-        indented = "".join("\n  " + description.replace("\n", "\n  ") for description in descriptions)
-        what += f" The nearest{scope if len(heads) > COMPARED else ''}:{indented}"
-    else:
-        what += " No calls are recorded in it."
-    advice = 'To add it, open the cassette online with mode="new_episodes"; to record everything again, use mode="all".'
-    if SYMBOLIC_ENDING not in request.uri and any(SYMBOLIC_ENDING in description for description in descriptions):
-        advice += f" A host in {SYMBOLIC_ENDING} stands for an address in toolkit.toml: if that is missing, set it."
-    return CassetteMiss(what, advice, about="cassette", nearest=descriptions)
 
 
 def all_played(file_name: str, request: RecordedRequest, count: int) -> CassetteMiss:

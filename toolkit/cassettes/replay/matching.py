@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -18,6 +18,7 @@ import httpx
 
 from toolkit.cassettes.format.interactions import Interaction, is_uri
 from toolkit.core.errors import as_choice
+from toolkit.core.ledger import Authorization
 from toolkit.scrubbing.messages import RecordedRequest, header_value
 from toolkit.scrubbing.vocabulary import Place, credential_kind
 
@@ -42,9 +43,14 @@ class Identity(NamedTuple):
     environment: str | None = None
     profile: str | None = None
 
+    def includes(self, caller: Authorization | None) -> bool:
+        """Return True if this is the caller of a recording, or includes every caller."""
+        return self == ANYONE or (
+            caller is not None and self.environment == caller.environment and self.profile in (None, caller.profile)
+        )
+
 
 ANYONE: Final = Identity()
-_UNKNOWN: Final = Identity("", "")  # for recordings that do not say who called; they answer everyone
 
 
 def _query(request: RecordedRequest) -> Hashable:
@@ -139,7 +145,7 @@ class Matcher:
 
     Attributes:
         names: vcrpy's names of the parts, and `identity`.
-        needs_parsing: True if more than method and URI must be equal.
+        uses_identity: True if the caller must be the same.
 
     Raises:
         ConfigurationError: if vcrpy does not have one of the names.
@@ -150,34 +156,17 @@ class Matcher:
         for name in match_on:
             as_choice(name, known, about="match_on")
         self.names = tuple(match_on)
-        self._uses_identity = "identity" in match_on
+        self.uses_identity = "identity" in match_on
         self._head = tuple(HEAD_PARTS[name] for name in match_on if name in HEAD_PARTS)
         self._parsed = tuple(PARSED_PARTS[name] for name in match_on if name in PARSED_PARTS)
-        self.needs_parsing = self._uses_identity or bool(self._parsed)
 
-    def head_key(self, request: RecordedRequest) -> Hashable:
+    def head_key(self, request: RecordedRequest) -> tuple[Hashable, ...]:
         """Return the key of method and URI."""
-        return tuple(part(request) for part in self._head)
+        return tuple([part(request) for part in self._head])
 
-    def _key(self, identity: Identity, request: RecordedRequest) -> Hashable:
-        return (identity if self._uses_identity else ANYONE, *[part(request) for part in self._parsed])
-
-    def keys_of_request(self, identity: Identity, request: RecordedRequest) -> Iterator[Hashable]:
-        """Yield the keys to look up for a request, first those of the caller's own recordings."""
-        yield self._key(identity, request)
-        if self._uses_identity and identity != ANYONE:
-            yield self._key(_UNKNOWN, request)
-
-    def keys_of_recording(self, interaction: Interaction) -> Iterator[Hashable]:
-        """Yield the keys under which a recording is found: for its profile, for its environment, and for anyone."""
-        caller = interaction.authorized_by
-        identities = {ANYONE}
-        if self._uses_identity and caller is not None:
-            identities |= {Identity(caller.environment, caller.profile), Identity(caller.environment)}
-        elif self._uses_identity and interaction.token_obtained is None:
-            identities.add(_UNKNOWN)
-        for identity in identities:
-            yield self._key(identity, interaction.request)
+    def parsed_key(self, request: RecordedRequest) -> tuple[Hashable, ...]:
+        """Return the key of the parts for which an item must be parsed; empty if none of them counts."""
+        return tuple([part(request) for part in self._parsed])
 
 
 class Takes:
@@ -189,8 +178,8 @@ class Takes:
 
     __slots__ = ("_next", "numbers")
 
-    def __init__(self) -> None:
-        self.numbers: list[int] = []
+    def __init__(self, numbers: list[int]) -> None:
+        self.numbers = numbers
         self._next = 0
 
     def next(self, played: Container[int]) -> int | None:
@@ -217,7 +206,8 @@ class Index:
         self._matcher = matcher
         self._parse = parse
         self._numbers: dict[Hashable, list[int]] = {}
-        self._takes: dict[Hashable, dict[Hashable, Takes]] = {}
+        self._groups: dict[Hashable, dict[Hashable, list[int]]] = {}
+        self._takes: dict[tuple[Hashable, Hashable, Identity], Takes | None] = {}
         # Head keys by method and URI as written: most requests are written exactly as recorded.
         self._head_keys: dict[tuple[str, str], Hashable] = {}
         for number, request in enumerate(heads):
@@ -230,21 +220,26 @@ class Index:
     def find(self, identity: Identity, request: RecordedRequest) -> Takes | None:
         """Return the recordings that answer a request, or None."""
         head = self._head_keys.get((request.method, request.uri)) or self._matcher.head_key(request)
-        takes = self._takes.get(head)
-        if takes is None and head in self._numbers:
-            takes = self._takes[head] = self._takes_of(self._numbers[head])
-        for key in self._matcher.keys_of_request(identity, request) if takes else ():
-            if takes and key in takes:
-                return takes[key]
-        return None
+        if head not in self._numbers:
+            return None
+        parsed = self._matcher.parsed_key(request)
+        key = head, parsed, identity
+        if key not in self._takes:
+            self._takes[key] = self._takes_of(head, parsed, identity)
+        return self._takes[key]
 
-    def _takes_of(self, numbers: list[int]) -> dict[Hashable, Takes]:
-        takes: dict[Hashable, Takes] = {}
-        if not self._matcher.needs_parsing:
-            takes[(ANYONE,)] = every = Takes()
-            every.numbers = numbers
-            return takes
-        for number in numbers:
-            for key in self._matcher.keys_of_recording(self._parse(number)):
-                takes.setdefault(key, Takes()).numbers.append(number)
-        return takes
+    def _takes_of(self, head: Hashable, parsed: tuple[Hashable, ...], identity: Identity) -> Takes | None:
+        """Return the caller's own recordings; or else those that do not say who called, which answer everyone."""
+        group = self._groups.get(head)
+        if group is None:
+            group = self._groups[head] = {}
+            for number in self._numbers[head]:
+                key = self._matcher.parsed_key(self._parse(number).request) if parsed else ()
+                group.setdefault(key, []).append(number)
+        numbers = group.get(parsed, [])
+        if self._matcher.uses_identity and identity != ANYONE:
+            recordings = {number: self._parse(number) for number in numbers}
+            numbers = [number for number, each in recordings.items() if identity.includes(each.authorized_by)] or [
+                number for number, each in recordings.items() if not (each.authorized_by or each.token_obtained)
+            ]
+        return Takes(numbers) if numbers else None

@@ -14,7 +14,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cache, cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote_plus
@@ -26,8 +26,8 @@ from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Ind
 from toolkit.core.errors import AccessError, CassetteCorrupt, CassetteMiss, ConfigurationError
 from toolkit.core.ledger import Authorization
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET
-from toolkit.local.files import append_to, expanded
-from toolkit.local.variables import own_variable
+from toolkit.local.files import expanded, open_plain
+from toolkit.local.folders import own_variable
 from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.scrubber import Scrubber
@@ -36,6 +36,9 @@ from toolkit.scrubbing.vocabulary import is_placeholder
 VARIABLE: Final = "TOOLKIT_PLAY_LOG"
 _SUFFIX: Final = ".plays"
 _UNREADABLE: Final = RecordedRequest("", "")  # the head of an interaction whose head cannot be read; nothing matches it
+_NOTED: Final = b"pseudonyms:"  # in each interaction that was recorded under rules of pseudonyms
+_PLACEHOLDER: Final = re.compile(r"<[A-Z][A-Z0-9_]{0,60}(?:-[0-9]{1,9})?>")
+_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")  # of JSON
 
 
 class Player:
@@ -43,14 +46,13 @@ class Player:
 
     Args:
         contents: the interactions.
-        scrubber: scrubs the requests of foreign recordings as if they were recorded now.
-        file_name: name of the cassette's file, for errors.
+        scrubber: the scrubber of the cassette, which has the bytes of the file.
+        file: the cassette's file, for errors and for the play log.
         match_on: vcrpy's names of the parts that must be equal, or None for the default of the kind of file.
         strict: play each recording once, instead of repeating the last one.
-        log: notes which interactions are played.
 
     Raises:
-        ConfigurationError: if a name in match_on is unknown.
+        ConfigurationError: if a name in match_on is unknown, or the play log cannot be written.
     """
 
     def __init__(
@@ -58,21 +60,22 @@ class Player:
         contents: Contents,
         scrubber: Scrubber,
         *,
-        file_name: str,
+        file: Path,
         match_on: Sequence[str] | None = None,
         strict: bool = False,
-        log: PlayLog | None = None,
     ) -> None:
         self._contents = contents
         self._scrubber = scrubber
-        self._file_name = file_name
+        self._file = file
+        self._file_name = file.name
         self._strict = strict
-        self._log = log
         self._matcher = Matcher(match_on or (VCRPY_DEFAULT if contents.is_foreign else OURS))
+        self._log = note_opened(file)
         self._lock = threading.Lock()
         self._play_counts: dict[int, int] = {}
         self._as_written: Index | None = None  # the requests as a file of ours has them
-        self._as_scrubbed: Index | None = None  # the requests as they would be recorded now
+        self._recorded_now: list[Interaction] = []  # with requests as they would be recorded now
+        self._as_scrubbed: Index | None = None  # of these
         self._known_secrets = 0  # number of secrets in the register when that was made
         self._token_requests: dict[Authorization | None, int] | None = None
 
@@ -84,7 +87,9 @@ class Player:
     @property
     def unplayed(self) -> list[str]:
         """Method and URI of each interaction that was not played yet, in their order."""
-        heads = (self._head(number) for number in range(len(self._contents)) if number not in self._play_counts)
+        heads = [self._head(number) for number in range(len(self._contents)) if number not in self._play_counts]
+        if self._contents.is_foreign:
+            heads = [self._scrubber.lookup_request(RecordedRequest(head.method, head.uri)) for head in heads]
         return [f"{head.method} {head.uri}" for head in heads]
 
     def play(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> Interaction | None:
@@ -125,7 +130,7 @@ class Player:
     def _count(self, number: int) -> None:
         played = self._play_counts.get(number, 0)
         if self._log is not None and not played:
-            self._log.note(number)
+            note_played(self._log, self._file, number)
         self._play_counts[number] = played + 1
 
     def miss(self, request: RecordedRequest, identity: Identity) -> CassetteMiss:
@@ -138,19 +143,11 @@ class Player:
             takes = self._find(request, identity)
         if takes is not None and self._strict:
             return differences.all_played(self._file_name, request, len(takes.numbers))
-        token_requests = set(self._contents.token_requests)
-        calls = [number for number in range(len(self._contents)) if number not in token_requests]
-        heads = [(number, head) for number in calls if (head := self._head(number)) is not _UNREADABLE]
-        if calls and not self._contents.readable():
-            self._contents.interaction(calls[0])  # raises the error that says why
+        if len(self._contents) and not self._contents.readable():
+            self._contents.interaction(0)  # raises the error that says why
+        calls = [each for each in self._recorded_now if each.request.method and each.token_obtained is None]
         return differences.no_match(
-            self._file_name,
-            self._matcher,
-            identity,
-            request,
-            heads,
-            self._comparable,
-            environments=self._contents.environments,
+            self._file_name, self._matcher, identity, request, calls, self._contents.environments
         )
 
     def _check_size(self, number: int, interaction: Interaction) -> None:
@@ -177,140 +174,52 @@ class Player:
         # Other rules, or an earlier version, may have recorded in clear what is scrubbed today. A foreign request may
         # contain a secret that also stands in the URI of another, so all of them are looked at again.
         if self._as_scrubbed is None or (is_foreign and not as_written and self._known_secrets != len(REGISTER)):
-            heads = [self._comparable(number).request if is_foreign else self._head(number, True) for number in numbers]
+            self._recorded_now = [self._as_recorded_now(number) for number in numbers]
             self._known_secrets = len(REGISTER)
-            self._as_scrubbed = Index(self._matcher, heads, self._as_recorded_now)
+            requests = [each.request for each in self._recorded_now]
+            self._as_scrubbed = Index(self._matcher, requests, self._recorded_now.__getitem__)
         return self._as_scrubbed.find(identity, request)
 
-    def _head(self, number: int, is_scrubbed: bool = False) -> RecordedRequest:
+    def _head(self, number: int) -> RecordedRequest:
+        """Return a request with at least its method and URI."""
         try:
-            head = self._contents.head(number)
+            return self._contents.head(number)
         except CassetteCorrupt:
             return _UNREADABLE
-        if is_scrubbed or self._contents.is_foreign:
-            return self._scrubber.lookup_request(RecordedRequest(head.method, head.uri))
-        return head
-
-    def _comparable(self, number: int) -> Interaction:
-        """Return an interaction to compare with requests, with the head alone if it cannot be read."""
-        try:
-            return self._as_recorded_now(number) if self._contents.is_foreign else self._contents.interaction(number)
-        except CassetteCorrupt:
-            return Interaction(self._head(number), NO_ANSWER)
 
     def _as_recorded_now(self, number: int) -> Interaction:
-        interaction = self._contents.interaction(number)
-        return interaction._replace(request=self._scrubber.lookup_request(interaction.request))
-
-
-class PlayLog:
-    """Notes in a folder what is played from one cassette."""
-
-    __slots__ = ("_cassette", "_folder")
-
-    def __init__(self, folder: Path, cassette: Path) -> None:
-        self._folder = folder
-        self._cassette = os.path.realpath(cassette)
-
-    def note(self, number: int | None) -> None:
-        """Note that an interaction (numbered from 0) is played; None notes that the cassette is opened.
-
-        Raises:
-            ConfigurationError: if the log cannot be written. An incomplete log would name too few interactions.
-        """
-        line = json.dumps([self._cassette, number]).encode("ascii") + b"\n"
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            # The name is made for each line, because a forked process has another id than its parent.
-            append_to(self._folder / f"{os.getpid()}{_SUFFIX}", line)
-        except OSError as error:
-            raise _unusable(f"Cannot write the log of what is played to {self._folder}", error) from None
-
-
-def play_log_of(cassette: Path) -> PlayLog | None:
-    """Return the log for a cassette that is opened, with a note of that, or None if nothing is logged.
-
-    A project does not choose the folder: what its `.env` sets does not count.
-
-    Raises:
-        ConfigurationError: if the log cannot be written.
-    """
-    folder = own_variable(VARIABLE)
-    if not folder:
-        return None
-    log = PlayLog(Path(folder), cassette)
-    log.note(None)
-    return log
-
-
-def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
-    """Return the interactions that were played, by their numbers from 0, for each cassette that was opened.
-
-    Args:
-        folder: the folder that TOOLKIT_PLAY_LOG named.
-
-    Returns:
-        The numbers by the real path of the cassette (absolute, links resolved). The set of a cassette that was opened
-        and not played is empty.
-
-    Raises:
-        ConfigurationError: if the folder cannot be read.
-    """
-    played: dict[Path, set[int]] = {}
-    path = expanded(folder, about="play_log")
-    try:
-        for file in sorted(path.iterdir()):
-            for line in file.read_bytes().splitlines() if file.suffix == _SUFFIX else ():
-                with suppress(ValueError, TypeError):  # a line that was not written completely
-                    cassette, number = json.loads(line)
-                    played.setdefault(Path(cassette), set()).update(() if number is None else (number,))
-    except OSError as error:
-        raise _unusable(f"Cannot read the log of what was played in {folder}", error) from None
-    return played
-
-
-def _unusable(what: str, error: OSError) -> ConfigurationError:
-    next_step = f"Let {VARIABLE} name a folder that can be read and written."
-    return ConfigurationError(f"{what}: {error.strerror}.", next_step, about=VARIABLE)
-
-
-_NOTED: Final = b"pseudonyms:"  # in each interaction that was recorded under rules of pseudonyms
-_PLACEHOLDER: Final = re.compile(r"<[A-Z][A-Z0-9_]{0,60}(?:-[0-9]{1,9})?>")
-_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")  # of JSON
-
-
-class RecordedValues:
-    """The placeholders and pseudonyms of one recording.
-
-    Args:
-        contents: the interactions that the file held when it was opened.
-        scrubber: the scrubber of the cassette, which has the bytes of the file.
-        file_name: name of the file, for messages.
-    """
-
-    def __init__(self, contents: Contents, scrubber: Scrubber, *, file_name: str) -> None:
-        self._contents = contents
-        self._scrubber = scrubber
-        self._file_name = file_name
+        """Return an interaction with its request as it would be recorded now; the head alone if it cannot be read."""
+        found = self._contents.interaction_or_error(number)
+        if isinstance(found, CassetteCorrupt):
+            found = Interaction(self._head(number), NO_ANSWER)
+        return found._replace(request=self._scrubber.lookup_request(found.request))
 
     @cached_property
     def _stand_ins(self) -> frozenset[str]:
-        """The pseudonyms in the file. All of it is parsed if there are rules, here or noted in it, which make them."""
-        may_have = self._scrubber.has_rules or _NOTED in self._scrubber.recorded
-        finder = cache(partial(_finder, self._scrubber))
-        stand_ins: set[str] = set()
-        for interaction in self._contents.readable().values() if may_have else ():
-            for message in interaction[:2]:
-                stand_ins |= finder(interaction.pseudonyms).stand_ins_in(message)
-        return frozenset(stand_in for stand_in in stand_ins if len(stand_in) >= SHORTEST_SECRET)
+        """The pseudonyms in the file, by the rules of the scrubber and those that its interactions note.
 
-    def refuse_in(self, request: RecordedRequest) -> None:
-        """Refuse a request, as the caller made it, that is about to be sent with such a value.
+        All of it is parsed if there are such rules.
+        """
+        may_have = self._scrubber.has_rules or _NOTED in self._scrubber.recorded
+        interactions = list(self._contents.readable().values()) if may_have else []
+        noted = {rule: None for each in interactions for rule in each.pseudonyms}
+        finder = self._scrubber
+        with suppress(ConfigurationError):  # the note is not one of ours
+            if not noted.keys() <= set(finder.pseudonyms):
+                finder = Scrubber(finder.known, rules=Rules(pseudonyms=(*finder.pseudonyms, *noted)))
+        found = {text for each in interactions for message in each[:2] for text in finder.stand_ins_in(message)}
+        return frozenset(text for text in found if len(text) >= SHORTEST_SECRET)
+
+    def refuse_recorded_values(self, request: RecordedRequest) -> None:
+        """Refuse a request that is about to be sent with a placeholder or pseudonym of this recording as a value.
+
+        Args:
+            request: as the caller made it.
 
         Raises:
             AccessError: if the URL, a header or the body holds such a value.
         """
-        for place, text in _texts_of(request):
+        for place, text in _texts_of(request) if len(self._contents) else ():
             kind = self._kind_in(text)
             if kind:
                 raise AccessError(
@@ -332,15 +241,6 @@ class RecordedValues:
         return ""
 
 
-def _finder(scrubber: Scrubber, noted: tuple[str, ...]) -> Scrubber:
-    """Return a scrubber with the rules of pseudonyms that an interaction notes, too."""
-    if set(noted) <= set(scrubber.pseudonyms):
-        return scrubber
-    with suppress(ConfigurationError):  # the note is not one of ours
-        return Scrubber(scrubber.known, rules=Rules(pseudonyms=(*scrubber.pseudonyms, *noted)))
-    return scrubber
-
-
 def _texts_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
     """Yield each text of a request that a caller fills in, with a description of its place."""
     yield "The URL", unquote_plus(request.uri)
@@ -348,3 +248,65 @@ def _texts_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
         yield f"The header {name}", value
     body = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), request.body.decode("utf-8", "replace"))
     yield "The body", unquote_plus(body)
+
+
+def note_played(folder: Path, cassette: Path, number: int | None) -> None:
+    """Note that an interaction (numbered from 0) of a cassette is played; None notes that the cassette is opened.
+
+    Raises:
+        ConfigurationError: if the log cannot be written. An incomplete log would name too few interactions.
+    """
+    line = json.dumps([os.path.realpath(cassette), number]).encode("ascii") + b"\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # The name is made for each line, because a forked process has another id than its parent.
+        file = open_plain(folder / f"{os.getpid()}{_SUFFIX}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        with os.fdopen(file, "ab", buffering=0) as stream:
+            stream.write(line)
+    except OSError as error:
+        raise _unusable(f"Cannot write the log of what is played to {folder}", error) from None
+
+
+def note_opened(cassette: Path) -> Path | None:
+    """Return the folder of the log, with a note that a cassette is opened; or None if nothing is logged.
+
+    A project does not choose the folder: what its `.env` sets does not count.
+
+    Raises:
+        ConfigurationError: if the log cannot be written.
+    """
+    folder = own_variable(VARIABLE)
+    if not folder:
+        return None
+    note_played(Path(folder), cassette, None)
+    return Path(folder)
+
+
+def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
+    """Return the interactions that were played, by their numbers from 0, for each cassette that was opened.
+
+    Args:
+        folder: the folder that TOOLKIT_PLAY_LOG named.
+
+    Returns:
+        The numbers by the real path of the cassette (absolute, links resolved). The set of a cassette that was opened
+        and not played is empty.
+
+    Raises:
+        ConfigurationError: if the folder cannot be read.
+    """
+    played: dict[Path, set[int]] = {}
+    try:
+        for file in sorted(expanded(folder, about="play_log").iterdir()):
+            for line in file.read_bytes().splitlines() if file.suffix == _SUFFIX else ():
+                with suppress(ValueError, TypeError):  # a line that was not written completely
+                    cassette, number = json.loads(line)
+                    played.setdefault(Path(cassette), set()).update(() if number is None else (number,))
+    except OSError as error:
+        raise _unusable(f"Cannot read the log of what was played in {folder}", error) from None
+    return played
+
+
+def _unusable(what: str, error: OSError) -> ConfigurationError:
+    next_step = f"Let {VARIABLE} name a folder that can be read and written."
+    return ConfigurationError(f"{what}: {error.strerror}.", next_step, about=VARIABLE)

@@ -172,15 +172,9 @@ def values_at(text: str, position: int, *, is_quoted: bool) -> list[Written]:
         number = compiled(_DIGITS).match(text, position)
         return [Written(number[0], *number.span(), Notation.NUMBER)] if number is not None else []
     # In the next line, only YAML has a value, and a name has a colon after it.
-    before = text[after_sign - 1 : position]
+    before, match = text[after_sign - 1 : position], compiled(_BARE).match(text, position)
     is_beside = "\n" not in before or compiled(_NEXT_LINE).fullmatch(before) is not None
-    return [each for each in _bare_at(text, position) if is_beside and not ("\n" in before and each.value[-1] == ":")]
-
-
-def _bare_at(text: str, position: int) -> list[Written]:
-    """Return the text without quotes at a position."""
-    match = compiled(_BARE).match(text, position)
-    if match is None:
+    if match is None or not is_beside or ("\n" in before and match[1][-1] == ":"):
         return []
     return [Written(unquote_plus(match[1]) if "%" in match[1] else match[1], *match.span(1), Notation.BARE)]
 
@@ -251,18 +245,13 @@ _HEAD: Final = (
 )
 _VALUE: Final = r"(?i)(?<![\w.\-])(?:value|content|text)\\{0,8}+[\"']?\s{0,20}+[:=]"
 _END: Final = r"[}>]"
-# A list or the arguments of a call: ["Authorization", "..."], setItem("access_token", "...").
-_TWO_TEXTS: Final = (
-    r"[\[(]\s{0,40}+([\"'])([^\"'\\\n]{1,80}+)\1\s{0,20}+,\s{0,20}+\1([^\"'\\\n]{8,8192}+)\1\s{0,40}+[\])]"
-)
 _SEPARATOR: Final = r"[,;\t]"
 _AROUND: Final = "\"' \r"
 _LONGEST_PAIR: Final = 2_000  # characters of a pair on each side of its name
 
 
-_COLUMNS: Final = (
-    r"\"(?:columns|column_names|fields|headers?|cols|names|keys)\"\s{0,40}+:\s{0,40}+\[([^\[\]]{3,4000}+)\]"
-)
+TITLES: Final = frozenset("columns column_names fields header headers cols names keys".split())
+_COLUMNS: Final = rf"\"(?:{'|'.join(sorted(TITLES))})\"\s{{0,40}}+:\s{{0,40}}+\[([^\[\]]{{3,4000}}+)\]"
 _NAME_IN_LIST: Final = r"\"([^\"\\]{1,80}+)\"\s{0,40}+(?=[,}\]]|\Z)"
 
 
@@ -309,14 +298,6 @@ def pairs_in(text: str) -> Iterator[CredentialField]:
                 yield CredentialField(match[1], Place.JSON, content)
 
 
-def two_texts_in(text: str) -> Iterator[CredentialField]:
-    """Yield the second of two texts in brackets whose first is the name of a credential; it counts if it is strong."""
-    for match in matches_in(_TWO_TEXTS, text, longest=10_000):
-        if credential_kind(match[2], Place.JSON) is not None:
-            written = Written(match[3], *match.span(3), Notation.QUOTED, is_named=False)
-            yield CredentialField(match[2], Place.JSON, written)
-
-
 def columns_in(text: str) -> Iterator[CredentialField]:
     """Yield the values in lines below the names of their columns, with commas, semicolons or tabs between them."""
     first, _, _ = text[:_LONGEST_PAIR].partition("\n")
@@ -340,7 +321,10 @@ def columns_in(text: str) -> Iterator[CredentialField]:
 
 
 def cells_in(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and text of the values in the rows of JSON that lists the names of its columns apart."""
+    """Yield name and text of the values in the rows of JSON that lists the names of its columns apart.
+
+    These stand under a name of TITLES.
+    """
     columns = matches_in(_COLUMNS, text, longest=5_000)
     names = {name for each in columns for name in compiled(_NAME_IN_LIST).findall(each[1])}
     if not any(credential_kind(name, Place.JSON) for name in names):

@@ -6,13 +6,14 @@ import html
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
-from urllib.parse import quote_plus, unquote, urlsplit
+from typing import Final
+from urllib.parse import quote_plus, unquote
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.text import compiled
 from toolkit.scrubbing.escapes import without_escapes
 from toolkit.scrubbing.finding.fields import (
+    TITLES,
     CredentialField,
     Fields,
     Notation,
@@ -20,11 +21,10 @@ from toolkit.scrubbing.finding.fields import (
     columns_in,
     elements_in,
     pairs_in,
-    two_texts_in,
 )
 from toolkit.scrubbing.finding.shapes import credentials_in
 from toolkit.scrubbing.finding.walking import Walker, replace_cookies
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_value
+from toolkit.scrubbing.normal_form import spliced
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import (
     COOKIE,
@@ -41,7 +41,6 @@ from toolkit.scrubbing.vocabulary import (
     password_of_pair,
 )
 
-_LEAST_ERROR: Final = 400  # RFC 9110 section 15.5
 _TELLING: Final = 12  # characters; a shorter weak value that a request used may be a word
 _SCHEME: Final = r"(?i)(?:basic|bearer|token|dpop)[ ]+"
 _SCHEME_OF_HEADER: Final = r"[A-Za-z][\w-]{0,40}+ {1,20}+"
@@ -49,7 +48,8 @@ _MAY_NAME_ONE: Final = rb"(?i)pass|secret|token|key|pwd|auth|session|credential|
 _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and code
 # Headers of nearly every message, in which no name of a credential stands.
 _WITHOUT_CREDENTIALS: Final = frozenset(
-    "accept accept-encoding connection content-encoding content-length content-type date transfer-encoding".split()
+    "accept accept-encoding connection content-encoding content-length content-type date host server transfer-encoding"
+    " user-agent vary".split()
 )
 _PROTOCOLS: Final = "sec-websocket-protocol"  # a browser cannot send another header with a credential
 _SHORTEST_FIELD: Final = 3  # characters
@@ -60,69 +60,14 @@ _LONGEST_START: Final = 200  # characters of a line before a value
 _SIGNS_OF_ESCAPES: Final = tuple("\\u00 %25 %3D %3d %22 %3A %3a %40 &quot; &#34; &#x22; &#39;".split())
 
 
-class Found(NamedTuple):
-    """A message with its credentials replaced in their places.
-
-    Attributes:
-        uri, headers, body: the message; the body is decompressed, and the same object if nothing changed.
-        everywhere: kind and value of each credential to replace in the rest of the recording too.
-        used: short credentials of a request with their placeholders, to replace where they are a whole value.
-    """
-
-    uri: str
-    headers: HeaderList
-    body: bytes
-    everywhere: list[tuple[str, Secret]]
-    used: dict[str, str]
-
-
-def find(
-    message: RecordedRequest | RecordedResponse,
-    body: bytes,
-    *,
-    placeholder: Callable[[str, str], str],
-    has_rule: Callable[[str], bool],
-    whole: Mapping[str, str],
-    request: RecordedRequest | None = None,
-) -> Found:
-    """Return a message with what it names as a credential replaced.
-
-    Args:
-        message: a request or a response.
-        body: its body, decompressed.
-        placeholder: returns the placeholder of a value, by its kind and text.
-        has_rule: tells whether the user's rules name a field, which then decide what is written instead.
-        whole: short credentials that requests of the recording used, with their placeholders.
-        request: the request of a response.
-    """
-    content_type = header_value(message.headers, "content-type")
-    request = message if isinstance(message, RecordedRequest) else request
-    path = unquote(urlsplit(request.uri).path) if request is not None else ""
-    if isinstance(message, RecordedRequest):
-        kind = MessageKind.REQUEST
-    else:
-        kind = MessageKind.ERROR if message.status >= _LEAST_ERROR else MessageKind.ANSWER
-    finder = Finder(kind, placeholder, has_rule, whole, others=path.split("/"))
-    uri = ""
-    if isinstance(message, RecordedRequest):
-        finder.note_shapes(unquote(message.uri))
-        uri = finder.uri(message.uri)
-    is_data = body.lstrip()[:1] in (b"{", b"[")
-    finder.is_page = not is_data and any(word in content_type.lower() for word in _NOT_DATA)
-    changed = finder.body(content_type, body) if body else body
-    headers = tuple([(name, finder.header(name, value)) for name, value in message.headers])
-    return Found(uri, headers, changed, *finder.result())
-
-
 def without_credentials(body: bytes) -> bytes:
     """Return the body of an answer with a placeholder for each value whose name can only be that of a credential."""
     if not compiled(_MAY_NAME_ONE).search(body):
         return body
-    return Finder(MessageKind.ANSWER, lambda kind, _: f"<{kind}>", _is_not_core, {}).body("", body)
-
-
-def _is_not_core(name: str) -> bool:
-    return not is_core_name(name, Place.JSON)
+    finder = Finder(
+        MessageKind.ANSWER, lambda kind, _: f"<{kind}>", lambda name: not is_core_name(name, Place.JSON), {}
+    )
+    return finder.body("", body)
 
 
 class Finder(Walker):
@@ -130,11 +75,10 @@ class Finder(Walker):
 
     Args:
         message: what the message is.
-        placeholder, has_rule, whole: as for `find`.
+        placeholder: returns the placeholder of a value, by its kind and text.
+        has_rule: tells whether the user's rules name a field, which then decide what is written instead.
+        whole: short credentials that requests of the recording used, with their placeholders.
         others: texts that the message uses for something else, such as the parts of its path.
-
-    Attributes:
-        is_page: True while weak values stay, since pages and code are full of names.
     """
 
     def __init__(
@@ -146,7 +90,7 @@ class Finder(Walker):
         *,
         others: Iterable[str] = (),
     ) -> None:
-        self.is_page = False
+        self._is_page = False
         self._message = message
         self._placeholder = placeholder
         self._has_rule = has_rule
@@ -156,6 +100,14 @@ class Finder(Walker):
         self._strong: dict[str, str] = {}  # text and kind of what is replaced everywhere, unless it is an other text
         self._shaped: dict[str, str] = {}  # likewise, whatever it is
         self._used: dict[str, str] = {}
+
+    def body(self, content_type: str, body: bytes) -> bytes:
+        """Return a decompressed body with credentials replaced; in pages and code, full of names, weak values stay."""
+        is_data = body.lstrip()[:1] in (b"{", b"[")
+        self._is_page = not is_data and any(word in content_type.lower() for word in _NOT_DATA)
+        changed = super().body(content_type, body)
+        self._is_page = False
+        return changed
 
     def result(self) -> tuple[list[tuple[str, Secret]], dict[str, str]]:
         """Return what is to be replaced everywhere, by kind and text, and where it is a whole value."""
@@ -232,7 +184,7 @@ class Finder(Walker):
                 decision = self._decision(field)
                 if decision is not None and decision.is_everywhere:
                     self._replaced(decision, field.written.value)
-        return _spliced(text, spans)
+        return spliced(text, sorted(spans))
 
     def note_shapes(self, text: str) -> None:
         """Note the credentials that are recognized by their shape."""
@@ -249,7 +201,6 @@ class Finder(Walker):
         self._others |= fields.keys
         yield from pairs_in(text)
         yield from elements_in(text)
-        yield from two_texts_in(text)
 
     def _field(self, text: str, field: CredentialField) -> str | None:
         """Return what to write instead of the value of a field."""
@@ -267,7 +218,7 @@ class Finder(Walker):
     def _is_plainly_a_value(self, text: str, field: CredentialField) -> bool:
         """Check whether a weak value is one of data or a line of settings, rather than a part of a sentence."""
         written = field.written
-        if (self.is_page and not _is_input(text, written.start)) or (
+        if (self._is_page and not _is_input(text, written.start)) or (
             self._message is MessageKind.ERROR and written.form in (Notation.NUMBER, Notation.BARE)
         ):
             return False
@@ -293,7 +244,7 @@ class Finder(Walker):
                 for match in element.finditer(text):
                     yield match.start() + 1, match.end() - 2, html.escape(placeholder)
 
-        for name, value in cells_in(text):
+        for name, value in cells_in(text) if TITLES & self._others else ():
             decision = None if self._has_rule(name) else decision_on(name, value, Place.JSON, self._message)
             at = text.find(json.dumps(value)) if decision is not None else -1
             if decision is not None and at >= 0:
@@ -353,15 +304,6 @@ def _whole_text(value: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 def _is_input(text: str, position: int) -> bool:
     """Check whether a position is in an input field of a page, which has the value of its name."""
     return text.startswith("<input", max(0, text.rfind("<", max(0, position - _LONGEST_START), position)))
-
-
-def _spliced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
-    pieces, done = [], 0
-    for start, end, written in sorted(spans):
-        if start >= done:
-            pieces += [text[done:start], written]
-            done = end
-    return "".join((*pieces, text[done:])) if pieces else text
 
 
 def _levels_below(text: str) -> Iterator[str]:

@@ -36,8 +36,6 @@ _SIGNED: Final = (
 # In the shadow of a text.
 _SCHEME: Final = rb"bearer(?<![a-z0-9_]bearer)(?:[ +]|%20){1,20}+(?:[\"'][ ]?[+.,][ ]?[\"'])?([a-z0-9._~+/=-]{16,}+)"
 _PAIR: Final = rb"basic(?<![a-z0-9_]basic)(?:[ +]|%20){1,20}+([a-z0-9+/_=-]{8,}+)"
-_BASIC_HEADER: Final = r"(?i:authorization\W{1,60}basic[ +]{1,20})\Z"
-_LONGEST_HEADER: Final = 80  # characters from the name of the header to the scheme
 # Services whose credentials are a part of a path: bots of Telegram, incoming webhooks of Slack, Discord, Microsoft
 # Teams, Zapier and IFTTT.
 _PATH: Final = (
@@ -115,10 +113,6 @@ def _basic_pairs(text: str, shadow: bytes) -> Iterator[ShapedCredential]:
         if grade(password) is not Strength.WEAK:
             yield ShapedCredential(*match.span(1), "AUTHORIZATION", "basic credentials", pair)
             yield ShapedCredential(*match.span(1), "PASSWORD", "basic credentials", password)
-        elif not password and grade(pair) is not Strength.WEAK:
-            first = max(0, match.start() - _LONGEST_HEADER)
-            if compiled(_BASIC_HEADER).search(text[first : match.start(1)]):
-                yield ShapedCredential(*match.span(1), "AUTHORIZATION", "basic credentials", pair)
 
 
 def _passwords_of_urls(text: str, _: bytes) -> Iterator[ShapedCredential]:

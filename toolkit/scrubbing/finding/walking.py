@@ -17,12 +17,13 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 from toolkit.core.text import compiled
+from toolkit.scrubbing.normal_form import spliced
 from toolkit.scrubbing.vocabulary import Place
 
 _FORM: Final = r"[\w.\[\]%+-]{1,200}+=[^\s<>{\"]*+\Z"
 _MOST_FIELDS: Final = 10_000  # of a form; a body with more is read as text
 _LOOKED_AT: Final = 1024  # bytes that tell whether a body is text
-_NOT_OF_TEXT: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_NOT_OF_TEXT: Final = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r\x1b")
 _ATTRIBUTES: Final = frozenset(
     {"expires", "max-age", "domain", "path", "secure", "httponly", "samesite", "partitioned", "priority", "version"}
 )
@@ -108,8 +109,7 @@ class Walker:
         return "&".join(fields) if has_changed else text
 
     def _multipart(self, content_type: str, body: bytes) -> bytes:
-        pieces: list[bytes] = []
-        done = 0
+        spans = []
         for part in islice(parts_of(content_type, body), _MOST_FIELDS):
             decoded = text_of(body[part.start : part.end], part.head)
             if decoded is None:
@@ -118,9 +118,8 @@ class Walker:
             if changed is None:
                 changed = self.text(decoded.text)
             if changed != decoded.text:
-                pieces += [body[done : part.start], decoded.encode(changed)]
-                done = part.end
-        return b"".join((*pieces, body[done:])) if pieces else body
+                spans.append((part.start, part.end, decoded.encode(changed)))
+        return spliced(body, spans)
 
 
 def text_of(body: bytes, head: bytes = b"") -> Decoded | None:
@@ -131,7 +130,7 @@ def text_of(body: bytes, head: bytes = b"") -> Decoded | None:
     codec = "utf-8"
     if body[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in body[:4]:
         codec = json.detect_encoding(body[:4])
-    elif _NOT_OF_TEXT.search(body, 0, _LOOKED_AT):
+    elif len(body[:_LOOKED_AT].translate(None, _NOT_OF_TEXT)) < len(body[:_LOOKED_AT]):
         return None
     with suppress(UnicodeDecodeError):
         return Decoded(body.decode(codec), lambda text: text.encode(codec))

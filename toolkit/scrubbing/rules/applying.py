@@ -20,6 +20,7 @@ from toolkit.core.text import compiled
 from toolkit.scrubbing.finding.walking import Walker
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList, header_value
+from toolkit.scrubbing.normal_form import spliced
 from toolkit.scrubbing.rules.model import STAND_IN, CompiledRules, KeyPath, Rules
 from toolkit.scrubbing.rules.pseudonyms import Pseudonyms, user_key
 from toolkit.scrubbing.vocabulary import Place, is_placeholder
@@ -71,14 +72,8 @@ class Rewriter(Walker):
         return match[1] + html.escape(self._replace(treatment, html.unescape(match[3])))
 
     def _json(self, text: str, above: KeyPath = ()) -> str:
-        pieces, done = [], 0
-        for path, start, end in _scalars(text, above):
-            written = text[start:end]
-            changed = self._scalar(path, written)
-            if changed != written:
-                pieces += [text[done:start], changed]
-                done = end
-        return "".join((*pieces, text[done:])) if pieces else text
+        scalars = ((start, end, self._scalar(path, text[start:end])) for path, start, end in _scalars(text, above))
+        return spliced(text, (each for each in scalars if each[2] != text[each[0] : each[1]]))
 
     def _scalar(self, path: KeyPath, written: str) -> str:
         is_text = written.startswith('"')
@@ -236,16 +231,14 @@ class AppliedRules:
         return is_placeholder(text) or self._compiled.is_placeholder(text)
 
     def _matches_replaced(self, text: str, *, in_url: bool = False) -> str:
-        for pattern, kind in self._compiled.patterns:
-            pieces: list[str] = []
-            done = 0
-            for start, end in pattern.spans(text):
+        for find, kind in self._compiled.patterns:
+            spans = []
+            for start, end in find(text):
                 value = text[start:end]
                 if not self._is_placeholder(value):
                     placeholder = self._placeholder(kind, value)
-                    pieces += text[done:start], quote(placeholder) if in_url else placeholder
-                    done = end
-            text = "".join((*pieces, text[done:])) if pieces else text
+                    spans.append((start, end, quote(placeholder) if in_url else placeholder))
+            text = spliced(text, spans)
         return text
 
     def _parts_of_url_replaced(self, uri: str, *, records: bool) -> str:

@@ -7,9 +7,9 @@ project can hold patterns too. Other threads run during such a search.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError, SecretLeak, as_instance, as_secrets
@@ -136,8 +136,8 @@ class CompiledRules:
         self.of_name = lru_cache(_MOST_REMEMBERED)(self._of_name)
         self._paths = [_path_pattern(path) for path in rules.json_paths]
         self._paths += [(_path_pattern(path)[0], STAND_IN) for path in rules.pseudonyms if path.startswith("$")]
-        patterns = [compile_pattern(text) for text in rules.patterns]
-        self.patterns = [(pattern, _kind_of(pattern.name) if pattern.name else "MATCH") for pattern in patterns]
+        patterns = map(compile_pattern, rules.patterns)
+        self.patterns = [(find, _kind_of(name) if name else "MATCH") for name, find in patterns]
         kinds = {
             *self._names.values(),
             *(treatment for _, treatment in self._paths),
@@ -167,42 +167,12 @@ class CompiledRules:
         return self._placeholder.fullmatch(text) is not None
 
 
-class UserPattern:
-    """A compiled pattern.
-
-    Attributes:
-        name: the name of the group that is replaced, or "".
-    """
-
-    def __init__(self, text: str, compiled: Any) -> None:
-        self._text = text
-        self._compiled = compiled
-        names: dict[str, int] = compiled.groupindex
-        self.name: str = min(names, key=names.__getitem__, default="")
-        self._group: int = names[self.name] if names else min(compiled.groups, 1)
-
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield where the replaced group of each match begins and ends, if it is not empty.
-
-        Raises:
-            SecretLeak: if the search takes too long.
-        """
-        try:
-            for match in self._compiled.finditer(text, timeout=_MOST_SECONDS, concurrent=True):
-                start, end = match.span(self._group)
-                if end > start:
-                    yield start, end
-        except TimeoutError:
-            raise SecretLeak(
-                f"The pattern {excerpt(self._text)!r} takes too long on a text of this call; nothing was written.",
-                'Write a pattern that ends soon after its beginning, as in account[^"]{1,40}"(\\d+)", or make the call '
-                "without a cassette.",
-            ) from None
-
-
 @cache
-def compile_pattern(text: str) -> UserPattern:
-    """Return the compiled pattern.
+def compile_pattern(text: str) -> tuple[str, Callable[[str], list[tuple[int, int]]]]:
+    """Return the name of the group that a pattern replaces, or "", and a function that finds its places in a text.
+
+    The function returns where each group that is not empty begins and ends; a search that takes too long is a
+    `SecretLeak`.
 
     Raises:
         ConfigurationError: if it is not a regular expression, or too long.
@@ -213,14 +183,30 @@ def compile_pattern(text: str) -> UserPattern:
     if len(text) <= _LONGEST:
         try:
             re.compile(text)  # the syntax of the standard library, whose errors say more
-            return UserPattern(text, regex.compile(text, regex.VERSION0))
+            pattern = regex.compile(text, regex.VERSION0)
         except (re.error, regex.error, OverflowError, RecursionError) as error:
             reason = excerpt(str(error))
+        else:
+            names = pattern.groupindex
+            name = min(names, key=names.__getitem__, default="")
+            return name, partial(_places, pattern, names[name] if name else min(pattern.groups, 1))
     raise ConfigurationError(
         f"{excerpt(text)!r} is not a regular expression that can be used: {reason}.",
         "Use a group for the part to replace, as in id=(\\d+).",
         about="patterns",
     )
+
+
+def _places(pattern: Any, group: int, text: str) -> list[tuple[int, int]]:
+    try:
+        spans = [match.span(group) for match in pattern.finditer(text, timeout=_MOST_SECONDS, concurrent=True)]
+    except TimeoutError:
+        raise SecretLeak(
+            f"The pattern {excerpt(pattern.pattern)!r} takes too long on a text of this call; nothing was written.",
+            'Write a pattern that ends soon after its beginning, as in account[^"]{1,40}"(\\d+)", or make the call '
+            "without a cassette.",
+        ) from None
+    return [(start, end) for start, end in spans if end > start]
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:

@@ -18,9 +18,9 @@ from typing import Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.local import user_folders
+from toolkit.local import folders
 from toolkit.local.files import shown
-from toolkit.local.user_folders import config_folder
+from toolkit.local.folders import config_folder
 
 _KEY: Final = "pseudonyms"
 _SHORTEST: Final = 8  # letters and digits of a stand-in
@@ -181,7 +181,7 @@ def user_key(makes: bool) -> bytes | None:
         ConfigurationError: if the key cannot be read or made.
     """
     try:
-        return user_folders.user_key(_KEY, makes=makes)
+        return folders.user_key(_KEY, makes=makes)
     except OSError as error:
         file = config_folder() / f"{_KEY}.key"
         raise ConfigurationError(

@@ -27,12 +27,11 @@ from toolkit.cassettes.format import contents, interactions
 from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cassettes.replay import differences
-from toolkit.cassettes.replay.player import play_log_of
+from toolkit.cassettes.replay.player import note_opened
 from toolkit.core.errors import CassetteMiss, ConfigurationError, NetworkBlocked
 from toolkit.local.files import write_atomically
 from toolkit.local.folders import SETTINGS_FILE, find_project
-from toolkit.local.settings import Settings
-from toolkit.local.variables import is_offline
+from toolkit.local.settings import Settings, is_offline
 from toolkit.scrubbing.scanning import scan_files
 from toolkit.session.session import AsyncSession, Session
 
@@ -179,7 +178,7 @@ class Playing:
         for file in files:
             if not file.is_file():
                 raise CassetteMiss(f"The cassette {file} does not exist.", "Record it by itself first.")
-            play_log_of(file)
+            note_opened(file)
             opened = contents.read(file.read_bytes(), source=file.name)
             pieces += [interactions.encode(opened.interaction(number)) for number in range(len(opened))]
         joined.write_bytes(b"".join(pieces))

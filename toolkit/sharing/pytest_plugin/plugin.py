@@ -172,7 +172,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, A
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Say that nothing was recorded, although it was asked for."""
-    from toolkit.local.variables import is_offline
+    from toolkit.local.settings import is_offline
 
     if config.getoption("toolkit_record") and is_offline():
         terminalreporter.write_line("TOOLKIT_OFFLINE is set: recordings were replayed, and nothing was recorded")
@@ -193,14 +193,14 @@ class UnusedCassettes:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
         """Note what pytest-recording opens for a test."""
-        from toolkit.cassettes.replay.player import PlayLog
+        from toolkit.cassettes.replay.player import note_played
 
         yield
         values = getattr(item, "funcargs", {})
         if path := getattr(values.get("vcr"), "_path", None):
             named = [name for mark in item.iter_markers("vcr") for name in mark.args if isinstance(name, str)]
             for name in (path, *(Path(values.get("vcr_cassette_dir", ""), name) for name in named)):
-                PlayLog(self._log, Path(name)).note(None)
+                note_played(self._log, Path(name), None)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the cassettes that no test opened."""
