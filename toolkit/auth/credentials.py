@@ -156,8 +156,8 @@ def as_text(value: object, about: str) -> str:
         raise wrong_type(about, "text", value, "Pass it as a string.")
     if not value or not value.isascii() or not value.isprintable() or value != value.strip():
         label = about.replace("_", " ").replace(" id", " ID")
-        what = f"The {label} is empty, or has a line break, a space at an end or a character outside printable ASCII."
-        raise ConfigurationError(what, "Copy it again as the service issued it.", about=about)
+        flaw = "has a line break, a space at an end or a character outside printable ASCII" if value else "is empty"
+        raise ConfigurationError(f"The {label} {flaw}.", "Copy it again as the service issued it.", about=about)
     return value
 
 

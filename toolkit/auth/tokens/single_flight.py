@@ -271,7 +271,6 @@ class MemoryTokenStore:
         self._sources: dict[str, TokenSource] = {}
 
     def source(self, key: str, shared: SharedToken | None = None) -> TokenSource:
-        """Return the token source of a key, which stands for credentials and a token endpoint."""
         return self._sources.setdefault(key, TokenSource(shared))
 
 
