@@ -231,6 +231,9 @@ def resolve_credentials(
         ConfigurationError: if environment or credentials are missing or malformed.
         CredentialsMismatch: if the credentials belong to another environment.
     """
+    if isinstance(environment, Credentials):
+        what = "The first argument of a session is the name of an environment, but credentials were given."
+        raise ConfigurationError(what, "Write tk.Session(credentials=...).", about="environment")
     requested = None if environment is None else Environment(environment)
     if isinstance(credentials, Credentials):
         if requested is not None and requested is not credentials.environment:
