@@ -41,7 +41,7 @@ RETURNED = {
     "Profile": ("toolkit.auth.profiles.fields", "tk.saved_credentials"),
     "PublishedCopy": ("toolkit.sharing.publish", "tk.publish"),
     "Stats": ("toolkit.practice_service.service", "service.stats"),
-    "SweepResult": ("toolkit.sweeps.result", "tk.sweep"),
+    "SweepResult": ("toolkit.sweeps.sweeping", "tk.sweep"),
 }
 # Arguments for tests of the toolkit and for its own rooms.
 INTERNAL = frozenset({"scrubber", "environ", "clock", "self", "cls"})

@@ -40,10 +40,7 @@ def test_neither_name_nor_path(folder, name):
 @pytest.mark.parametrize(
     "name",
     [
-        *(".", "..", "...", ".hidden"),
-        *("-", "-x", "--mode"),
-        *(" lead", "trail ", "\u00a0lead", "trail\u2003"),
-        *("x" * 201, "é" * 101),
+        *(".", "..", ".hidden", "--mode", " lead", "trail\u2003", "x" * 201, "é" * 101),
     ],
 )
 def test_unsuitable_name(folder, name):

@@ -12,7 +12,6 @@ import inspect
 from typing import Any
 
 import httpx
-from keyring.backend import KeyringBackend
 
 import toolkit as tk
 
@@ -23,33 +22,10 @@ _RECORDINGS = ("recorded", "method", "uri", "status", "elapsed", "size", "profil
 _LONGEST = 40  # characters of a text that is stored as it is
 
 
-class MemoryKeyring(KeyringBackend):
-    """A keyring with its entries in a dictionary."""
-
-    priority = 5
-
-    def __init__(self, entries=()):
-        super().__init__()
-        self.entries = dict(entries)
-
-    def get_password(self, service, username):
-        return self.entries.get((service, username))
-
-    def set_password(self, service, username, password):
-        self.entries[service, username] = password
-
-    def delete_password(self, service, username):
-        del self.entries[service, username]
-
-
 async def replayed(path: Any, plan: dict[str, Any], *, is_async: bool = False, strict: bool = True) -> dict[str, Any]:
     """Return the answers to the calls of a plan, and the tables of the sessions that made them.
 
-    Args:
-        path: path of the cassette.
-        plan: `parts`, each the calls of one session or client, and in `cassette` further arguments of `tk.Cassette`.
-        is_async: whether to use asynchronous sessions and clients.
-        strict: whether each interaction may be played only once.
+    The plan has `parts`, each the calls of one session or client, and `cassette`, further arguments of `tk.Cassette`.
     """
     cassette = open_cassette(path, plan["cassette"], strict=strict)
     parts = [await _played(cassette, part, is_async=is_async) for part in plan["parts"]]
@@ -77,11 +53,11 @@ async def _played(cassette: tk.Cassette, part: dict[str, Any], *, is_async: bool
         return {"answers": [await answer(client, call) for call in part["calls"]]}
     session: Any = (tk.AsyncSession if is_async else tk.Session)(*part["who"], cassette=cassette)
     answers = [await answer(session, call) for call in part["calls"]]
-    token = session.token
+    token, calls = session.token, session.calls()  # which earlier versions showed to the second
     return {
         "answers": answers,
         "environment": str(session.environment),
-        "calls": described(_to_the_second(session.calls()), _CALLS),
+        "calls": described(calls.assign(when=calls["when"].dt.floor("s")), _CALLS),
         "tokens": described(session.tokens(), _TOKENS),
         "now": str(session.now()),
         "token": token and f"{token.access_token.reveal()}, {token.issued_at} to {token.expires_at}",
@@ -128,18 +104,8 @@ def _described_body(body: bytes) -> str:
         return "base64 " + base64.b64encode(body).decode()
 
 
-def _to_the_second(calls: Any) -> Any:
-    """Return a table of calls as earlier versions showed it, which cut the instants to the second."""
-    return calls.assign(when=calls["when"].dt.floor("s"))
-
-
 def described(table: Any, columns: tuple[str, ...] | None = None) -> str:
-    """Return a pandas table as text: the names and types of its columns, and its rows.
-
-    Args:
-        table: the table.
-        columns: the columns to describe; a later version may have more.
-    """
+    """Return a table as text: the names and types of these columns, as there may be more now, and its rows."""
     table = table if columns is None else table[list(columns)]
     table = table.reset_index()
     heads = [f"{name} ({dtype})" for name, dtype in table.dtypes.items()]
@@ -148,7 +114,7 @@ def described(table: Any, columns: tuple[str, ...] | None = None) -> str:
 
 
 def shortened(value: Any) -> Any:
-    """Return a description with digests in place of long texts, which is enough to compare it."""
+    """Return a description with digests in place of long texts, as they are stored."""
     if isinstance(value, dict):
         return {name: shortened(one) for name, one in value.items()}
     if isinstance(value, list):

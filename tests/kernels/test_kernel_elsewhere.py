@@ -1,4 +1,4 @@
-"""papermill and nbconvert run a notebook from another folder: it finds its project, or says where it looked."""
+"""papermill runs a notebook from another folder: it finds its project, or says where it looked."""
 
 from __future__ import annotations
 
@@ -63,12 +63,6 @@ def papermill(place, *options, **variables):
     return execute(place, "papermill", "--no-progress-bar", notebook, "out.ipynb", *options, **variables)
 
 
-def nbconvert(place, **variables):
-    notebook = str(place / "desk" / "notebooks" / "tour.ipynb")
-    out = str(place / "elsewhere" / "out.ipynb")
-    return execute(place, "nbconvert", "--execute", "--to", "notebook", notebook, "--output", out, **variables)
-
-
 def test_papermill(place):
     """The variable or papermill's own option leads to the project."""
     assert papermill(place, TOOLKIT_PROJECT=str(place / "desk")) == "desk 25\n"
@@ -80,8 +74,3 @@ def test_papermill_without_a_hint(place):
     said = papermill(place)
     for text in ("does not exist", str(place / "elsewhere"), "TOOLKIT_PROJECT", "papermill --cwd"):
         assert text in said
-
-
-def test_nbconvert(place):
-    """nbconvert runs a notebook in its own folder, so it finds its project from anywhere."""
-    assert nbconvert(place) == "desk 25\n"

@@ -126,9 +126,10 @@ def test_a_lender_that_is_gone_is_an_error_within_ten_seconds(lending, days_ahea
         borrow(borrower, clock)
     assert clock.monotonic() < HEARD_FOR + SILENCE + 1 < 10
     assert 1 < len(lending.reports) < 5
+    before = clock.monotonic()
     with pytest.raises(tk.TokenError, match="is gone"):
         borrow(borrower, clock)
-    assert clock.monotonic() < 10
+    assert clock.monotonic() - before < 10
     lending.gone = False
     lending.turn()
     assert borrow(borrower, clock).is_usable(clock)
@@ -220,7 +221,7 @@ def test_the_handle_has_no_secret(make_credentials, settings):
     """A handle goes to the workers in the arguments of tasks, which logs and dashboards show."""
     session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings)
     lent = LentSession(terms_of(session, LOAN))
-    assert pickle.loads(pickle.dumps(lent))._terms == lent._terms  # noqa: S301
+    assert pickle.loads(pickle.dumps(lent)).terms == lent.terms  # noqa: S301
     secret = session.credentials.client_secret.reveal().encode()
     for data in (pickle.dumps(lent), repr(lent).encode(), str(vars(lent)).encode()):
         assert secret not in data

@@ -62,15 +62,6 @@ def test_wrong_use(run):
         assert words in output
 
 
-def test_recording_while_offline(run, monkeypatch):
-    """With TOOLKIT_OFFLINE nothing is recorded, and the summary says so."""
-    run("--toolkit-record", test_shop=ONE_CALL)
-    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
-    counts, output = run("--toolkit-record=all", test_shop=ONE_CALL)
-    assert counts == {"passed": 1}
-    assert "TOOLKIT_OFFLINE is set: recordings were replayed, and nothing was recorded" in output
-
-
 def test_import_is_light():
     """What pytest loads in every run takes no other module of the toolkit than the register of secrets."""
     code = f"import sys, pytest, {plugin.__name__}; print(*(n for n in sys.modules if n.startswith('toolkit')))"
@@ -206,14 +197,22 @@ def test_several_cassettes(run, pytester):
 
 
 def test_choices(run, pytester):
-    """A marker names cassette, environment and mode; mode none holds against the command line."""
+    """Markers of class and test are merged: cassette, environment and mode; mode none holds against the command."""
     module = """
         import pytest
 
-        @pytest.mark.toolkit_cassette("tour", environment="paper")
-        def test_named(toolkit_session):
-            assert toolkit_session.environment == "paper"
-            toolkit_session.trading.get("/v2/account")
+        @pytest.mark.toolkit_cassette("wrong", environment="paper")
+        class TestShop:
+            @pytest.mark.parametrize("path", ["/v2/a", "/v2/b"])
+            @pytest.mark.toolkit_cassette("tour", strict=False)
+            def test_named(self, toolkit_session, path):
+                assert toolkit_session.environment == "paper"
+                toolkit_session.trading.get("/v2/account")
+
+            @pytest.mark.toolkit_cassette(names=())
+            @pytest.mark.parametrize("path", ["/v2/a"])
+            def test_same(self, toolkit_session, path):
+                toolkit_session.trading.get(path)
 
         @pytest.mark.toolkit_cassette("data/x.yaml", mode="once")
         def test_path(toolkit_cassette, toolkit_session):
@@ -223,14 +222,8 @@ def test_choices(run, pytester):
         def test_pinned(toolkit_session):
             toolkit_session.trading.get("/v2/account")
     """
-    assert run("--toolkit-record", test_shop=module)[0] == {"passed": 2, "errors": 1}
+    assert run("--toolkit-record", test_shop=module)[0] == {"passed": 4, "errors": 1}
     assert (pytester.path / "cassettes" / "tour.yaml").exists()
+    assert names(pytester.path / "cassettes" / "test_shop") == ["TestShop.test_same[-v2-a].yaml"]
     assert (pytester.path / "data" / "x.yaml").exists()
-    assert run("-k", "not pinned", test_shop=module)[0] == {"passed": 2, "deselected": 1}
-
-
-def test_switched_off(run):
-    """With -p no:toolkit there is no fixture."""
-    counts, output = run("-pno:toolkit", test_shop=ONE_CALL)
-    assert counts == {"errors": 1}
-    assert "fixture 'toolkit_session' not found" in output
+    assert run("-k", "not pinned", test_shop=module)[0] == {"passed": 4, "deselected": 1}

@@ -7,7 +7,7 @@ import pytest
 from manual_clock import ManualClock
 
 import toolkit as tk
-from toolkit.sweeps.lend import lender_of, terms_of
+from toolkit.sweeps.lend import terms_of
 from toolkit.transport.network import Network
 
 
@@ -33,7 +33,7 @@ def test_its_tokens_are_the_sessions_own(is_async, make_credentials, settings, s
     monkeypatch.setattr(Network, "handle_request", lambda self, request: service.handle_request(request))
     credentials = make_credentials("broker-sandbox", name="desk")
     session = (tk.AsyncSession if is_async else tk.Session)(credentials=credentials, settings=settings)
-    lender = lender_of(session)
+    lender = tk.lend(session, None).lender
     token = lender.obtain()
     assert (len(service.token_requests), session.token) == (1, token)
     for was_accepted, number in ((False, 2), (True, 3), (False, 3)):  # the last was never accepted

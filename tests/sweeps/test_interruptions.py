@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from pyarrow import parquet
+from pyarrow import fs, parquet
 
 import toolkit as tk
 from toolkit.sweeps import folder, running, sweeping
-from toolkit.sweeps.folder import LocalPlace
+from toolkit.sweeps.folder import SweepPlace
 
 KEYS = ["a", "b", "c", "d", "e"]
 # Answers whose columns and types need earlier parts to be rewritten; the last has a member called `key`.
@@ -32,7 +32,7 @@ class Killed(BaseException):
     """The end of the process."""
 
 
-class FailingPlace(LocalPlace):
+class FailingPlace(SweepPlace):
     """A place that fails at a step, and that no step changes afterwards.
 
     Args:
@@ -42,7 +42,7 @@ class FailingPlace(LocalPlace):
     """
 
     def __init__(self, folder, fails_at, how):
-        super().__init__(folder)
+        super().__init__(fs.LocalFileSystem(), str(folder))
         self.fails_at, self.how, self.steps, self.is_dead = fails_at, how, 0, False
 
     def step(self):

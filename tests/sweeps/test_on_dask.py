@@ -12,7 +12,7 @@ import toolkit as tk
 from toolkit.session.sending import transport_of
 from toolkit.sweeps.asking import Plan
 from toolkit.sweeps.folder import Folder, place_of
-from toolkit.sweeps.on_dask import RUN, Spread, ask_share
+from toolkit.sweeps.running import RUN, Spread, ask_share
 
 
 def path_of(key):
@@ -100,7 +100,7 @@ def test_of_two_failures_of_a_key_the_later_one_counts(begun, service):
         spread = replace(begun[0], run=name)
         begun[1].write("beside", RUN, name.encode())
         service.answer = lambda request, status=status: service.reply({}, status)
-        assert ask_share(spread, 1, range(3), 1)[:2] == (3, 3)
+        assert ask_share(spread, 1, range(3), 1)[:2] == (0, 3)
         assert {failure.status for failure in opened(begun).failures.values()} == {status}
 
 

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import toolkit as tk
-from toolkit.sweeps.folder import LocalPlace, place_of
+from toolkit.sweeps.folder import place_of
 
 
 @pytest.fixture
@@ -35,16 +35,17 @@ def test_a_sweep_into_an_address_is_resumed(service, settings, make_credentials,
 
 
 def test_addresses_that_cannot_be_opened(tmp_path):
-    """An unknown address says so; a local one is a local folder."""
+    """An unknown address says so; a local one is a local folder, with a lock."""
     for address in ("nothing-like-this://bucket/a", "memory://"):
         with pytest.raises(tk.ConfigurationError) as caught:
             place_of(address)
         assert caught.value.about == "into"
-    assert isinstance(place_of(f"file://{tmp_path}/positions"), LocalPlace)
+    with place_of(f"file://{tmp_path}/positions").locked():
+        assert (tmp_path / "positions.sweep" / "lock").exists()
 
 
 def test_a_folder_of_an_earlier_version(service, settings, make_credentials, tmp_path):
-    """It is refused with a sentence that says how to go on, and nothing is sent; resume=False begins anew."""
+    """It is refused with a sentence that says how to go on, and nothing is sent."""
     service.answer = lambda request: service.reply([{"n": 1}])
     session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings, transport=service)
     into = tmp_path / "numbers"
@@ -54,7 +55,7 @@ def test_a_folder_of_an_earlier_version(service, settings, make_credentials, tmp
         "toolkit.sweep.keys": "eJwDAAAAAAE=",
     }
     parquet.write_table(pa.table({"key": ["a"]}).replace_schema_metadata(about), into / "part-00001.parquet")
-    with pytest.raises(tk.ConfigurationError, match="Sweep into another folder; resume=False removes"):
+    with pytest.raises(tk.ConfigurationError, match="of another program or version") as caught:
         tk.sweep(session.broker, ["a"], lambda key: f"/v1/{key}", into=into)
+    assert caught.value.next_step == "Remove that file, or sweep into another folder."
     assert service.requests == []
-    assert tk.sweep(session.broker, ["a"], lambda key: f"/v1/{key}", into=into, resume=False).answered == 1

@@ -145,7 +145,7 @@ def test_files_of_others_are_not_touched(session, tmp_path):
     into = tmp_path / "positions"
     tk.sweep(session.broker, KEYS[:3], path_of, into=into)
     foreign = into / "notes.parquet"
-    for write, reason in ((pd.DataFrame({"a": [1]}).to_parquet, "not written by a sweep"), (torn, "incomplete")):
+    for write, reason in ((pd.DataFrame({"a": [1]}).to_parquet, "of another program"), (torn, "incomplete")):
         write(foreign)
         for resume in (True, False):
             with pytest.raises(tk.ConfigurationError, match=rf"notes\.parquet is not a part of it: it .*{reason}"):

@@ -77,14 +77,9 @@ def test_changed_cassette(notebooks, project, change):
     [
         "tk.Session(cassette='a')",
         'Cassette(f"x/y/a.yaml")',
-        "%%cassette a\n1",
         "%%cassette 'x/a.yaml' --mode none\nprint('it\\'s')",
-        "pass  # don't\ntk.Session(cassette='a')",
-        'print("it\'s", tk.Session(cassette="a"))',
-        """text = \'\'\'it's\'\'\'; tk.Session(cassette="a")""",
         "%time tk.Session(cassette='a')  # don't",
         "%%time\n!echo it's\ntk.Session(cassette='a')",
-        "%timeit -n 1 tk.Session(cassette='a')",
         "an unfinished cell's (",
     ],
 )
@@ -126,30 +121,22 @@ def test_unknown_commit(notebooks, project, since):
     assert not list(project.rglob("x"))
 
 
-def test_repository_in_a_repository(notebooks, project):
-    """Each notebook is asked of its own repository, also from a hook of another one."""
+def test_repository_in_a_repository(notebooks, project, monkeypatch):
+    """Each notebook is asked of its own repository, also from a hook of another one, whose variables do not count."""
     inner = project / "inner"
     inner.mkdir()
     git(inner, "init", "--quiet")
     here, there = write_notebook(inner / "here.ipynb", "1"), write_notebook(inner / "there.ipynb", "1")
     commit(inner)
+    monkeypatch.setenv("GIT_DIR", str(project / "nothing"))
+    monkeypatch.setenv("GIT_INDEX_FILE", "nothing")
     write_notebook(there, "2")
     assert names([*notebooks, here, there]) == ["there"]
 
 
-def test_hook(notebooks, project, monkeypatch):
-    """The variables of a git hook do not name another repository."""
-    monkeypatch.setenv("GIT_DIR", str(project / "nothing"))
-    monkeypatch.setenv("GIT_INDEX_FILE", "nothing")
-    assert names(notebooks) == []
-
-
-def test_no_repository(project, monkeypatch):
-    """Outside of a repository, and without git, the error says what to do."""
+def test_no_repository(project):
+    """Outside of a repository, the error says what to do."""
     path = write_notebook(project / "a.ipynb", "1")
     with pytest.raises(ConfigurationError, match="not a git repository") as caught:
         changed_notebooks([path])
     assert "git repository" in caught.value.next_step
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(ConfigurationError, match="git is not installed"):
-        changed_notebooks([path])

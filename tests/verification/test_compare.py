@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.verification.compare import differences, normal_form, places_of, without_png_metadata
+from toolkit.verification.compare import differences, normal_form, places_of
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -105,13 +105,11 @@ def test_the_same_is_no_difference():
         (stream("<object at 0x7fa40bb8fc90>"), stream("<object at 0x55d0c0ffee>")),
         (stream("/var/t/ipykernel_7/123.py:1: W"), stream("C:\\T\\ipykernel_9\\-4.py:1: W")),
         (stream("/var/t/ipykernel_7/123.py:1: W"), stream("<cell 3>:1: W")),
-        (shown(**{WIDGET: {"model_id": "ab" * 16}}), shown(**{WIDGET: {"model_id": "cd" * 16}})),
+        (shown(text_html='<b id="T_0a1b2_row0">'), shown(text_html='<b id="T_c3d4e_row0">')),
     ],
 )
 def test_what_depends_on_the_run(one, other):
-    """Overwritten progress, addresses, names of ipykernel's files and of widgets are the same after each run."""
-    if WIDGET in str(one):
-        one, other = ({**each, "data": {WIDGET: next(iter(each["data"].values()))}} for each in (one, other))
+    """Overwritten progress, addresses, names of ipykernel's files and of styled tables are the same after each run."""
     assert compared([one], [other]) == ()
 
 
@@ -128,14 +126,6 @@ def test_two_widgets_that_change_places():
     )
     assert compared([one, two], [two, one]) == ()
     assert compared([one, two], [one, one])
-
-
-@given(st.binary(max_size=60), st.integers(0, 60))
-def test_any_text_in_place_of_a_png(data, cut):
-    """Text that is not a PNG, or part of one, never raises an error."""
-    for broken in (data, png()[:cut], png() + data):
-        without_png_metadata(base64.b64encode(broken).decode())
-    without_png_metadata(data.decode("latin-1"))
 
 
 def test_folders():

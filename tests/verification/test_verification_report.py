@@ -29,13 +29,9 @@ def test_text(notebook):
     assert "--update" in text
     updated = FORMATS["text"]([verdict(notebook, Outcome.UPDATED, diff=["-1", "+2"])], notebook.parent)
     assert "    -1" not in updated
-    assert "Two runs" in FORMATS["text"]([verdict(notebook, Outcome.UNSTABLE, diff=["-1"])], notebook.parent)
-
-
-def test_failure(notebook):
-    """A failure names the cell, what happened and what to do."""
     failed = verdict(notebook, Outcome.FAILED, failure=Failure("KeyError: 'a'", "Look at it.", CELL))
     assert "  cell 3 (table): KeyError: 'a'\n  Look at it.\n" in FORMATS["text"]([failed], notebook.parent)
+    assert "Two runs" in FORMATS["text"]([verdict(notebook, Outcome.UNSTABLE, diff=["-1"])], notebook.parent)
 
 
 def test_foreign_text_is_shortened_and_escaped(notebook):
@@ -69,11 +65,3 @@ def test_annotations(notebook):
     assert any("::error::foreign" in each for each in shown)
     start = f"::error file=a.ipynb,line={line},title=a.ipynb%2C cell 3 (table)%3A differs::"
     assert annotation == f"{start}-::error::foreign%0A+2"
-
-
-def test_annotation_of_a_file_that_is_no_notebook(notebook):
-    """A file that cannot be read is annotated at its first line."""
-    notebook.write_text("no notebook")
-    failed = verdict(notebook, Outcome.FAILED, failure=Failure("It is no notebook.", "Restore it."))
-    annotation = FORMATS["github"]([failed], notebook.parent).splitlines()[-1]
-    assert annotation == "::error file=a.ipynb,line=1,title=a.ipynb%3A failed::It is no notebook.%0ARestore it."

@@ -231,7 +231,8 @@ def resolve_credentials(
         ConfigurationError: if environment or credentials are missing or malformed.
         CredentialsMismatch: if the credentials belong to another environment.
     """
-    if isinstance(environment, Credentials):
+    given: object = environment
+    if isinstance(given, Credentials):
         what = "The first argument of a session is the name of an environment, but credentials were given."
         raise ConfigurationError(what, "Write tk.Session(credentials=...).", about="environment")
     requested = None if environment is None else Environment(environment)

@@ -85,7 +85,7 @@ class TokenExchange:
 
         From here on no recording shows the token's text.
         """
-        self._sender.known.add("ACCESS_TOKEN", token.access_token)
+        self._sender.known.add_all([("ACCESS_TOKEN", token.access_token)])
         with self._lock:
             return self._numbers.setdefault(token.access_token, self._recorded_tokens + len(self._numbers) + 1)
 

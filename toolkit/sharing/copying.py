@@ -6,13 +6,12 @@ texts and the code of the notebook, as plain text, and so are the longer words o
 
 from __future__ import annotations
 
-import builtins
 import copy
 import json
-import keyword
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -31,36 +30,24 @@ from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
 from toolkit.scrubbing.rules.model import project_rules
 from toolkit.scrubbing.scrubber import Scrubber
-from toolkit.verification.compare import without_png_metadata
+from toolkit.verification.compare import with_texts, without_png_metadata
 
 _SHORTEST: Final = 4  # characters of a value that is replaced in texts
 _SHORTEST_PART: Final = 5  # letters of a word of a name that is replaced by itself
 _MOST_WORDS: Final = 4  # of a value that is looked for behind a stand-in
 _PIECE: Final = re.compile(r"[^\s\"'<>,;()\[\]{}]+")
-_CODE_WORDS: Final = frozenset(word.casefold() for word in (*keyword.kwlist, *dir(builtins)))
 _BODY_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _KEPT_OF_CELLS: Final = ("tags", "slideshow", "jupyter", "raw_mimetype", "format")
-_ADVICE: Final = "Nothing was written. Take it out of the notebook, or name its field in [scrubbing] of toolkit.toml."
-# The addresses that real accounts alone have (section 1 of the service document).
-_REAL_HOSTS: Final = {
-    urlsplit(symbolic_address(name)).netloc: environment
-    for name, environment in (
-        ("trading_live", Environment.LIVE),
-        ("broker", Environment.BROKER_LIVE),
-        ("auth", Environment.BROKER_LIVE),
-    )
-}
+ADVICE: Final = "Nothing was written. Take it out of the notebook, or name its field in [scrubbing] of toolkit.toml."
+# Of the addresses that real accounts alone have (section 1 of the service document).
+_REAL_HOSTS: Final = {urlsplit(symbolic_address(name)).netloc for name in ("trading_live", "broker", "auth")}
 
 
 class Replacements:
-    """Values, each with what replaces it.
+    """Values, each with what replaces it; those of fewer than four characters are left out.
 
-    Values of fewer than four characters are left out, and so are words that the copied recordings show as names of
-    fields, segments of paths or values of other fields: they are given away anyway.
-
-    Args:
-        values: the values with their replacements.
-        ordinary: these words, in small letters.
+    `ordinary` has words in small letters that are left out, too: the copied recordings show them as names of fields,
+    segments of paths or values of other fields, so they are given away anyway.
     """
 
     def __init__(self, values: Mapping[str, str], ordinary: Collection[str] = ()) -> None:
@@ -74,18 +61,16 @@ class Replacements:
                 if len(words) > 1 and len(word) >= _SHORTEST_PART and word.isalpha()
             ]
             for text, other in ((value, new), *parts):
-                if len(text) >= _SHORTEST and text != other and text.casefold() not in {*ordinary, *_CODE_WORDS}:
+                if len(text) >= _SHORTEST and text != other and text.casefold() not in ordinary:
                     self._new.setdefault(text, other)
         alternatives = "|".join(map(re.escape, sorted(self._new, key=len, reverse=True)))
         pattern = rf"(?<![^\W_])(?:{alternatives})(?![^\W_])" if alternatives else r"(?!)"
         self._exact, self._any_case = re.compile(pattern), re.compile(pattern, re.IGNORECASE)
 
     def text(self, text: str) -> str:
-        """Return a text with the values replaced, as they are written."""
         return self._exact.sub(lambda match: self._new[match[0]], text)
 
     def count(self, text: str) -> int:
-        """Return how often a text holds a value."""
         return len(self._exact.findall(text))
 
     def line_of(self, text: str) -> int | None:
@@ -96,19 +81,12 @@ class Replacements:
 
 @dataclass(frozen=True)
 class CopiedCassettes:
-    """The recordings that are given away.
-
-    Attributes:
-        files: their bytes by their paths in the project.
-        environments: names of the environments that were recorded.
-        replacements: what was replaced in them.
-        places: what was replaced where, in words.
-    """
+    """The recordings that are given away, by their paths in the project, and what was replaced in them."""
 
     files: dict[str, bytes]
     environments: tuple[str, ...]
     replacements: Replacements
-    places: tuple[str, ...]
+    places: tuple[str, ...]  # what was replaced where, in words
 
 
 def copied_cassettes(
@@ -116,16 +94,8 @@ def copied_cassettes(
 ) -> CopiedCassettes:
     """Return copies of recordings with the interactions that were played, scrubbed with the rules of today.
 
-    Args:
-        played: numbers of the played interactions, from 0, by file.
-        settings: the settings of the project.
-        known: the secrets; the values that are replaced are added.
-        texts: the texts of the notebook, in which values may stand of which the recordings hold stand-ins.
-
-    Raises:
-        PublishError: if a recording is outside the project, or of a real account without rules for its data.
-        SecretLeak: if a recording holds a secret that cannot be removed.
-        CassetteCorrupt: if one cannot be read.
+    The values that are replaced are added to `known`. The texts are those of the notebook: they may hold values of
+    which the recordings hold stand-ins.
     """
     root = settings.project.resolve()
     scrubber = Scrubber(
@@ -160,7 +130,7 @@ def copied_cassettes(
     symbols = {address: symbolic_address(name) for name, address in settings.addresses.items()}
     symbols |= {urlsplit(address).netloc: urlsplit(symbol).netloc for address, symbol in symbols.items()}
     known.add_stand_ins((Secret(old), new) for old, new in {**values, **symbols}.items() if len(old) >= SHORTEST_SECRET)
-    replacements = Replacements({**symbols, **values}, set(_ordinary(everything)))
+    replacements = Replacements({**symbols, **values}, {text.casefold() for text in _ordinary(everything)})
     files = {
         name: HEADER + b"".join(interactions.encode(_replaced(each, replacements)) for each in items)
         for name, items in scrubbed.items()
@@ -175,11 +145,7 @@ def copied_cassettes(
 
 
 def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a notebook with a cell that sets values, behind the cell with the tag `parameters`, as papermill does.
-
-    Raises:
-        ConfigurationError: if no cell has the tag, or a name is not one of Python.
-    """
+    """Return a notebook with a cell that sets values, behind the cell with the tag `parameters`, as papermill does."""
     if not parameters:
         return content
     cells = content["cells"]
@@ -206,7 +172,7 @@ def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> t
             places.append(f"cell {number}: {count_text(count, 'value')}")
         cell["source"] = replacements.text(cell["source"])
         kept = {name: value for name, value in cell["metadata"].items() if name in _KEPT_OF_CELLS}
-        cell["metadata"] = _with_texts(kept, replacements)
+        cell["metadata"] = with_texts(kept, replacements.text)
         cell["id"] = f"cell-{number}"
         if cell["cell_type"] == "code":
             cell |= {"outputs": [], "execution_count": None}
@@ -217,11 +183,7 @@ def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> t
 
 
 def check_notebook(name: str, content: Mapping[str, Any], known: KnownSecrets, replacements: Replacements) -> None:
-    """Refuse a notebook that still holds a secret, a value that was replaced, or a longer word of one.
-
-    Raises:
-        SecretLeak: if it does; names the cell and the line of its source or output, and not the value.
-    """
+    """Refuse a notebook that still holds a secret or a value that was replaced; the error names cell and line."""
     for number, cell in enumerate(content["cells"], start=1):
         parts = {part: list(texts_in(cell.get(part))) for part in ("source", "outputs", "attachments", "metadata")}
         for part, texts in parts.items():
@@ -235,11 +197,7 @@ def check_notebook(name: str, content: Mapping[str, Any], known: KnownSecrets, r
 def check_text(where: str, text: str, known: KnownSecrets, replacements: Replacements) -> None:
     """Refuse a text that holds a secret in any promised form, or a value that was replaced.
 
-    Args:
-        where: what the error names, with "{}" for the line.
-
-    Raises:
-        SecretLeak: if it does; names the line, and not the value.
+    The error names `where`, in which "{}" stands for the line, and not the value.
     """
     line = replacements.line_of(text)
     if line is None and known.find(text.encode("utf-8", "replace")) is not None:
@@ -247,7 +205,7 @@ def check_text(where: str, text: str, known: KnownSecrets, replacements: Replace
         line = next((number for number, line in enumerate(lines, start=1) if known.find(line) is not None), 1)
     if line is not None:
         what = f"{where.replace('{}', str(line))} would hold a secret or a value that the rules replace."
-        raise SecretLeak(what, _ADVICE, about="notebook")
+        raise SecretLeak(what, ADVICE, about="notebook")
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -263,15 +221,6 @@ def texts_in(value: Any) -> Iterator[str]:
             yield from texts_in(item)
 
 
-def _with_texts(value: Any, replacements: Replacements) -> Any:
-    """Return a JSON value with the values replaced in its texts."""
-    if isinstance(value, str):
-        return replacements.text(value)
-    if isinstance(value, Mapping):
-        return {name: _with_texts(item, replacements) for name, item in value.items()}
-    return [_with_texts(item, replacements) for item in value] if isinstance(value, list) else value
-
-
 def _candidates(texts: Iterable[str]) -> Iterator[str]:
     """Yield the pieces of texts that may be values: words, and runs of words."""
     for text in texts:
@@ -280,17 +229,14 @@ def _candidates(texts: Iterable[str]) -> Iterator[str]:
             yield from (" ".join(pieces[at : at + size]) for at in range(len(pieces) - size + 1))
 
 
-def _refuse_real_accounts(name: str, recorded: Iterable[Interaction]) -> None:
-    environments: set[Environment | None] = set()
-    for each in recorded:
-        environments |= {
-            caller.environment for caller in (each.authorized_by, each.token_obtained) if caller is not None
-        }
-        environments.add(_REAL_HOSTS.get(urlsplit(each.request.uri).netloc))
-    real = [environment for environment in (Environment.LIVE, Environment.BROKER_LIVE) if environment in environments]
-    if real:
+def _refuse_real_accounts(name: str, recorded: Collection[Interaction]) -> None:
+    callers = {
+        caller.environment for each in recorded for caller in (each.authorized_by, each.token_obtained) if caller
+    }
+    real = sorted({Environment.LIVE, Environment.BROKER_LIVE} & callers)
+    if real or any(urlsplit(each.request.uri).netloc in _REAL_HOSTS for each in recorded):
         raise PublishError(
-            f"{name} was recorded in {' and '.join(real)}, so it holds data of real accounts.",
+            f"{name} was recorded in {' and '.join(real) or 'production'}, so it holds data of real accounts.",
             'Name the fields with personal data in toolkit.toml, such as pseudonyms = ["account_number", "name", '
             '"email"] under [scrubbing]; or, if anyone may see all of it, set publish = "as is".',
             about="publish",
@@ -298,22 +244,16 @@ def _refuse_real_accounts(name: str, recorded: Iterable[Interaction]) -> None:
 
 
 def _ordinary(recorded: Iterable[Interaction]) -> Iterator[str]:
-    """Yield names of fields, segments of paths and whole values of scrubbed recordings, in small letters."""
+    """Yield names of fields, segments of paths and whole values of scrubbed recordings."""
     for each in recorded:
-        parts = urlsplit(each.request.uri)
-        yield from (
-            unquote(part).casefold() for part in re.split(r"[/&=.]", f"{parts.netloc}/{parts.path}/{parts.query}")
-        )
+        yield from map(unquote, re.split(r"[/?&=.]", each.request.uri))
         for message in each[:2]:
-            yield from (text.casefold() for pair in message.headers for text in pair)
-            try:
-                yield from map(str.casefold, texts_in(json.loads(decompress_body(message.headers, message.body))))
-            except (ValueError, RecursionError):
-                continue
+            yield from (text for pair in message.headers for text in pair)
+            with suppress(ValueError, RecursionError):  # not JSON
+                yield from texts_in(json.loads(decompress_body(message.headers, message.body)))
 
 
 def _replaced(each: Interaction, replacements: Replacements) -> Interaction:
-    """Return an interaction with values replaced in the texts of its bodies, too."""
     headers, body = _message(each.request.headers, each.request.body, replacements)
     request = each.request._replace(uri=replacements.text(each.request.uri), headers=headers, body=body)
     headers, body = _message(each.response.headers, each.response.body, replacements)

@@ -6,7 +6,6 @@ so are calls with a placeholder or pseudonym of the recording in them, which the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -102,7 +101,7 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     changes: list[RecordingChange] = []
     not_repeated: list[NotRepeated] = []
     seen = set[tuple[str, str, bytes]]()
-    repeated = answered = 0
+    is_answered = False
     for number in range(len(recording.contents)):
         # A recording of stock vcrpy has real addresses and secrets.
         recorded = safe_to_show(recording.contents.interaction(number), tape.scrubber)
@@ -114,15 +113,14 @@ def drift(cassette: str | Path, session: Session) -> Drift:
             not_repeated.append(NotRepeated(number + 1, *head, today))
             continue
         seen.add(key)
-        repeated += 1
-        answered += today.failure is None or recorded.failure is not None
+        is_answered = is_answered or today.failure is None or recorded.failure is not None
         changes += compare_interactions(recorded, today, RecordingChange("", *head, old=number + 1))
-    if repeated and not answered:
+    if seen and not is_answered:
         raise Unreachable(
             f"The services of {session.environment} do not answer, so it is not known what changed.",
             "Check the network and the addresses in toolkit.toml, and try again.",
         )
-    return Drift(recording.path, str(session.environment), repeated, tuple(changes), tuple(not_repeated))
+    return Drift(recording.path, str(session.environment), len(seen), tuple(changes), tuple(not_repeated))
 
 
 def _reason_not_to_send(recorded: Interaction, session: Session, tape: Cassette) -> str:
@@ -138,7 +136,7 @@ def _reason_not_to_send(recorded: Interaction, session: Session, tape: Cassette)
         return f"it was made in {caller.environment}"
     if _interface_of(recorded, session) is None:
         return f"its address is not one of {session.environment}"
-    own = request._replace(headers=tuple(_own_headers(request.headers)))
+    own = request._replace(headers=_own_headers(request.headers))
     try:
         tape.player.refuse_recorded_values(own)
     except AccessError as error:
@@ -155,7 +153,7 @@ def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Intera
         )
         headers = tuple(pair for pair in header_list(answer.headers) if pair[0].lower() not in _ENCODING)
         response = RecordedResponse(answer.status_code, "", headers, answer.content)
-        scrubbed = tape.scrubber.exchange(request, response).response
+        _, scrubbed = tape.scrubber.exchange(request, response)
         return recorded._replace(response=scrubbed, failure=None, elapsed=answer.elapsed)
     except RECORDABLE as error:
         return recorded._replace(response=NO_ANSWER, failure=as_failure(error), elapsed=None)
@@ -174,9 +172,11 @@ def _interface_of(recorded: Interaction, session: Session) -> Interface | None:
     return None
 
 
-def _own_headers(headers: HeaderList) -> Iterator[tuple[str, str]]:
-    """Yield the headers that the caller set; credentials and cookies are those of the session."""
-    for name, value in headers:
-        lower = name.lower()
-        if lower not in _OF_THE_CLIENT | COOKIE_HEADERS and credential_kind(name, Place.HEADER) is None:
-            yield name, value
+def _own_headers(headers: HeaderList) -> HeaderList:
+    """Return the headers that the caller set; credentials and cookies are those of the session."""
+    others = _OF_THE_CLIENT | COOKIE_HEADERS
+    return tuple(
+        (name, value)
+        for name, value in headers
+        if name.lower() not in others and credential_kind(name, Place.HEADER) is None
+    )

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -30,11 +31,6 @@ _TAGS: Final = frozenset(
     "h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td "
     "tfoot th thead time tr u ul var wbr".split()
 )
-# Their content is not text to read.
-_DROPPED: Final = frozenset(
-    "applet audio base button canvas embed form frame frameset head iframe input link map math meta noscript object "
-    "option param picture script select source style svg template textarea title track video".split()
-)
 _ATTRIBUTES: Final = frozenset(
     "alt aria-label align class colspan dir headers height href id lang open role rowspan scope src start style "
     "tabindex title valign value width".split()
@@ -44,26 +40,20 @@ _PICTURES: Final = re.compile(r"\Adata:image/(?:png|jpeg|gif|webp|svg\+xml)[;,]"
 _FOR_WIDGETS: Final = {"text/plain": "[shown in Jupyter only]"}
 _ATTACHED: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _ATTACHMENT: Final = re.compile(r"\battachment:([^\s()<>\"']+)")
+_SCRIPT: Final = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_SHEET: Final = re.compile(r"<style\b[^<>]*>([^<]*)</style>", re.IGNORECASE)
+_EMPTY_HEADER: Final = re.compile(r"<th\b([^<>]*)>\s*</th>")
 _UNSAFE_STYLE: Final = re.compile(
     r"url\s*\(|image-set|@import|expression|\\|position\s*:\s*(?:fixed|sticky)", re.IGNORECASE
 )
-_RULE: Final = re.compile(r"([^{}]{1,20000})\{([^{}]{1,2000})\}")
-_IDENTIFIER: Final = re.compile(r"#([\w-]+)")
 
 
 def page_of(
     content: Mapping[str, Any], *, title: str, environments: Iterable[str] = (), with_code: bool = True
 ) -> bytes:
-    """Return a notebook as a page.
+    """Return a notebook, with its outputs, as a page.
 
-    Args:
-        content: the notebook, with its outputs.
-        title: title of the page if the notebook has no heading.
-        environments: names of the environments that its recordings were made in, for the last line.
-        with_code: False to leave out the code of the cells.
-
-    Raises:
-        ConfigurationError: if the extra `lab` is not installed.
+    The last line names the environments of its recordings. The title is for a notebook without a heading.
     """
     if find_spec("nbconvert") is None:
         raise ConfigurationError("Cannot make a page: nbconvert is not installed.", how_to_install("lab"))
@@ -127,42 +117,16 @@ def heading_of(content: Mapping[str, Any]) -> str:
 
 
 def sanitized(html: str) -> str:
-    """Return HTML with what is allowed of it: no scripts, forms, frames, style sheets, and pictures from elsewhere."""
-    from bs4 import BeautifulSoup
-    from bs4.element import Comment, PreformattedString
+    """Return HTML with what is allowed of it: no scripts, forms and frames, and nothing from elsewhere."""
+    from bleach.sanitizer import Cleaner  # type: ignore[import-untyped]
 
-    soup = BeautifulSoup(html, "html.parser")
-    for text in soup.find_all(string=lambda each: isinstance(each, PreformattedString | Comment)):
-        text.extract()
-    _set_styles(soup)
-    for tag in soup.find_all(list(_DROPPED)):
-        tag.decompose()
-    for tag in soup.find_all():
-        if tag.name not in _TAGS:
-            tag.unwrap()
-            continue
-        if tag.name == "img" and not _PICTURES.match(str(tag.get("src", ""))):
-            tag.replace_with(f"[{tag.get('alt') or 'picture'}]")
-            continue
-        if tag.name == "th" and not tag.get_text(strip=True):
-            tag.name = "td"  # an empty header, as over an index of pandas, says nothing to a screen reader
-        for name in list(tag.attrs):
-            if not _is_allowed(tag.name, name, str(tag[name])):
-                del tag[name]
-    return str(soup)
-
-
-def _set_styles(soup: Any) -> None:
-    """Set the styles of style sheets on the elements that these name by their ids, as pandas does for styled tables."""
-    sheets = "".join(sheet.get_text() for sheet in soup.find_all("style"))
-    styles: dict[str, list[str]] = {}
-    for selectors, declarations in _RULE.findall(sheets):
-        for selector in selectors.split(","):
-            if match := _IDENTIFIER.fullmatch(selector.strip()):
-                styles.setdefault(match[1], []).append(" ".join(declarations.split()).rstrip(";"))
-    for tag in soup.find_all(id=True) if styles else ():
-        if own := styles.get(str(tag["id"])):
-            tag["style"] = "; ".join([*own, *filter(None, [tag.get("style")])])
+    sheets = [sheet for sheet in _SHEET.findall(html) if not _UNSAFE_STYLE.search(sheet)]  # of pandas' styled tables
+    text = _EMPTY_HEADER.sub(r"<td\1></td>", _SCRIPT.sub("", html))  # an empty header says nothing to a screen reader
+    styles = SimpleNamespace(sanitize_css=str)  # `_is_allowed` has checked them
+    cleaner = Cleaner(
+        _TAGS, attributes=_is_allowed, protocols=("http", "https", "mailto", "data"), strip=True, css_sanitizer=styles
+    )
+    return "".join([*(f"<style>{sheet}</style>" for sheet in sheets), cleaner.clean(text)])
 
 
 def _is_allowed(tag: str, name: str, value: str) -> bool:
@@ -171,5 +135,5 @@ def _is_allowed(tag: str, name: str, value: str) -> bool:
     if name == "href":
         return bool(_LINKS.match(value))
     if name == "src":
-        return tag == "img"
+        return tag == "img" and bool(_PICTURES.match(value))
     return name != "style" or not _UNSAFE_STYLE.search(value)

@@ -27,6 +27,7 @@ from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import PROCESS_SECRETS, KnownSecrets
 from toolkit.scrubbing.scanning import scan_files
 from toolkit.sharing.copying import (
+    ADVICE,
     Replacements,
     check_notebook,
     check_text,
@@ -36,7 +37,7 @@ from toolkit.sharing.copying import (
     with_parameters,
 )
 from toolkit.sharing.saved_secrets import learn_credentials
-from toolkit.verification import Failure, verify
+from toolkit.verification import Verdict, verify
 from toolkit.verification.notebooks import SUFFIX, read_notebook, write_notebook
 from toolkit.verification.run import TIMEOUT, need_kernels
 
@@ -177,11 +178,9 @@ def publish(
             stage.mkdir()
             page = page_of(ran, title=place.stem, environments=copied.environments, with_code=code)
             (stage / target.name).write_bytes(page)
-        files = {path.relative_to(stage).as_posix(): path for path in sorted(stage.rglob("*")) if path.is_file()}
-        _check(files, target.name, known, copied.replacements)
-        _scan(stage)
-        sizes = {name: path.stat().st_size for name, path in files.items()}
-        _put(stage, files, target)
+        _check(stage, target.name, known, copied.replacements)
+        sizes = {name: path.stat().st_size for name, path in _files_in(stage).items()}
+        _put(stage, target)
     notes = [*_secret_notes(place, texts, played), _AUTHORS]
     if not is_page and _toolkit_requirement().startswith("#"):
         notes.append("requirements.txt does not install the toolkit: tell your readers where to get it.")
@@ -205,76 +204,66 @@ def _settings_of(notebook: Path) -> Settings:
 
 def _played(source: Path, content: dict[str, Any], log: Path, timeout: float) -> dict[Path, set[int]]:
     """Run the notebook, and return the interactions that it plays, by cassette."""
-    log.mkdir()
     # Beside the original, where it finds what the original finds.
     descriptor, name = tempfile.mkstemp(prefix=f".{source.stem}-", suffix=SUFFIX, dir=source.parent)
     os.close(descriptor)
     try:
         write_notebook(Path(name), content, about="notebook")
-        [verdict] = verify([name], timeout=timeout, jobs=1, play_log=log)
+        _, opened = _run(Path(name), log, timeout, f"{source.name} does not run offline")
     finally:
         Path(name).unlink()
-    if verdict.failure is not None:
-        raise _failed(f"{source.name} does not run offline", verdict.failure)
-    played = {path: numbers for path, numbers in read_play_log(log).items() if numbers}
-    if not played:
+    if not any(opened.values()):
         raise PublishError(
             f"{source.name} plays no recording, so nobody else could run it.",
             'Record its calls first, with tk.Session(..., cassette="name"), and save it.',
             about="notebook",
         )
-    return played
+    return {path: numbers for path, numbers in opened.items() if numbers}
 
 
 def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
     """Make the outputs of the copy from its own recordings, twice."""
+    what = "The copy, which has no other file of the project, does not run in its own folder"
+    verdict, opened = _run(stage / place, log, timeout, what, update=True)
+    what, next_step = "", "Open it by its name, or by a path relative to the notebook."
+    for stranger in sorted(path for path in opened if not path.is_relative_to(stage)):
+        what = f"The notebook opens {shown(stranger)} by a path of this machine."
+    if not what and not verdict.outcome.is_good:
+        what = (
+            f"Two runs of the copy give different outputs: {', '.join(str(each.cell) for each in verdict.differences)}."
+        )
+        next_step = "Remove from the notebook what depends on the clock, on chance or on the machine."
+    if what:
+        raise PublishError(what, next_step, about="notebook")
+
+
+def _run(
+    notebook: Path, log: Path, timeout: float, what: str, *, update: bool = False
+) -> tuple[Verdict, dict[Path, set[int]]]:
+    """Verify a notebook; return the verdict and what it opened. The error begins with `what` if it fails."""
     log.mkdir()
-    [verdict] = verify([stage / place], update=True, timeout=timeout, jobs=1, play_log=log)
+    [verdict] = verify([notebook], update=update, timeout=timeout, jobs=1, play_log=log)
     if verdict.failure is not None:
-        raise _failed(
-            "The copy, which has no other file of the project, does not run in its own folder", verdict.failure
-        )
-    strangers = [path for path in sorted(read_play_log(log)) if not path.is_relative_to(stage)]
-    if strangers:
-        raise PublishError(
-            f"The notebook opens {shown(strangers[0])} by a path of this machine.",
-            "Open it by its name, or by a path relative to the notebook.",
-            about="notebook",
-        )
-    if not verdict.outcome.is_good:
-        cells = ", ".join(str(difference.cell) for difference in verdict.differences)
-        raise PublishError(
-            f"Two runs of the copy give different outputs: {cells}.",
-            "Remove from the notebook what depends on the clock, on chance or on the machine.",
-            about="notebook",
-        )
+        raise PublishError(f"{what}: {verdict.failure}", verdict.failure.next_step, about="notebook")
+    return verdict, read_play_log(log)
 
 
-def _failed(what: str, failure: Failure) -> PublishError:
-    return PublishError(f"{what}: {failure}", failure.next_step, about="notebook")
-
-
-def _check(files: Mapping[str, Path], target: str, known: KnownSecrets, replacements: Replacements) -> None:
+def _check(stage: Path, target: str, known: KnownSecrets, replacements: Replacements) -> None:
     """Refuse files that hold a secret or a value that was replaced; the notebook was checked by cells."""
-    for name in (target, *files):
-        check_text(f"The name of a {Path(name).suffix or 'folder'}", name, known, replacements)
-    for name, path in files.items():
+    check_text("The name of what is published", target, known, replacements)
+    for name, path in _files_in(stage).items():
+        check_text(f"The name of a {path.suffix} file", name, known, replacements)
         if path.suffix.lower() in _PAGES:
             known.check(path.read_bytes(), where=name)
         elif path.suffix != SUFFIX:
             check_text(f"{name}, line {{}},", path.read_text("utf-8", "replace"), known, replacements)
+    for finding in scan_files(stage, settings=Settings(project=stage)):
+        place = f"{finding.path.relative_to(stage).as_posix()}, line {finding.line}, {finding.place or 'text'}"
+        raise SecretLeak(f"{place} has what looks like a secret ({finding.kind}).", ADVICE, about="notebook")
 
 
-def _scan(folder: Path) -> None:
-    """Refuse a folder in which a scan finds something that looks like a secret."""
-    findings = scan_files(folder, settings=Settings(project=folder))
-    if findings:
-        name, place = findings[0].path.relative_to(folder).as_posix(), findings[0].place
-        raise SecretLeak(
-            f"{name}, line {findings[0].line}, {place or 'text'} has what looks like a secret ({findings[0].kind}).",
-            "Nothing was written. Take it out of the notebook, or name its field in [scrubbing] of toolkit.toml.",
-            about="notebook",
-        )
+def _files_in(stage: Path) -> dict[str, Path]:
+    return {path.relative_to(stage).as_posix(): path for path in sorted(stage.rglob("*")) if path.is_file()}
 
 
 def _secret_notes(place: Path, texts: Iterable[str], played: Iterable[Path]) -> list[str]:
@@ -290,11 +279,7 @@ def _secret_notes(place: Path, texts: Iterable[str], played: Iterable[Path]) -> 
 
 
 def _check_target(target: Path, source: Path, *, replace: bool) -> None:
-    """Refuse a target that exists or cannot be written.
-
-    Raises:
-        ConfigurationError: if it exists and is not an earlier publication to replace, or is a file of another kind.
-    """
+    """Refuse a target that exists and is not an earlier publication to replace, or is a file of another kind."""
     what, next_step = "", "Choose another name."
     if target.suffix.lower() in _OTHER_FILES:
         what = f"A publication is not a {target.suffix} file."
@@ -303,7 +288,7 @@ def _check_target(target: Path, source: Path, *, replace: bool) -> None:
         what = f"{shown(target)} has the notebook itself in it."
     elif os.path.lexists(target) and not replace:
         what, next_step = f"{shown(target)} exists already.", "Choose another name, or replace it: replace=True."
-    elif os.path.lexists(target) and (target.is_symlink() or (target.is_dir() and not _is_published(target))):
+    elif target.is_symlink() or (target.is_dir() and not _is_published(target)):
         what = f"{shown(target)} is not an earlier publication, so it is not replaced."
     if what:
         raise ConfigurationError(what, next_step, about="to")
@@ -311,13 +296,10 @@ def _check_target(target: Path, source: Path, *, replace: bool) -> None:
 
 def _is_published(folder: Path) -> bool:
     settings = folder / SETTINGS_FILE
-    files = [path for path in folder.rglob("*") if path.is_file() and ".ipynb_checkpoints" not in path.parts]
-    known = (SUFFIX, ".yaml", ".yml", ".json", ".md", ".txt", ".toml")  # others were added by its owner
-    return settings.is_file() and settings.read_text().startswith(_COMMENT) and all(f.suffix in known for f in files)
+    return settings.is_file() and settings.read_text(encoding="utf-8").startswith(_COMMENT)
 
 
-def _put(stage: Path, files: Mapping[str, Path], target: Path) -> None:
-    """Put a publication in its place, whole or not at all."""
+def _put(stage: Path, target: Path) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.suffix.lower() in _PAGES:
@@ -325,24 +307,18 @@ def _put(stage: Path, files: Mapping[str, Path], target: Path) -> None:
         elif target.suffix.lower() == _ARCHIVE:
             stream = BytesIO()
             with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:  # sorted and undated: always the same
-                for name, path in files.items():
+                for name, path in _files_in(stage).items():
                     archive.writestr(zipfile.ZipInfo(f"{target.stem}/{name}", _FIRST_DATE), path.read_bytes())
             write_atomically(target, stream.getvalue())
         else:
-            new = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-            try:
-                shutil.copytree(stage, new / "new")
+            with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as beside:
+                shutil.copytree(stage, Path(beside, "new"))
                 if target.exists():
-                    target.rename(new / "old")
-                (new / "new").rename(target)
-            finally:
-                shutil.rmtree(new, ignore_errors=True)
+                    target.rename(Path(beside, "old"))
+                Path(beside, "new").rename(target)
     except OSError as error:
-        raise ConfigurationError(
-            f"Cannot write {shown(target)}: {error.strerror or type(error).__name__}.",
-            "Choose another place.",
-            about="to",
-        ) from None
+        what = f"Cannot write {shown(target)}: {error.strerror or type(error).__name__}."
+        raise ConfigurationError(what, "Choose another place.", about="to") from None
 
 
 def _companions(place: Path, settings: Settings) -> dict[str, bytes]:

@@ -42,26 +42,25 @@ def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -
 def learn_credentials(settings: Settings | None = None) -> None:
     """Let the process know the secrets of the saved credentials, and warn about those that do not open.
 
-    Args:
-        settings: the settings of a project, whose `.env` and the variables count as well.
+    With the settings of a project, its `.env` and the variables count as well.
     """
-    is_locked = False
     closed: list[str] = []
-    reason = ""
+    reasons: list[str] = []
+    is_locked = False
     try:
         for profile in saved_profiles() if settings is None else profiles_in_order(settings, None):
-            name = f"{profile.environment}/{profile.name}"
             try:
                 # A locked keyring may ask its user to unlock it, and would do so for each.
-                if is_locked and profile.profile().source == KEYRING:
-                    closed.append(name)
-                else:
+                if not is_locked or profile.profile().source != KEYRING:
                     profile.credentials()
+                    continue
             except ToolkitError as error:
-                closed.append(name)
-                reason = reason or str(error)
+                reasons.append(str(error))
                 is_locked = is_locked or error.about == "keyring"
+            closed.append(f"{profile.environment}/{profile.name}")
     except ToolkitError as error:
         warn(f"The secrets of saved credentials are not looked for: {error}")
     if closed:
-        warn(f"The secrets of {', '.join(closed)} are not looked for, since these credentials do not open: {reason}")
+        warn(
+            f"The secrets of {', '.join(closed)} are not looked for, since these credentials do not open: {reasons[0]}"
+        )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import httpx
@@ -71,31 +70,29 @@ class Plan:
     def asking(self, key: Key, lane: int) -> Flow[Outcome]:
         """Ask for a key and return the outcome. Errors that every other key would meet as well pass through."""
         answers: list[httpx.Response] = []
-        sent: list[httpx.Request] = []
+        request: httpx.Request | None = None
         try:
             walk = Pages(self.client, self._request_of(key), cursor=self.cursor).begin()
-            while walk.request is not None:
-                walk.request.extensions[LANE] = lane
-                sent.append(walk.request)
-                response = yield walk.request
+            while (request := walk.request) is not None:
+                request.extensions[LANE] = lane
+                response = yield request
                 status = response.status_code
                 if not 200 <= status < 300:
                     is_passing = status in _PASSING or status >= 500
-                    return KeyFailure(key, status, self._reason(walk, response), _tries(sent), is_final=not is_passing)
+                    return KeyFailure(key, status, self._reason(walk, response), _tries(request), not is_passing)
                 if walk.is_page(response) and response.content and response.request.method != "HEAD":
                     answers.append(response)
                 try:
                     walk.go_on(response)
                 except (ServiceError, UnsafeAddress) as error:
-                    reason = excerpt(error.what, LONGEST_REASON)
-                    return KeyFailure(key, status, reason, _tries(sent), is_final=True)
+                    return KeyFailure(key, status, excerpt(error.what, LONGEST_REASON), _tries(request), is_final=True)
                 if not self.definition["pages"]:
                     break
         except httpx.TransportError as error:
-            return KeyFailure(key, None, f"no answer: {type(error).__name__}", _tries(sent))
+            return KeyFailure(key, None, f"no answer: {type(error).__name__}", _tries(request))
         except (httpx.RequestError, httpx.InvalidURL) as error:  # undecodable, too many redirects, malformed
             reason = f"{type(error).__name__}: {excerpt(str(error), 80)}"
-            return KeyFailure(key, None, reason, _tries(sent), is_final=True)
+            return KeyFailure(key, None, reason, _tries(request), is_final=True)
         if walk.more is not None:
             self.more = f"More pages exist than were read: {walk.more.words}. {walk.more.advice}"
         elif walk.request is not None and not self.more:
@@ -103,10 +100,7 @@ class Plan:
         return Answered(key, answers, sum(len(answer.content) for answer in answers))
 
     def _reason(self, walk: Pages, response: httpx.Response) -> str:
-        try:
-            words = HTTPStatus(response.status_code).phrase
-        except ValueError:
-            words = f"status {response.status_code}"
+        words = httpx.codes.get_reason_phrase(response.status_code) or f"status {response.status_code}"
         message = message_of(response, self.known.scrub_text)
         page = f"page {walk.number}: " if walk.number > 1 else ""
         return page + excerpt(f"{words}: {message}" if message else words, LONGEST_REASON)
@@ -114,7 +108,16 @@ class Plan:
     def _request_of(self, key: Key) -> httpx.Request:
         value = self.call(key)
         if isinstance(value, httpx.Request):
-            return self._checked(value)
+            if value.method not in ("GET", "HEAD"):
+                raise ConfigurationError(
+                    f"A sweep sends GET and HEAD only, not {excerpt(value.method, 20)}: a sweep that is resumed may "
+                    "repeat a request.",
+                    "Send other requests one by one with the client.",
+                    about="call",
+                )
+            if not value.url.is_relative_url:
+                return value
+            return self.client.build_request(value.method, value.url, headers=value.headers)  # type: ignore[no-any-return]
         path, params = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
         if not isinstance(path, str | httpx.URL) or not isinstance(params, Mapping | list | str | None):
             if inspect.iscoroutine(value):
@@ -130,18 +133,6 @@ class Plan:
         if isinstance(path, str) and path.startswith("/") and not path.startswith("//"):
             path = str(self.client.base_url).rstrip("/") + path  # as httpx would join it, but parsed only once
         request: httpx.Request = self.client.build_request("GET", str(path), params=params)
-        return request
-
-    def _checked(self, request: httpx.Request) -> httpx.Request:
-        if request.method not in ("GET", "HEAD"):
-            raise ConfigurationError(
-                f"A sweep sends GET and HEAD only, not {excerpt(request.method, 20)}: a sweep that is resumed may "
-                "repeat a request.",
-                "Send other requests one by one with the client.",
-                about="call",
-            )
-        if request.url.is_relative_url:
-            request = self.client.build_request(request.method, request.url, headers=request.headers)
         return request
 
     def rows_of(self, answered: Sequence[Answered], kind: KeyKind | None) -> tuple[list[KeyedRows], list[KeyFailure]]:
@@ -179,8 +170,8 @@ class Plan:
         return answer if body == answer.content else body
 
 
-def _tries(sent: Sequence[httpx.Request]) -> int:
-    return sum(request.extensions.get(TRIES, 1) for request in sent)
+def _tries(request: httpx.Request | None) -> int:
+    return 1 if request is None else int(request.extensions.get(TRIES, 1))
 
 
 def _without_key(table: pa.Table) -> pa.Table:

@@ -40,8 +40,7 @@ _LONGEST_PAUSE: Final = 0.5
 _MOST_SESSIONS: Final = 16  # loans that a worker process remembers
 _OPENING: Final = threading.Lock()
 SESSIONS: Final[dict[str, Session | AsyncSession]] = {}  # by their loans
-_ATTRIBUTES: Final = "environment credentials settings cassette is_practice retry per_second replays_only"
-_NAMES: Final = frozenset((*dir(Session), *_ATTRIBUTES.split()))
+_NAMES: Final = {*dir(Session), "environment", "credentials", "settings", "is_practice", "retry", "per_second"}
 
 
 class Terms(NamedTuple):
@@ -66,19 +65,18 @@ class LentSession:
     """
 
     def __init__(self, terms: Terms) -> None:
-        self._terms = terms
+        self.terms = terms
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in _NAMES:  # Dask looks for attributes of its own
             raise AttributeError(f"a lent session has no attribute {name!r}")
-        return getattr(session_for(self._terms), name)
+        return getattr(session_for(self.terms), name)
 
     def __repr__(self) -> str:
-        terms = self._terms
-        return f"<LentSession {terms.environment} as {terms.profile!r}: loan {terms.loan}>"
+        return f"<LentSession {self.terms.environment} as {self.terms.profile!r}: loan {self.terms.loan}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LentSession, (self._terms,)
+        return LentSession, (self.terms,)
 
 
 def session_for(terms: Terms) -> Session | AsyncSession:
@@ -151,7 +149,6 @@ class Borrower:
         self._board = board
         self._edition = 0
         self._heard_at = 0.0  # when the edition was first read; monotonic seconds, as all instants here
-        self._waiting_since: float | None = None
         self._reported_at: float | None = None
 
     def borrow(self, clock: Clock, *, refused: Secret | None, was_accepted: bool) -> Flow[Token]:
@@ -166,7 +163,7 @@ class Borrower:
             published: Published = yield Apart(self._read)
             now = clock.monotonic()
             if published.edition != self._edition:
-                self._edition, self._heard_at, self._waiting_since = published.edition, now, None
+                self._edition, self._heard_at = published.edition, now
             token = None if published.access_token is None else Secret(published.access_token)
             is_refused = token is not None and token == refused
             if now - self._heard_at < HEARD_FOR:
@@ -180,8 +177,7 @@ class Borrower:
                 self._reported_at = now
                 report = {"number": published.number, "is_refused": is_refused, "was_accepted": was_accepted}
                 yield Apart(partial(self._board.report, report))
-            since = self._waiting_since = now if self._waiting_since is None else self._waiting_since
-            if now - since > SILENCE or now - started > _PATIENCE:
+            if now - max(started, self._heard_at) > SILENCE or now - started > _PATIENCE:
                 what = f"The lender of the loan {self._loan} is gone: it does not answer, or has no new token."
                 raise TokenError(what, GONE)
             yield Pause(pause, clock)

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import parquet
+from pyarrow import fs, parquet
 
 from toolkit.core.errors import ConfigurationError, SweepBusy, SweepError, how_to_install
 from toolkit.core.text import excerpt
@@ -48,50 +48,62 @@ from toolkit.sweeps.parts import (
 from toolkit.tables.columns import frame_of
 
 Area: TypeAlias = Literal["parts", "beside"]
-_ADVICE: Final = (
-    "Make room or choose another folder. What is already written is kept. Run the sweep again: it goes on where it "
-    "stopped."
-)
 _FAILURES: Final = "failures.parquet"
 _ANEW: Final = "Sweep into another folder; resume=False removes what this one holds and begins anew."
 
 
-class LocalPlace:
-    """A folder of a local disk and the one beside it. A write replaces a whole file or leaves it as it was."""
+class SweepPlace:
+    """The place of the files of a sweep: its folder, and the one beside it.
 
-    def __init__(self, folder: Path) -> None:
-        self._folders: dict[Area, Path] = {"parts": folder, "beside": folder.with_name(f"{folder.name}.sweep")}
+    On a disk, a write replaces a whole file or leaves it as it was, and a lock keeps other sweeps out. Elsewhere there
+    is no lock: one process writes there at a time. A store of objects replaces an object in one step; other file
+    systems may have a half written file after a crash, which the next run names.
+    """
+
+    def __init__(self, system: fs.FileSystem, folder: str) -> None:
+        self._system = system
+        self._is_local = isinstance(system, fs.LocalFileSystem)
+        self._folders: dict[Area, str] = {"parts": folder, "beside": f"{folder}.sweep"}
 
     def names(self, area: Area) -> list[str]:
         """Return the sorted names of files; none if the area does not exist yet."""
-        folder = self._folders[area]
-        return sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
+        if not self._is_local:
+            self._system.handler.fs.invalidate_cache(self._folders[area])
+        found = self._system.get_file_info(fs.FileSelector(self._folders[area], allow_not_found=True))
+        return sorted(info.base_name for info in found)
 
-    def open(self, area: Area, name: str) -> BinaryIO:
-        return (self._folders[area] / name).open("rb")
+    def open(self, area: Area, name: str) -> pa.NativeFile:
+        return self._system.open_input_file(f"{self._folders[area]}/{name}")
 
     def write(self, area: Area, name: str, data: bytes) -> None:
         """Write a file, or replace it; SweepError if it cannot be written."""
-        target, partial = self._folders[area] / name, self._folders["beside"] / f"{name}.part"
+        path, partial = f"{self._folders[area]}/{name}", Path(self._folders["beside"], f"{name}.part")
         try:
-            partial.unlink(missing_ok=True)  # what an interruption left, or a link
-            create_new(partial, data, private=False)
-            replace_file(partial, target)
-        except OSError as error:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
-            raise _unwritable(str(target), error) from None
+            if self._is_local:
+                partial.unlink(missing_ok=True)  # what an interruption left, or a link
+                create_new(partial, data, private=False)
+                replace_file(partial, Path(path))
+            else:
+                self._system.create_dir(self._folders[area])
+                with self._system.open_output_stream(path) as stream:
+                    stream.write(data)
+        except Exception as error:  # noqa: BLE001 - each file system has errors of its own
+            raise _unwritable(path, error) from None
 
     def remove(self, area: Area, name: str) -> None:
-        (self._folders[area] / name).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            self._system.delete_file(f"{self._folders[area]}/{name}")
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other sweeps out; SweepBusy if another one is in progress here."""
-        beside = self._folders["beside"]
+        """Keep other sweeps out of a folder of a disk; SweepBusy if another one is in progress there."""
+        if not self._is_local:
+            yield
+            return
+        beside = Path(self._folders["beside"])
         try:
             for folder in self._folders.values():
-                folder.mkdir(parents=True, exist_ok=True)
+                Path(folder).mkdir(parents=True, exist_ok=True)
             lock = try_lock(beside / "lock")
         except OSError as error:
             raise _unwritable(str(beside), error) from None
@@ -105,52 +117,10 @@ class LocalPlace:
             lock.release()
 
 
-class RemotePlace:
-    """A folder of an fsspec file system and the one beside it. It has no lock: one process writes there at a time.
-
-    A store of objects replaces an object in one step. Other file systems may have a half written file after a crash,
-    which the next run names.
-    """
-
-    def __init__(self, system: Any, path: str) -> None:
-        self._system = system
-        self._paths: dict[Area, str] = {"parts": path, "beside": f"{path}.sweep"}
-
-    def names(self, area: Area) -> list[str]:
-        folder = self._paths[area]
-        self._system.invalidate_cache(folder)
-        try:
-            paths = [str(path).rstrip("/") for path in self._system.ls(folder, detail=False)]
-        except FileNotFoundError:
-            return []
-        return sorted(path.rpartition("/")[2] for path in paths if path != folder)
-
-    def open(self, area: Area, name: str) -> BinaryIO:
-        file: BinaryIO = self._system.open(f"{self._paths[area]}/{name}", "rb")
-        return file
-
-    def write(self, area: Area, name: str, data: bytes) -> None:
-        path = f"{self._paths[area]}/{name}"
-        try:
-            self._system.makedirs(self._paths[area], exist_ok=True)
-            self._system.pipe_file(path, data)
-        except Exception as error:  # noqa: BLE001 - each file system has errors of its own
-            raise _unwritable(path, error) from None
-
-    def remove(self, area: Area, name: str) -> None:
-        with suppress(FileNotFoundError):
-            self._system.rm_file(f"{self._paths[area]}/{name}")
-
-    def locked(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-
-SweepPlace: TypeAlias = LocalPlace | RemotePlace
-
-
 def _unwritable(path: str, error: Exception) -> SweepError:
     reason = getattr(error, "strerror", None) or type(error).__name__
-    return SweepError(f"Cannot write {excerpt(path)}: {reason}.", _ADVICE, about="into")
+    advice = "Make room or choose another folder. What is already written is kept. Run the sweep again: it goes on."
+    return SweepError(f"Cannot write {excerpt(path)}: {reason}.", advice, about="into")
 
 
 def place_of(into: str | Path) -> SweepPlace:
@@ -173,7 +143,8 @@ def place_of(into: str | Path) -> SweepPlace:
             'For example into="sweeps/positions" or into="s3://bucket/positions".',
             about="into",
         )
-    return LocalPlace(folder) if is_local else RemotePlace(system, path.rstrip("/"))
+    file_system = fs.LocalFileSystem() if is_local else fs.PyFileSystem(fs.FSSpecHandler(system))
+    return SweepPlace(file_system, path.rstrip("/"))
 
 
 class Folder:
@@ -190,21 +161,12 @@ class Folder:
         self._finished = FinishedKeys(())
         self._before_write = before_write
 
-    @property
-    def answered(self) -> int:
-        """Number of keys that have an answer, with rows or without."""
-        return sum(len(part.keys) for part in self.parts.values())
-
     def is_done(self, key: Key) -> bool:
         """Check whether a key had an answer, or a failure that only `.retry()` asks for again, when it was loaded."""
         return key in self._finished or ((failure := self.failures.get(key)) is not None and failure.is_final)
 
     def load(self, writer: str = "") -> None:
-        """Read the ends of all parts, or of those of one writer.
-
-        Raises:
-            ConfigurationError: if they belong to another sweep, to an earlier version, or to none.
-        """
+        """Read the ends of all parts, or of those of one writer; ConfigurationError if they belong to another sweep."""
         self.parts = {name: self._read(name) for name in self.place.names("parts") if writer in name}
         for part in self.parts.values():
             self._check(part.definition)
@@ -214,11 +176,7 @@ class Folder:
         self.failures = {failure.key: failure for failure in failures if failure.key not in self._finished}
 
     def clear(self) -> None:
-        """Remove all parts.
-
-        Raises:
-            ConfigurationError: if another file is among the parts; nothing is removed then.
-        """
+        """Remove all parts; ConfigurationError, and nothing is removed, if another file is among them."""
         names = self.place.names("parts")
         for name in names:
             self._read(name)
@@ -226,10 +184,7 @@ class Folder:
             self.place.remove("parts", name)
 
     def repair(self) -> None:
-        """Remove keys that two parts have, as a worker that was cut off leaves them.
-
-        Call it only while no other sweep writes here.
-        """
+        """Remove keys that two parts have, as a worker that was cut off leaves them, while no other sweep writes."""
         for name, twice in self._overlaps():
             if twice:
                 rows = self.rows_of(name).without(twice)
@@ -300,11 +255,7 @@ class Folder:
         with self.place.open("parts", name) as file:
             return read_part(name, file)
 
-    def _check(self, definition: Definition | None) -> None:
-        if definition is None:
-            what = "This version cannot go on with the sweep in this folder, which an earlier version wrote."
-            advice = f"Its files stay readable, such as by pandas.read_parquet. {_ANEW}"
-            raise ConfigurationError(what, advice, about="into")
+    def _check(self, definition: Definition) -> None:
         for name, ours in self.definition.items():
             if (theirs := definition.get(name)) != ours:
                 words = "another schema" if name == "schema" else f"{name} = {excerpt(repr(theirs))}"

@@ -41,10 +41,9 @@ _PUBLISH_WITHIN: Final = 10.0  # seconds
 _PRIVATE_SCHEMES: Final = frozenset({"tls", "wss", "inproc"})
 _LOST: Final = (OSError, TimeoutError, RuntimeError)  # what a lost connection to the scheduler raises
 _LAST_TURN: Final = 5.0  # seconds to wait for a turn that is under way when the loan ends
-_SHORTEST_WAIT: Final = 0.1  # seconds between two turns
 _LONGEST_WAIT: Final = 30.0  # seconds; a machine that slept notices it then
 _RETRY_AFTER: Final = 1.0  # seconds; after a publication that failed, and while there is no token
-_JUST_AFTER: Final = 0.005  # seconds; a token that is looked at too early is not due
+_JUST_AFTER: Final = 0.1  # seconds after a token is due
 
 
 def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
@@ -78,22 +77,20 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
             are not meant for its addresses.
         TokenError, Unreachable: if the session cannot get a token to lend.
     """
-    return Loan(session, cluster, is_async=isinstance(session, AsyncSession))
+    return Loan(session, cluster)
 
 
 class Loan:
-    """A loan of a session to a cluster: a context manager that gives the handle. Made by `lend`.
+    """A loan of a session to a cluster: a context manager that gives the handle. Made by `lend`."""
 
-    The sessions of the workers are asynchronous if the loan `is_async`. No method may run on the client's event loop.
-    """
-
-    def __init__(self, session: Session | AsyncSession, cluster: Client, *, is_async: bool) -> None:
-        self._terms = terms_of(session, secrets.token_hex(8))._replace(is_async=is_async)
-        self._rate = session._sender.pace.per_second  # noqa: SLF001
+    def __init__(self, session: Session | AsyncSession, cluster: Client) -> None:
+        self._terms = terms_of(session, secrets.token_hex(8))
+        sender, below = session._sender, cast("Network", session._below)  # noqa: SLF001
+        self._rate = sender.pace.per_second
         self._cluster: Any = cluster
-        self._lender = lender_of(session)
+        network = Network(is_async=False, verify=below.verify, proxy=below.proxy)
+        self.lender = Lender(cast("TokenAuthorizer", sender.authorizer()), network, sender.clock)
         self._topic = TOPIC + self._terms.loan
-        self._is_subscribed = False
         self._publishing = asyncio.Lock()
         self._thread: threading.Thread | None = None
 
@@ -108,13 +105,13 @@ class Loan:
         return self._open()
 
     def __exit__(self, *_: object) -> None:
-        self._lender.end()
+        self.lender.end()
         if self._thread is not None:
             with suppress(*_LOST):
                 self._publish()  # the tombstone
                 self._cluster.unsubscribe_topic(self._topic)
             self._thread.join(_LAST_TURN)
-        self._lender.network.close()
+        self.lender.network.close()
 
     async def __aenter__(self) -> LentSession:
         _warn_of_open(await asyncio.to_thread(check_cluster, self._cluster))
@@ -124,32 +121,26 @@ class Loan:
         await asyncio.to_thread(self.__exit__)
 
     def _open(self) -> LentSession:
-        self._lender.obtain()  # an error here is the caller's, not the workers'
-        self._lender.turn()
+        self.lender.obtain()  # an error here is the caller's, not the workers'
+        self.lender.turn()
+        self._cluster.subscribe_topic(self._topic, self._answer)
         self._publish()
-        self._thread = threading.Thread(target=self._lender.run, args=(self._publish,), daemon=True)
+        self._thread = threading.Thread(target=self.lender.run, args=(self._publish,), daemon=True)
         self._thread.start()
-        share = None if self._rate is None else self._rate / count_workers(self._cluster)
+        share = None if self._rate is None else self._rate / max(1, len(self._cluster.nthreads()))
         return LentSession(self._terms._replace(options={**self._terms.options, "per_second": share}))
 
     def _publish(self) -> None:
         """Publish what there is now; one of `_LOST` if the scheduler cannot be reached."""
-        try:
-            if not self._is_subscribed:
-                self._cluster.subscribe_topic(self._topic, self._answer)
-                self._is_subscribed = True
-            self._cluster.sync(self._set, callback_timeout=_PUBLISH_WITHIN, asynchronous=False)
-        except BaseException:
-            self._is_subscribed = False  # a scheduler that comes back does not know the topic
-            raise
+        self._cluster.sync(self._set, callback_timeout=_PUBLISH_WITHIN, asynchronous=False)
 
     async def _set(self) -> None:
         async with self._publishing:  # so that the last edition is the one that stays
-            await dask_distributed().Variable(self._topic, client=self._cluster).set(self._lender.fields())
+            await dask_distributed().Variable(self._topic, client=self._cluster).set(self.lender.fields())
 
     async def _answer(self, event: tuple[float, Any]) -> None:
         """Acknowledge a report at once, since a renewal may take long."""
-        self._lender.note(event[1])
+        self.lender.note(event[1])
         await self._set()
 
 
@@ -168,11 +159,8 @@ def check_cluster(cluster: Any) -> str:
     Return the first address, or "", at which any program on this machine could read it. Errors are those of `lend`.
     """
     if not isinstance(cluster, dask_distributed().Client):
-        raise ConfigurationError(
-            f"A cluster is a dask.distributed.Client, not {type(cluster).__name__}.",
-            "Pass the client: with Client(cluster) as client: tk.lend(session, client)",
-            about="cluster",
-        )
+        next_step = "Pass the client: with Client(cluster) as client: tk.lend(session, client)"
+        raise wrong_type("cluster", "a dask.distributed.Client", cluster, next_step)
     if cluster.status != "running":
         raise ConfigurationError(
             f"The client of the cluster is not connected: its status is {excerpt(str(cluster.status))}.",
@@ -180,11 +168,6 @@ def check_cluster(cluster: Any) -> str:
             about="cluster",
         )
     return refuse_open_addresses([cluster.scheduler.address, cluster.scheduler_info()["address"], *cluster.nthreads()])
-
-
-def count_workers(cluster: Any) -> int:
-    """Return the number of workers that the cluster has now, at least 1."""
-    return max(1, len(cluster.nthreads()))
 
 
 def refuse_open_addresses(addresses: Iterable[str]) -> str:
@@ -262,8 +245,7 @@ class Lender:
 
     def end(self) -> None:
         """End the loan: what is published from here on is its tombstone."""
-        with self._lock:
-            self.is_over = True
+        self.is_over = True
         self._wake.set()
 
     def turn(self) -> float:
@@ -284,18 +266,11 @@ class Lender:
         if token is None:
             return _RETRY_AFTER  # the session knows when another request is reasonable
         left = self._until(token.renew_at, token.renew_monotonic)
-        return min(max(left + _JUST_AFTER, _SHORTEST_WAIT), _LONGEST_WAIT)
+        return min(max(left, 0.0) + _JUST_AFTER, _LONGEST_WAIT)
 
     def _until(self, instant: datetime, monotonic: float) -> float:
         """Return the seconds until an instant of both clocks, whichever comes first."""
         return min((instant - self._clock.now()).total_seconds(), monotonic - self._clock.monotonic())
-
-
-def lender_of(session: Session | AsyncSession) -> Lender:
-    """Return the lender of a session's tokens, which needs no event loop."""
-    sender, below = session._sender, cast("Network", session._below)  # noqa: SLF001
-    network = Network(is_async=False, verify=below.verify, proxy=below.proxy)
-    return Lender(cast("TokenAuthorizer", sender.authorizer()), network, sender.clock)
 
 
 def terms_of(session: Session | AsyncSession, loan: str) -> Terms:

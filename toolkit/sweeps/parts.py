@@ -35,7 +35,6 @@ KEY: Final = "key"
 LONGEST_REASON: Final = 200  # characters
 _NOTE: Final = b"toolkit.sweep"
 _KEYS: Final = b"toolkit.sweep.keys"
-_VERSION: Final = 2
 _LARGEST: Final = 2**63
 # On this thread alone, because each thread of Arrow keeps memory that it has used.
 _WRITING: Final = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
@@ -49,7 +48,7 @@ class KeyFailure:
     key: Key
     status: int | None  # None if no answer came
     reason: str  # safe to print
-    tries: int = 1  # requests for it in the run in which it failed
+    tries: int = 1  # how often the request that failed was sent
     is_final: bool = False  # True if the service answered, so that only `.retry()` asks again
 
 
@@ -69,9 +68,9 @@ class KeyedRows(NamedTuple):
 
 
 class SweepPart(NamedTuple):
-    """A part without its rows; `definition` is None if an earlier version of the toolkit wrote it."""
+    """A part without its rows."""
 
-    definition: Definition | None
+    definition: Definition
     kind: KeyKind | None
     keys: pa.Array
     failures: tuple[KeyFailure, ...]
@@ -122,7 +121,7 @@ class KeySource:
         self.kind = kind  # None before the first key
         self.order: dict[Key, None] = {}  # the keys so far
         self.total = length if length >= 0 else None  # None if the iterable does not know
-        self.skipped = self.done = 0  # keys that were done or came twice; keys that were done
+        self.done = 0  # keys that were done already
         self._keys: Iterator[Any] = iter(keys)
         self._is_done = is_done
         self._lock = threading.Lock()
@@ -145,7 +144,6 @@ class KeySource:
                     if not self._is_done(key):
                         return key
                     self.done += 1
-                self.skipped += 1
             return None
 
 
@@ -167,10 +165,10 @@ def key_column(keys: pa.Array) -> pa.Array:
     return keys.cast(pa.timestamp("us")) if pa.types.is_date(keys.type) else keys
 
 
-def concatenated(arrays: Sequence[pa.Array]) -> pa.Array:
+def concatenated(arrays: Sequence[pa.Array]) -> pa.ChunkedArray:
     """Return the keys of all arrays, of which some may hold nanoseconds and others not."""
     tables = [pa.table({KEY: keys}) for keys in arrays] or [pa.table({KEY: key_array([], None)})]
-    return pa.concat_tables(tables, promote_options="permissive").combine_chunks()[KEY].combine_chunks()
+    return pa.concat_tables(tables, promote_options="permissive")[KEY]
 
 
 def failures_table(failures: Sequence[KeyFailure], kind: KeyKind | None) -> pa.Table:
@@ -182,7 +180,7 @@ def failures_table(failures: Sequence[KeyFailure], kind: KeyKind | None) -> pa.T
 
 def part_bytes(rows: KeyedRows, definition: Definition, kind: KeyKind | None) -> bytes:
     failures = _packed(failures_table(rows.failures, kind))
-    about = {"version": _VERSION, "definition": dict(definition), "kind": kind, "failures": failures}
+    about = {"version": 2, "definition": dict(definition), "kind": kind, "failures": failures}
     keys = _packed(pa.table({KEY: rows.keys}))
     table = rows.table.replace_schema_metadata(_note_for_pandas(rows.table.schema))
     buffer = io.BytesIO()
@@ -207,16 +205,15 @@ def read_part(name: str, file: BinaryIO) -> SweepPart:
         metadata = parts.metadata.metadata or {}
         schema, rows = pa.schema([field.remove_metadata() for field in parts.schema_arrow]), parts.metadata.num_rows
         about = json.loads(metadata[_NOTE])
-        if about["version"] < _VERSION:
-            return SweepPart(None, None, key_array([], None), (), schema, rows)
+        definition, kind = dict(about["definition"]), about["kind"]  # which parts of earlier versions do not have
         keys = _unpacked(metadata[_KEYS])[KEY].combine_chunks()
         failures = tuple(KeyFailure(**row) for row in _unpacked(about["failures"]).to_pylist())
-        return SweepPart(dict(about["definition"]), about["kind"], keys, failures, schema, rows)
+        return SweepPart(definition, kind, keys, failures, schema, rows)
     except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
-        reason = "it was not written by a sweep" if isinstance(error, KeyError) else "it is incomplete or not Parquet"
+        reason = "of another program or version" if isinstance(error, KeyError) else "incomplete or not Parquet"
         raise ConfigurationError(
-            f"The folder of a sweep holds nothing else, but {excerpt(name, 60)} is not a part of it: {reason}.",
-            "Remove that file, or sweep into a new folder.",
+            f"The folder of a sweep holds nothing else, but {excerpt(name, 60)} is not a part of it: it is {reason}.",
+            "Remove that file, or sweep into another folder.",
             about="into",
         ) from None
 
@@ -251,7 +248,7 @@ def joined(parts: Sequence[KeyedRows]) -> KeyedRows:
     target = fitting(target_of([part.table.schema for part in parts]), (part.table for part in parts))
     table = pa.concat_tables([with_columns(part.table, target) for part in parts])
     failures = tuple(failure for part in parts for failure in part.failures)
-    return KeyedRows(table, concatenated([part.keys for part in parts]), failures)
+    return KeyedRows(table, concatenated([part.keys for part in parts]).combine_chunks(), failures)
 
 
 def target_of(schemas: Iterable[pa.Schema]) -> pa.Schema:

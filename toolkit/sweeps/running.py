@@ -3,6 +3,11 @@
 There are `at_once` threads for a client of a Session, or tasks for one of an AsyncSession. Each takes its next key when
 it is done with the last, and hands the outcome to the writer through a queue that is bounded. So the keys may be
 endless, and memory holds what is in flight and what is not written yet.
+
+On a Dask cluster keys are handed out in shares, and a worker runs the same code for its own, in parts of its own. It
+may die in the middle, and another may get its task; or it may seem dead and go on writing. So each attempt writes files
+of its own name, an attempt skips the keys that earlier ones have finished, and nobody writes once the sweep has ended:
+then the file `run` beside the parts is gone, or names another run.
 """
 
 from __future__ import annotations
@@ -11,23 +16,27 @@ import asyncio
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count, islice
+from secrets import token_hex
 from types import SimpleNamespace
 from typing import Any, Final
 
-from toolkit.core.errors import ServiceError, Unreachable
+from toolkit.core.document import Interface
+from toolkit.core.errors import ServiceError, SweepError, Unreachable
 from toolkit.core.ledger import SystemClock
 from toolkit.core.tracebacks import warn
 from toolkit.sweeps.asking import Answered, Outcome, Plan
-from toolkit.sweeps.folder import Folder
-from toolkit.sweeps.parts import KeyedRows, KeyFailure, KeySource, failed_rows, joined
+from toolkit.sweeps.folder import Folder, SweepPlace
+from toolkit.sweeps.parts import Key, KeyedRows, KeyFailure, KeySource, failed_rows, joined
 from toolkit.transport.flow import Flow, Pause, run, run_async
 
 SECONDS: Final = 3.0  # between two writes
 _TICK: Final = 0.25  # seconds between two looks at the clock
 _FULL_PAUSE: Final = 0.01  # seconds to wait for a place in the queue
-_CLOCK: Final = SystemClock()
 # Outcomes are written when there are this many, and a part is full when it has this much.
 _BATCH_KEYS: Final = 1_000
 _BATCH_BYTES: Final = 8 << 20
@@ -36,94 +45,24 @@ _PART_BYTES: Final = 16 << 20
 _PART_KEYS: Final = 25_000
 _LEAST_IN_VAIN: Final = 32
 _WARN_AT: Final = 100
+RUN: Final = "run"
+_SHARES_FOR_EACH: Final = 8  # shares of a sweep for each worker, so that all end at about the same time
+_LEAST, _MOST, _UNKNOWN = 20, 1000, 200  # keys of a share
 _LATER: Final = "What was answered is kept. Run the sweep again when the service answers: it goes on where it stopped."
 _CHECK: Final = "What was answered is kept. Check the credentials, then call .retry() on the result of a new run."
 
 
-class Writer:
-    """Makes rows of outcomes and writes them, for one thread.
+class Run:
+    """One run through keys.
 
     The part that is being filled is kept in memory as a table and written again, longer each time, until it is full. So
     few files hold many rows, and yet an interruption loses only what was answered in the last `SECONDS` and in the time
     of one write.
 
     Args:
-        plan, folder, source: the sweep; the folder is loaded.
+        folder: it is loaded.
         name: distinguishes the files of several processes that sweep together.
         is_replay: True to write by number of keys only, so that the same answers give the same files.
-    """
-
-    def __init__(self, plan: Plan, folder: Folder, source: KeySource, *, name: str, is_replay: bool) -> None:
-        self.answered = self.failed = 0  # keys in this run
-        self.hint = ""  # what to warn of while the run goes on
-        self._plan = plan
-        self._folder = folder
-        self._source = source
-        self._name = name
-        self._is_replay = is_replay
-        self._answers: list[Answered] = []
-        self._failures: list[KeyFailure] = []
-        self._bytes = 0
-        self._due_at: float | None = None
-        self._part: KeyedRows | None = None
-        self._part_name = ""
-
-    def add(self, outcome: Outcome) -> None:
-        if self._due_at is None:
-            self._due_at = time.monotonic() + SECONDS
-        if isinstance(outcome, KeyFailure):
-            self._fail(outcome)
-        else:
-            self.answered += 1
-            self._answers.append(outcome)
-            self._bytes += outcome.size
-
-    def write_if_due(self) -> None:
-        is_late = not self._is_replay and self._due_at is not None and time.monotonic() >= self._due_at
-        if is_late or len(self._answers) >= _BATCH_KEYS or self._bytes >= _BATCH_BYTES:
-            self.write()
-
-    def write(self) -> None:
-        """Write all that was added."""
-        self._folder.kind = kind = self._source.kind
-        rows, unfit = self._plan.rows_of(self._answers, kind)
-        self.answered -= len(unfit)
-        for failure in unfit:
-            self._fail(failure)
-        if self._failures:
-            rows.append(failed_rows(self._failures, kind))
-        self._answers, self._failures, self._bytes, self._due_at = [], [], 0, None
-        if not rows:
-            return
-        if self._part is None:
-            self._part_name = self._folder.next_name(self._name)
-        part = self._part = joined(rows if self._part is None else [self._part, *rows])
-        self._folder.write_part(self._part_name, part)
-        if part.table.num_rows >= _PART_ROWS or part.table.nbytes >= _PART_BYTES or len(part.keys) >= _PART_KEYS:
-            self._part = None
-
-    def close(self) -> None:
-        """Write what is left, and let go of the open part."""
-        self.write()
-        self._part = None
-
-    def _fail(self, failure: KeyFailure) -> None:
-        self.failed += 1
-        self._failures.append(failure)
-        if self.failed == _WARN_AT and not self.answered:
-            self.hint = (
-                f"The first {_WARN_AT} keys all failed: {failure.reason.rstrip('.')}. If that is not what you expect, "
-                "interrupt the sweep and check call(key); .retry() asks for failures again."
-            )
-
-
-class Run:
-    """One run through keys.
-
-    Args:
-        plan: asks for them.
-        folder, source, name, is_replay: as in `Writer`.
-        at_once: number of keys that are asked for at the same time.
         show: called a few times a second with the number of keys that are done, and a note about failures.
     """
 
@@ -142,18 +81,28 @@ class Run:
         self.source = source
         self.at_once = 1 if is_replay else at_once  # a cassette answers in the order of the keys
         self.show = show
-        self.writer = Writer(plan, folder, source, name=name, is_replay=is_replay)
+        self.answered = self.failed = 0  # keys in this run
         self.notes: dict[str, None] = {}  # what to warn of after the run
         self._plan = plan
+        self._name = name
+        self._is_replay = is_replay
         send = plan.client.send  # which authorizes and counts requests, where flows have a transport
         self._sending: Any = SimpleNamespace(handle_request=send, handle_async_request=send)
-        self._outcomes: queue.Queue[Outcome | None] = queue.Queue(max(64, 4 * at_once))
         self._stopped = threading.Event()
         self._error: BaseException | None = None
         self._noting = threading.Lock()
         self._in_vain = 0
-        # Daemons, because the interpreter would wait for other threads after an interrupt.
-        self._writing = threading.Thread(target=self._write, name="sweep-writer", daemon=True)
+        # What follows belongs to the thread that writes. Threads are daemons, because the interpreter would wait for
+        # others after an interrupt.
+        self._outcomes: queue.Queue[Outcome | None] = queue.Queue(max(64, 4 * at_once))
+        self._writing = threading.Thread(target=self._write_all, name="sweep-writer", daemon=True)
+        self._hint = ""  # what to warn of while the run goes on
+        self._answers: list[Answered] = []
+        self._failures: list[KeyFailure] = []
+        self._bytes = 0
+        self._due_at: float | None = None
+        self._part: KeyedRows | None = None
+        self._part_name = ""
 
     def on_threads(self) -> None:
         """Ask for the keys on threads. An interrupt drops what is in flight."""
@@ -166,12 +115,10 @@ class Run:
             for thread in threads:
                 while thread.is_alive() and not self._stopped.is_set():
                     thread.join(_TICK)
-                    self._look()
+                    self.look()
         finally:
             self._end()
-        self._look()
-        if self._error is not None:
-            raise self._error
+        self._raise()
 
     async def in_tasks(self) -> None:
         """Ask for the keys in tasks of the running event loop."""
@@ -181,15 +128,13 @@ class Run:
             pending = set(tasks)
             while pending and not self._stopped.is_set():
                 _, pending = await asyncio.wait(pending, timeout=_TICK)
-                self._look()
+                self.look()
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.to_thread(self._end)
-        self._look()
-        if self._error is not None:
-            raise self._error
+        self._raise()
 
     def _work(self, lane: int) -> Flow[None]:
         """Ask for one key after the other: what each thread or task does, on a connection of its own."""
@@ -197,7 +142,7 @@ class Run:
             while not self._stopped.is_set() and (key := self.source.take()) is not None:
                 outcome = yield from self._plan.asking(key, lane)
                 while not self._hand_over(outcome):
-                    yield Pause(_FULL_PAUSE, _CLOCK)
+                    yield Pause(_FULL_PAUSE, SystemClock())
                 self._note(outcome)
         except (asyncio.CancelledError, GeneratorExit):
             raise
@@ -213,7 +158,7 @@ class Run:
             return False
         return True
 
-    def _write(self) -> None:
+    def _write_all(self) -> None:
         try:
             is_open = True
             while is_open:
@@ -222,12 +167,52 @@ class Run:
                     if outcome is None:
                         is_open = False
                     else:
-                        self.writer.add(outcome)
-                self.writer.write_if_due()
-            self.writer.close()
+                        self._add(outcome)
+                is_late = not self._is_replay and self._due_at is not None and time.monotonic() >= self._due_at
+                is_full = len(self._answers) >= _BATCH_KEYS or self._bytes >= _BATCH_BYTES
+                if is_late or is_full or not is_open:
+                    self._write()
+            self._part = None
             self.notes |= dict.fromkeys((self._plan.more, self._plan.hint))
         except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
             self._stop(error)
+
+    def _add(self, outcome: Outcome) -> None:
+        if self._due_at is None:
+            self._due_at = time.monotonic() + SECONDS
+        if isinstance(outcome, KeyFailure):
+            self._fail(outcome)
+        else:
+            self.answered += 1
+            self._answers.append(outcome)
+            self._bytes += outcome.size
+
+    def _write(self) -> None:
+        self.folder.kind = kind = self.source.kind
+        rows, unfit = self._plan.rows_of(self._answers, kind)
+        self.answered -= len(unfit)
+        for failure in unfit:
+            self._fail(failure)
+        if self._failures:
+            rows.append(failed_rows(self._failures, kind))
+        self._answers, self._failures, self._bytes, self._due_at = [], [], 0, None
+        if not rows:
+            return
+        if self._part is None:
+            self._part_name = self.folder.next_name(self._name)
+        part = self._part = joined(rows if self._part is None else [self._part, *rows])
+        self.folder.write_part(self._part_name, part)
+        if part.table.num_rows >= _PART_ROWS or part.table.nbytes >= _PART_BYTES or len(part.keys) >= _PART_KEYS:
+            self._part = None
+
+    def _fail(self, failure: KeyFailure) -> None:
+        self.failed += 1
+        self._failures.append(failure)
+        if self.failed == _WARN_AT and not self.answered:
+            self._hint = (
+                f"The first {_WARN_AT} keys all failed: {failure.reason.rstrip('.')}. If that is not what you expect, "
+                "interrupt the sweep and check call(key); .retry() asks for failures again."
+            )
 
     def _end(self) -> None:
         """Let the writer write what it has, also after an interrupt or an error."""
@@ -236,17 +221,21 @@ class Run:
             time.sleep(_FULL_PAUSE)
         self._writing.join()
 
+    def _raise(self) -> None:
+        self.look()
+        if self._error is not None:
+            raise self._error
+
     def _stop(self, error: BaseException) -> None:
         self._error = self._error or error
         self._stopped.set()
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Show the progress and warn, on the thread of the caller, so that a warning points at the user's line."""
-        hint, self.writer.hint = self.writer.hint, ""
+        hint, self._hint = self._hint, ""
         if hint:
             warn(hint)
-        failed = self.writer.failed
-        self.show(self.source.skipped + self.writer.answered + failed, f"{failed:,} failed" if failed else "")
+        self.show(self.source.done + self.answered + self.failed, f"{self.failed:,} failed" if self.failed else "")
 
     def _note(self, outcome: Outcome) -> None:
         """Raise an error after too many keys in a row without an answer, or with 401, 408, 429 or 5xx."""
@@ -258,3 +247,73 @@ class Run:
                 if outcome.status is None:
                     raise Unreachable(what, _LATER)
                 raise ServiceError(what, _CHECK if outcome.status == 401 else _LATER, status=outcome.status)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The part that all tasks of a sweep share; it goes to the workers, without a secret."""
+
+    plan: Plan  # without its client
+    lent: Any  # the handle of the session
+    interface: Interface  # the one that is called
+    place: SweepPlace
+    run: str  # name of this run
+
+
+def spread_keys(cluster: Any, spread: Spread, run: Run) -> None:
+    """Let the workers of a cluster ask for the keys of a run. What a worker raises is raised.
+
+    Each worker has one share at a time, and Dask gives the share of a worker that dies to another.
+    """
+    from distributed import as_completed
+
+    numbers, futures, source = count(1), set[Any](), run.source
+
+    def submitted() -> list[Any]:
+        workers = min(max(1, len(cluster.nthreads())), run.at_once)
+        more = []
+        share = max(source.total // (workers * _SHARES_FOR_EACH), _LEAST) if source.total else _UNKNOWN
+        while len(futures) < workers and (keys := list(islice(iter(source.take, None), min(share, _MOST)))):
+            arguments = (spread, next(numbers), keys, run.at_once // workers)
+            more.append(cluster.submit(ask_share, *arguments, pure=False))
+            futures.add(more[-1])
+        return more
+
+    completed = as_completed(submitted())  # type: ignore[no-untyped-call]
+    try:
+        for future in completed:
+            futures.discard(future)
+            answered, failed, notes = future.result()
+            run.answered, run.failed = run.answered + answered, run.failed + failed
+            run.notes |= dict.fromkeys(notes)
+            completed.update(submitted())  # type: ignore[no-untyped-call]
+            run.look()
+    finally:
+        cluster.cancel(list(futures))
+
+
+def ask_share(spread: Spread, number: int, keys: Sequence[Key], at_once: int) -> tuple[int, int, tuple[str, ...]]:
+    """Ask for the keys of a share on a worker; return how many did not fail, how many failed, and what to warn of."""
+    check = partial(check_run, spread.place, spread.run)
+    check()
+    folder = Folder(spread.place, spread.plan.definition, before_write=check)
+    name = f"{spread.run}-{number:05}"
+    folder.load(f"-{name}-")  # what earlier attempts at this share have finished
+    source = KeySource(keys, kind=None, is_done=folder.is_done)
+    plan = replace(spread.plan, client=getattr(spread.lent, str(spread.interface)))
+    run = Run(plan, folder, source, at_once=min(at_once, len(keys)), name=f"{name}-{token_hex(4)}")
+    run.on_threads()
+    return len(keys) - run.failed, run.failed, tuple(run.notes)
+
+
+def check_run(place: SweepPlace, run: str) -> None:
+    """Check that a run goes on in its place; SweepError if not, or if the folder is not the one of the run."""
+    with suppress(OSError), place.open("beside", RUN) as file:
+        if file.read(64) == run.encode():
+            return
+    raise SweepError(
+        "A worker does not see the sweep in its folder: either the sweep has ended, or the worker has another folder "
+        "of this name.",
+        "Sweep into a folder that all workers share, such as one on a network file system or an address of fsspec.",
+        about="into",
+    )

@@ -1,9 +1,10 @@
-"""`sweep`: one call for each of many keys, and a folder of Parquet files with all rows."""
+"""`sweep`: one call for each of many keys, and a folder of Parquet files with all rows; and its result."""
 
 from __future__ import annotations
 
 import asyncio
 import io
+from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -12,22 +13,23 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, cast, get_args, overload
 
 import httpx
+import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
 from toolkit.cassettes.cell_cassette import kind_text
 from toolkit.core.errors import ConfigurationError, as_choice, as_count, wrong_type
-from toolkit.core.text import REAL_ACCOUNT, count_text, excerpt
+from toolkit.core.text import REAL_ACCOUNT, as_html, badge, card, code, count_text, excerpt, printable
 from toolkit.core.tracebacks import warn
 from toolkit.local.progress import progress_bar
 from toolkit.session.pages import checked_cursor
 from toolkit.session.sending import transport_of
 from toolkit.sweeps.asking import Plan
 from toolkit.sweeps.folder import Folder, SweepPlace, place_of
-from toolkit.sweeps.parts import Key, KeySource
-from toolkit.sweeps.result import SweepResult
+from toolkit.sweeps.parts import KEY, Key, KeySource, failures_table, key_column
 from toolkit.sweeps.running import Run
-from toolkit.tables.columns import Numbers
+from toolkit.tables.columns import Numbers, frame_of
+from toolkit.tables.display import readable
 from toolkit.tables.schema import schema as schema_of
 from toolkit.tables.tabulation import check_names
 from toolkit.transport.next_page import Cursor
@@ -143,12 +145,8 @@ def sweep(
     """
     check_names(records, key)
     if hasattr(keys, "itertuples") or not hasattr(keys, "__iter__") or isinstance(keys, str | bytes):
-        name = "a table" if hasattr(keys, "itertuples") else f"a single {type(keys).__name__}"
-        raise ConfigurationError(
-            f"keys is {name}, not a list or another iterable of keys.",
-            'Of a table, pass the column of the keys: table["id"].',
-            about="keys",
-        )
+        next_step = 'Of a table, pass the column of the keys: table["id"].'
+        raise wrong_type("keys", "a list or another iterable of keys", keys, next_step)
     transport, columns = transport_of(client), None if schema is None else _stored(schema)
     cassette = transport.sender.cassette_in_use()
     definition = {
@@ -189,9 +187,7 @@ def _stored(schema: Any) -> pa.Schema:
         raise ConfigurationError(
             f"The schema has a type that Parquet does not have: {excerpt(str(error), 100)}", about="schema"
         ) from None
-    views = {pa.string_view(): pa.string()}  # Arrow cannot sort them
-    fields = [field.remove_metadata() for field in parquet.read_schema(buffer)]
-    return pa.schema([field.with_type(views.get(field.type, field.type)) for field in fields])
+    return schema_of(parquet.read_schema(buffer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,25 +258,116 @@ class Job:
                 pa.default_memory_pool().release_unused()
 
     def _spread(self, run: Run) -> None:
-        """Let the workers of the cluster ask for keys."""
+        from toolkit.sweeps.borrower import LentSession
         from toolkit.sweeps.lend import Loan
-        from toolkit.sweeps.on_dask import RUN, Spread, spread_keys
+        from toolkit.sweeps.running import RUN, Spread, spread_keys
 
         transport, name = transport_of(self.plan.client), token_hex(4)
-        with Loan(cast("Session", transport.session), self.cluster, is_async=False) as lent:
+        with Loan(cast("Session", transport.session), self.cluster) as lent:
             self.place.write("beside", RUN, name.encode())  # workers of earlier runs write no more
-            spread = Spread(replace(self.plan, client=None), lent, transport.scope.interface, self.place, name)
+            handle = LentSession(lent.terms._replace(is_async=False))
+            spread = Spread(replace(self.plan, client=None), handle, transport.scope.interface, self.place, name)
             try:
-                run.notes |= spread_keys(self.cluster, spread, run)
+                spread_keys(self.cluster, spread, run)
             finally:
                 self.place.remove("beside", RUN)
 
     def _result(self, run: Run, order: Collection[Key] | None) -> SweepResult:
         for note in filter(None, run.notes):
             warn(note)
-        if run.source.done and not run.folder.answered:
+        result = SweepResult(self, run.folder, run.source.order if order is None else order, run.source.done)
+        if run.source.done and not result.answered:
             warn(
                 f"{count_text(run.source.done, 'key')} failed in an earlier run, so nothing was requested for them. "
                 ".retry() of the result requests them, also with another path; resume=False begins anew."
             )
-        return SweepResult(self, run.folder, run.source.order if order is None else order, run.source.done)
+        return result
+
+
+class SweepResult:
+    """The contents of the folder of a sweep.
+
+    Attributes:
+        into: the folder, as it was named.
+        answered: number of keys that were answered, with rows or without.
+        failed: number of keys that failed.
+        rows: number of rows.
+        earlier: number of keys that earlier runs had finished, for which nothing was requested.
+    """
+
+    def __init__(self, job: Job, folder: Folder, order: Collection[Key], earlier: int) -> None:
+        self.into = job.into
+        self.answered = sum(len(part.keys) for part in folder.parts.values())
+        self.failed = len(folder.failures)
+        self.rows = sum(part.rows for part in folder.parts.values())
+        self.earlier = earlier
+        self._order = order
+        self._job = job
+        self._environment = job.plan.definition["environment"]
+        self._reasons = Counter(failure.status for failure in folder.failures.values())
+
+    def table(self) -> pd.DataFrame:
+        """Return all rows of the folder, in the order of the keys in this sweep; rows of other keys come last.
+
+        A folder that does not fit into memory is better read by Polars, DuckDB or Dask.
+        """
+        table = self._loaded().table(self._order)
+        table.attrs["source"] = " · ".join(filter(None, (self._environment, self._job.account, self._job.source)))
+        return table
+
+    def failures(self) -> pd.DataFrame:
+        """Return a row for each key that failed: key, status (missing if no answer came), reason, and tries.
+
+        `tries` says how often the last run sent the request. A notebook shows reasons and keys whole.
+        """
+        folder = self._loaded()
+        failures = [folder.failures.pop(key) for key in self._order if key in folder.failures]
+        failures += folder.failures.values()
+        table = failures_table(failures, folder.kind).drop_columns(["is_final"])
+        columns = dict(zip(table.column_names, table.columns, strict=True))
+        columns[KEY] = key_column(table[KEY])
+        return readable(frame_of(columns, len(failures)), cuts_text=False)
+
+    def retry(self) -> SweepResult | Coroutine[Any, Any, SweepResult]:
+        """Ask again for all keys that failed, and return the new result; with an asynchronous client, `await` it."""
+        is_async = isinstance(self._job.plan.client, httpx.AsyncClient)
+        return (self._job.run_async if is_async else self._job.run)(None, order=self._order)
+
+    def __repr__(self) -> str:
+        failed = f", {self._failed_text('failed')}" if self.failed else ""
+        earlier = f"; {count_text(self.earlier, 'key')} finished by earlier runs" if self.earlier else ""
+        counts = f"{count_text(self.answered, 'key')} answered with {count_text(self.rows, 'row')}{failed}{earlier}"
+        environment = ", ".join(filter(None, (self._environment, self._job.account)))
+        return f"<Sweep of {environment} into {printable(_shown(self.into))}: {counts}; {self._job.source}>"
+
+    def _repr_html_(self) -> str:
+        badges = [badge(f"{self._environment} · {self._job.source}")]
+        if account := self._job.account:
+            badges.append(badge(account, alarming=account == REAL_ACCOUNT))
+        lines = [
+            ("answered", as_html(count_text(self.answered, "key"))),
+            ("rows", as_html(f"{self.rows:,}")),
+            ("failed", as_html(self._failed_text()) if self.failed else "none"),
+        ]
+        if self.earlier:
+            lines.append(("earlier", f"{as_html(count_text(self.earlier, 'key'))}, not requested again"))
+        retry = f" · {code('.failures()')} · {code('.retry()')}" if self.failed else ""
+        lines += [("folder", code(_shown(self.into))), ("next", code(".table()") + retry)]
+        return card("Sweep", badges, lines)
+
+    def _loaded(self) -> Folder:
+        folder = Folder(self._job.place, self._job.plan.definition)  # not kept: many keys take much memory
+        folder.load()
+        return folder
+
+    def _failed_text(self, word: str = "") -> str:
+        """Return the number of failures with their statuses: `3 failed (404: 2, no answer: 1)`."""
+        ordered = sorted(self._reasons.items(), key=lambda item: (-item[1], item[0] or 0))
+        reasons = ", ".join(f"{status or 'no answer'}: {count:,}" for status, count in ordered)
+        return f"{f'{self.failed:,} {word}'.rstrip()} ({reasons})"
+
+
+def _shown(into: str) -> str:
+    """Return the folder as displays show it: an absolute path is that of one machine, so its last name is enough."""
+    path = Path(into)
+    return path.name if path.is_absolute() else into

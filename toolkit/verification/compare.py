@@ -75,10 +75,7 @@ def normal_form(cells: Sequence[Mapping[str, Any]], places: Mapping[str, str]) -
     Removed is what depends on the run, the machine or the program that ran and saved the notebook: execution counts,
     memory addresses, folders, names of ipykernel's temporary files, of widgets and of styled tables, and the texts and
     times in PNG pictures, which hold no pixels. Printed text is one output for each stream, as a terminal shows it.
-
-    Args:
-        cells: the cells of a notebook.
-        places: folders of this machine, and the text that replaces each of them; longest first.
+    `places` has the texts that replace folders of this machine, longest first.
     """
     folders = re.compile(rf"{_PATH_START}(?:{'|'.join(map(re.escape, places))})(?!\.?[\w-])")
     widgets: dict[str, str] = {}
@@ -124,12 +121,7 @@ def cell_place(cells: Sequence[Mapping[str, Any]], number: int) -> CellPlace:
 
 
 def places_of(project: Path, *, home: Path, temporary: Path) -> dict[str, str]:
-    """Return the folders that outputs may name, each with its placeholder; longest first.
-
-    Args:
-        project: the folder of the project.
-        home, temporary: the folders of the kernel; those of the user count as well.
-    """
+    """Return the folders that outputs may name, of the kernel and the user, with their placeholders; longest first."""
     places = {
         sys.prefix: "[python]",
         sysconfig.get_path("stdlib"): "[python]",

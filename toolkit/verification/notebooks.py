@@ -29,11 +29,7 @@ _WORD: Final = re.compile(r"""[^\s"'(),=/\\]+""")
 
 
 def find_notebooks(paths: Iterable[Path | str]) -> list[Path]:
-    """Return the notebooks among files and below folders, each once, without checkpoints and hidden folders.
-
-    Raises:
-        ConfigurationError: if a path does not exist, is not a notebook, or is a folder without notebooks.
-    """
+    """Return the notebooks among files and below folders, each once, without checkpoints and hidden folders."""
     notebooks: dict[Path, Path] = {}
     for path in map(Path, paths):
         found = [path] if path.suffix == SUFFIX and path.is_file() else []
@@ -50,11 +46,7 @@ def find_notebooks(paths: Iterable[Path | str]) -> list[Path]:
 
 
 def read_notebook(path: Path) -> dict[str, Any]:
-    """Return the content of a notebook; texts that the file stores line by line are joined.
-
-    Raises:
-        ConfigurationError: if it cannot be read, or is not a notebook of format 4.
-    """
+    """Return the content of a notebook of format 4; texts that the file stores line by line are joined."""
     import nbformat
     from nbformat.v4.rwbase import rejoin_lines
 
@@ -75,7 +67,6 @@ def read_notebook(path: Path) -> dict[str, Any]:
 
 
 def is_skipped(cell: Mapping[str, Any]) -> bool:
-    """Return True for a cell that does not run."""
     return SKIP_TAG in cell["metadata"].get("tags", ())
 
 
@@ -105,11 +96,6 @@ def as_bytes(content: Mapping[str, Any]) -> bytes:
 
 
 def write_notebook(path: Path, content: Mapping[str, Any], *, about: str) -> None:
-    """Write a notebook in one step.
-
-    Raises:
-        ConfigurationError: if it is a link or cannot be written.
-    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, as_bytes(content))
@@ -123,14 +109,8 @@ def changed_notebooks(notebooks: Iterable[Path], since: str = HEAD) -> list[Path
     """Return the notebooks that changed or are new, and those that name a cassette that changed or is gone.
 
     A notebook names a cassette with a word in a text of its code, or with `%%cassette NAME`. A name that is computed is
-    not found. Code that cannot be parsed may name any. A notebook that git ignores does not count as changed.
-
-    Args:
-        notebooks: notebooks, in one or several repositories.
-        since: a commit. What changed after this branch left it counts, and what is not committed.
-
-    Raises:
-        ConfigurationError: if a notebook is in no git repository, or the commit is not known there.
+    not found. Code that cannot be parsed may name any. A notebook that git ignores does not count as changed. What
+    changed after this branch left the commit `since` counts, and what is not committed.
     """
     notebooks = list(notebooks)
     folders = {path.parent.resolve() for path in notebooks}
@@ -169,7 +149,6 @@ def _changed_files(folder: Path, since: str) -> set[Path]:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """Run git in a folder and return its output."""
     command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", str(folder), *arguments]
     # The variables that git sets for its hooks would name another repository than that of the notebooks.
     variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

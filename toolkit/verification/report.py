@@ -116,7 +116,6 @@ def _github(verdicts: Sequence[Verdict], checkout: Path) -> str:
 
 
 def _annotations(verdict: Verdict, checkout: Path) -> Iterator[str]:
-    """Yield an annotation for each cell that fails or differs."""
     about: list[tuple[CellPlace | None, Sequence[str]]] = [(each.cell, each.diff) for each in verdict.differences]
     if verdict.failure:
         about.append((verdict.failure.cell, (verdict.failure.what, verdict.failure.next_step)))

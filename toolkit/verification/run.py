@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolkit.core.errors import ConfigurationError, how_to_install
 from toolkit.core.text import excerpt
 from toolkit.local.folders import find_project
-from toolkit.verification.compare import Difference, cell_place, differences, normal_form, places_of
+from toolkit.verification.compare import CellPlace, Difference, cell_place, differences, normal_form, places_of
 from toolkit.verification.notebooks import (
     SKIP_TAG,
     changed_notebooks,
@@ -42,7 +42,7 @@ from toolkit.verification.notebooks import (
 from toolkit.verification.report import Failure, Outcome, Verdict
 
 if TYPE_CHECKING:
-    from jupyter_client.manager import AsyncKernelManager
+    from nbclient import NotebookClient
 
 TIMEOUT: Final = 120.0  # seconds for a cell
 # Where programs and libraries are, and what Windows needs to start a process.
@@ -129,11 +129,7 @@ def verify(
 
 
 def need_kernels() -> None:
-    """Check that notebooks can be run here.
-
-    Raises:
-        ConfigurationError: if the extra `lab` is not installed.
-    """
+    """Raise ConfigurationError if the extra `lab` is not installed."""
     missing = [name for name in ("nbclient", "ipykernel") if find_spec(name) is None]
     if missing:
         raise ConfigurationError(f"Cannot run notebooks: no {' and '.join(missing)} here.", how_to_install("lab"))
@@ -163,7 +159,6 @@ class _Verification:
     play_log: Path | None
 
     async def verify_all(self, notebooks: Sequence[Path], at_once: int) -> list[Verdict]:
-        """Return the verdicts on all notebooks."""
         slots = asyncio.Semaphore(at_once)
 
         async def in_turn(path: Path) -> Verdict:
@@ -208,25 +203,47 @@ class _Verification:
     async def _run(self, path: Path, stored: dict[str, Any]) -> tuple[list[list[dict[str, Any]]], dict[str, str]]:
         """Run a notebook, and return the normal form of its outputs, and the folders that outputs may name."""
         folder, here = Path(tempfile.mkdtemp(dir=self.folder)), path.resolve().parent  # noqa: ASYNC240
-        home, temporary = folder / "home", folder / "tmp"
-        home.mkdir()
-        temporary.mkdir()
-        places = places_of(find_project(here), home=home, temporary=temporary)
+        for name in ("home", "tmp"):
+            (folder / name).mkdir()
+        places = places_of(find_project(here), home=folder / "home", temporary=folder / "tmp")
         cells: list[Any] = copy.deepcopy(stored["cells"])
+        for cell in cells:  # nbclient does not run empty cells, which would keep their outputs
+            if cell["cell_type"] == "code" and not is_skipped(cell):
+                cell["outputs"] = []
         try:
-            async with _kernel(here, folder, self._variables(home, temporary)) as manager:
-                await self._run_cells(path.name, {**stored, "cells": cells}, manager)
+            async with self._kernel({**stored, "cells": cells}, here, folder) as client:
+                for number, cell in enumerate(cells):
+                    self.watch(f"{path.name}: cell {number + 1} of {len(cells)}")
+                    try:
+                        await client.async_execute_cell(cell, number)
+                    except Exception as error:  # noqa: BLE001 - the kernel may send anything, and nbclient trusts it
+                        task = asyncio.current_task()
+                        if task is not None and task.cancelling():  # nbclient reports a cancellation as a dead kernel
+                            raise asyncio.CancelledError from None
+                        raise _Failed(self._failure(error, cell_place(cells, number))) from None
         finally:
             outputs = normal_form(cells, places)
             if path in self.targets:
                 write_notebook(self.targets[path], with_outputs(stored, outputs), about="save_to")
         return outputs, places
 
-    async def _run_cells(self, name: str, notebook: dict[str, Any], manager: AsyncKernelManager) -> None:
-        """Run the cells of a notebook; they get the outputs."""
+    @asynccontextmanager
+    async def _kernel(self, notebook: dict[str, Any], cwd: Path, folder: Path) -> AsyncIterator[NotebookClient]:
+        """Start a kernel of this interpreter; kill it and its children when the block ends, however it ends."""
+        from jupyter_client.kernelspec import KernelSpecManager
+        from jupyter_client.manager import AsyncKernelManager
         from nbclient import NotebookClient
         from nbformat import NotebookNode
 
+        # Sockets in the file system, which no other user can open, where there are such and their path is short enough.
+        in_files = os.name == "posix" and len(os.fsencode(folder)) + 4 <= _LONGEST_SOCKET
+        manager = AsyncKernelManager(
+            # Without folders it finds this interpreter only, whatever the user registered under the same name.
+            kernel_spec_manager=KernelSpecManager(kernel_dirs=[], log=_SILENT),
+            connection_file=str(folder / "kernel.json"),
+            log=_SILENT,
+            **({"transport": "ipc", "ip": str(folder / "k")} if in_files else {}),
+        )
         client = NotebookClient(
             NotebookNode(notebook),  # type: ignore[no-untyped-call]
             km=manager,
@@ -236,41 +253,52 @@ class _Verification:
             store_widget_state=True,  # without it, nbclient fails on the outputs that an Output widget captures
             log=_SILENT,
         )
-        cells = notebook["cells"]
-        for cell in cells:  # nbclient does not run empty cells, which would keep their outputs
-            if cell["cell_type"] == "code" and not is_skipped(cell):
-                cell["outputs"] = []
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         try:
+            await client.async_start_new_kernel(cwd=str(cwd), env=self._variables(folder), **silent)
             await client.async_start_new_kernel_client()
-            for number, cell in enumerate(cells):
-                self.watch(f"{name}: cell {number + 1} of {len(cells)}")
-                try:
-                    await client.async_execute_cell(cell, number)
-                except Exception as error:  # noqa: BLE001 - the kernel may send anything, and nbclient trusts it
-                    task = asyncio.current_task()
-                    if task is not None and task.cancelling():  # nbclient reports a cancellation as a dead kernel
-                        raise asyncio.CancelledError from None
-                    what, next_step = describe_error(error, self.timeout)
-                    raise _Failed(Failure(what, next_step, cell_place(cells, number))) from None
+            yield client
         finally:
             if client.kc is not None:
                 client.kc.stop_channels()
+            if manager.has_kernel:
+                await manager.shutdown_kernel(now=True)
+            await manager.cleanup_resources()
 
-    def _variables(self, home: Path, temporary: Path) -> dict[str, str]:
+    def _variables(self, folder: Path) -> dict[str, str]:
         """Return all environment variables of a kernel; other folders of programs follow from the home folder."""
         # Absolute, because the kernel has another working directory.
         paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]  # noqa: PTH100
-        log = {} if self.play_log is None else {"TOOLKIT_PLAY_LOG": str(self.play_log)}
         return {
             **{name: os.environ[name] for name in _ALLOWED_VARIABLES if name in os.environ},
             **_FIXED_VARIABLES,
-            **log,
+            **({} if self.play_log is None else {"TOOLKIT_PLAY_LOG": str(self.play_log)}),
             "PYTHONPATH": os.pathsep.join([str(Path(__file__).resolve().parent / "in_kernel"), *paths]),
             "PYTHONUSERBASE": site.getuserbase(),
             "MPLCONFIGDIR": _drawing().name,
-            **dict.fromkeys(("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"), str(home)),
-            **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary)),
+            **dict.fromkeys(("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"), str(folder / "home")),
+            **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder / "tmp")),
         }
+
+    def _failure(self, error: Exception, cell: CellPlace) -> Failure:
+        """Return what stopped a cell, in one line, and what to do next."""
+        from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+        if isinstance(error, CellTimeoutError):
+            what = f"The cell did not finish within {self.timeout:g} seconds."
+            return Failure(what, "If it needs more time, add --timeout SECONDS.", cell)
+        if isinstance(error, DeadKernelError):
+            return Failure("The kernel died in this cell.", "Run it in JupyterLab to see why.", cell)
+        if not isinstance(error, CellExecutionError):
+            what = excerpt(f"The kernel failed: {type(error).__name__}: {error}", _LONGEST)
+            return Failure(what, "Run it in JupyterLab.", cell)
+        first, _, second = error.evalue.strip().partition("\n")
+        what = excerpt(f"{error.ename}: {first}" if first else error.ename, _LONGEST)
+        lines = _LINE.findall(_COLOURS.sub("", error.traceback))
+        if second and not lines:  # an error of the toolkit has two lines instead of a traceback
+            return Failure(what, excerpt(second, _LONGEST), cell)
+        what = f"{what} (line {lines[-1]})" if lines else what
+        return Failure(what, "Run it in JupyterLab to see the whole traceback.", cell)
 
 
 @functools.cache
@@ -281,50 +309,3 @@ def _drawing() -> tempfile.TemporaryDirectory[str]:
     command = [sys.executable, "-c", "import matplotlib.font_manager"]
     subprocess.run(command, env={**os.environ, "MPLCONFIGDIR": folder.name}, capture_output=True, check=False)  # noqa: S603
     return folder
-
-
-@asynccontextmanager
-async def _kernel(cwd: Path, folder: Path, variables: Mapping[str, str]) -> AsyncIterator[AsyncKernelManager]:
-    """Start a kernel of this interpreter; kill it and its children when the block ends, however it ends."""
-    from jupyter_client.kernelspec import KernelSpecManager
-    from jupyter_client.manager import AsyncKernelManager
-
-    # Sockets in the file system, which no other user can open, where there are such and their path is short enough.
-    in_files = os.name == "posix" and len(os.fsencode(folder)) + 4 <= _LONGEST_SOCKET
-    manager = AsyncKernelManager(
-        # Without folders it finds this interpreter only, whatever the user registered under the same name.
-        kernel_spec_manager=KernelSpecManager(kernel_dirs=[], log=_SILENT),
-        connection_file=str(folder / "kernel.json"),
-        log=_SILENT,
-        **({"transport": "ipc", "ip": str(folder / "k")} if in_files else {}),
-    )
-    arguments = ["--HistoryManager.hist_file=:memory:"]  # neither the user's history nor an addition to it
-    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    try:
-        await manager.start_kernel(cwd=str(cwd), env=dict(variables), extra_arguments=arguments, **silent)
-        yield manager
-    finally:
-        if manager.has_kernel:
-            await manager.shutdown_kernel(now=True)
-        await manager.cleanup_resources()
-
-
-def describe_error(error: Exception, timeout: float) -> tuple[str, str]:
-    """Return what stopped a cell, in one line, and what to do next.
-
-    The second line of a message of the toolkit says what to do. Of other errors, the line of the cell is named.
-    """
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-
-    if isinstance(error, CellTimeoutError):
-        return f"The cell did not finish within {timeout:g} seconds.", "If it needs more time, add --timeout SECONDS."
-    if isinstance(error, DeadKernelError):
-        return "The kernel died in this cell.", "Run it in JupyterLab to see why."
-    if not isinstance(error, CellExecutionError):
-        return excerpt(f"The kernel failed: {type(error).__name__}: {error}", _LONGEST), "Run it in JupyterLab."
-    first, _, second = error.evalue.strip().partition("\n")
-    what = excerpt(f"{error.ename}: {first}" if first else error.ename, _LONGEST)
-    lines = _LINE.findall(_COLOURS.sub("", error.traceback))
-    if second and not lines:  # an error of the toolkit has two lines instead of a traceback
-        return what, excerpt(second, _LONGEST)
-    return f"{what} (line {lines[-1]})" if lines else what, "Run it in JupyterLab to see the whole traceback."

@@ -143,19 +143,6 @@ def test_edited_by_hand(interaction, edit):
     assert b"\r" not in appended
 
 
-def test_items_are_parsed_one_by_one(interaction):
-    """An item that cannot be read does not affect the others, and its line is named."""
-    data = file_of([interaction(at=at) for at in range(3)])
-    second = data.index(b"- request:", data.index(b"complete:"))
-    broken = data[:second] + data[second:].replace(b"code: 200", b"code: ok", 1)
-    opened = read(broken)
-    assert sorted(opened.readable()) == [0, 2]
-    line = broken[:second].count(b"\n") + 1
-    with pytest.raises(CassetteCorrupt, match=f"line {line} ") as caught:
-        opened.interaction(1)
-    assert "three digits" in caught.value.what
-
-
 # Text that may change the meaning of a scalar that it is in or next to.
 # fmt: off
 PIECES = st.sampled_from([

@@ -12,13 +12,11 @@ from functools import cache
 
 import pytest
 from chart_samples import CHARTS, SOURCE, accounts, history, texts_of
-from matplotlib import colors
 from PIL import Image
 
 from toolkit.core.errors import ConfigurationError, TabulationError
 from toolkit.session.session import Session
 from toolkit.tables.charts import balances, call_latencies, token_timeline
-from toolkit.tables.charts.figure import AMBER, BLUE, INK, RED
 
 
 @cache
@@ -61,21 +59,6 @@ def test_dark_pages():
     assert '[data-jp-theme-light="false"] .access-chart' in style
     assert 'class="access-chart"' in shown
     assert "max-width: 100%" in shown
-
-
-def test_contrast():
-    """On the white background text has the contrast of WCAG AA, 4.5 to 1, and bars and marks have 3 to 1."""
-    image = Image.open(io.BytesIO(png_of("balances"))).convert("RGBA")
-    assert image.getpixel((0, 0)) == (255, 255, 255, 255)
-
-    def luminance(colour):
-        linear = [
-            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colors.to_rgb(colour)
-        ]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    for colour, least in ((INK, 4.5), (BLUE, 3), (RED, 3), (AMBER, 3)):
-        assert 1.05 / (luminance(colour) + 0.05) >= least
 
 
 @pytest.mark.usefixtures("_no_layout")

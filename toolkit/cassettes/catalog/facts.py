@@ -91,14 +91,12 @@ def list_cassettes(
         except CassetteError as error:
             problem = error.what
         last = opened.interaction_or_error(len(opened) - 1) if len(opened) else None
-        first_at, last_at = (
-            None if at == EPOCH else at for at in (opened.recorded_at, getattr(last, "recorded_at", None))
-        )
-        stale = staleness_text(path, first_at, settings.stale_after_days, now) is not None
+        instants = [None if at == EPOCH else at for at in (opened.recorded_at, getattr(last, "recorded_at", None))]
+        stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now) is not None
         size = path.stat().st_size if path.is_file() else 0
         written_by = None if problem else "vcrpy" if opened.is_foreign else "toolkit"
         called = ", ".join(opened.environments) or None
-        rows.append((name_of(path, settings), called, len(opened), first_at, last_at, stale, size, written_by, problem))
+        rows.append((name_of(path, settings), called, len(opened), *instants, stale, size, written_by, problem))
     return frame_of("name environments interactions recorded last stale size written_by problem", rows)
 
 
@@ -129,9 +127,8 @@ def cassettes_in(folder: Path) -> list[Path]:
         ConfigurationError: if the folder does not exist.
     """
     if not folder.is_dir():
-        raise ConfigurationError(
-            f"The folder {folder} does not exist.", "Record something first, or name another folder.", about="folder"
-        )
+        what = f"The folder {folder} does not exist."
+        raise ConfigurationError(what, "Record something first, or name another folder.", about="folder")
     files = []
     for where, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")
@@ -165,9 +162,7 @@ def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Ope
     """Return the contents of a cassette, given by name or path.
 
     Raises:
-        CassetteMiss: if the file does not exist, or it is empty.
-        CassetteCorrupt: if it is not a cassette.
-        CassetteError: if it cannot be read.
+        CassetteMiss, CassetteCorrupt, CassetteError: if there is none or it is empty, is not one, or cannot be read.
         ConfigurationError: if the name is not a valid one.
     """
     path = find_cassette(cassette, settings)
@@ -189,12 +184,9 @@ def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:
         match = _RANGE.match(text.strip())
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 1 <= first <= last <= count:
-            quoted = repr(text) if len(text) < LONGEST_QUOTE else "A text"
-            raise ConfigurationError(
-                f"{quoted} names no interaction: the cassette has {count_text(count, 'interaction')}, numbered from 1.",
-                "Write numbers such as 3, and ranges such as 5-7; toolkit cassettes show lists them.",
-                about="numbers",
-            )
+            what = f"{excerpt(text, LONGEST_QUOTE)} is none of the {count_text(count, 'interaction')} in the cassette."
+            advice = "Write numbers from 1, such as 3, and ranges such as 5-7; toolkit cassettes show lists them."
+            raise ConfigurationError(what, advice, about="numbers")
         numbers.update(range(first - 1, last))
     return numbers
 
@@ -203,11 +195,8 @@ def frame_of(names: str, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
     """Return rows as a table with these columns, separated by spaces."""
     import pandas as pd
 
-    series = {
-        name: pd.Series([row[at] for row in rows], dtype=_TYPES.get(name, "str"))
-        for at, name in enumerate(names.split())
-    }
-    return pd.DataFrame(series)
+    columns = [(name, [row[at] for row in rows]) for at, name in enumerate(names.split())]
+    return pd.DataFrame({name: pd.Series(values, dtype=_TYPES.get(name, "str")) for name, values in columns})
 
 
 def table_of(opened: Contents, numbers: Iterable[int], scrubber: Scrubber | None) -> pd.DataFrame:
@@ -226,16 +215,13 @@ def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str
     `ended_early`, `line` (in the file, from 1), and `problem`: why the interaction cannot be read, or "". Then no more
     than the request is known.
     """
-    interaction = opened.interaction_or_error(number)
-    problem, head = "", RecordedRequest("", "")
+    interaction, problem = opened.interaction_or_error(number), ""
     if isinstance(interaction, CassetteCorrupt):
-        problem = interaction.what
+        problem, head = interaction.what, RecordedRequest("", "")
         with suppress(CassetteCorrupt):
             head = RecordedRequest(*opened.head(number)[:2])
-            head = scrubber.lookup_request(head) if scrubber else head
-        interaction = Interaction(head, RecordedResponse(0, ""))
-    else:
-        head = safe_to_show(interaction, scrubber).request if scrubber else interaction.request
+        interaction = Interaction(head, RecordedResponse(0))
+    head = safe_to_show(interaction, scrubber).request if scrubber else interaction.request
     caller, obtained = interaction.authorized_by, interaction.token_obtained
     either = caller or obtained
     return {

@@ -185,11 +185,7 @@ def _token_requests(opened: Contents, dropped: Container[int]) -> set[int]:
 
 
 def check_rewritable(path: Path) -> None:
-    """Refuse a file that cannot be rewritten in the recorder's layout.
-
-    Raises:
-        ConfigurationError: if it is JSON.
-    """
+    """Raise ConfigurationError for a file of JSON, which cannot be rewritten in the recorder's layout."""
     if path.suffix == ".json":
         raise ConfigurationError(
             f"Cannot rewrite {path}: recordings are YAML, and this is JSON.",
@@ -202,8 +198,7 @@ def rewrite(path: Path, scrubber: Scrubber, change: Callable[[bytes], bytes]) ->
     """Replace the content of a cassette by what `change` makes of it. If that is the same, nothing is written.
 
     Raises:
-        CassetteBusy: if a process, perhaps this one, is recording to the file; nothing was changed.
-        CassetteError: if the file cannot be read or written; the old content stays.
+        CassetteBusy, CassetteError: if somebody is recording to the file, or it cannot be written; it is unchanged.
     """
     recorder = Recorder(path, scrubber)
     try:
@@ -235,18 +230,10 @@ def rescrubbed(
     source: Path | str,
     recorded: Mapping[int, Interaction] | None = None,
 ) -> tuple[bytes, list[tuple[int, dict[str, int]]]]:
-    """Scrub all interactions of a file, and let the gate check the result.
+    """Return a file scrubbed again, and what was replaced: numbers, from 0, with the count of each kind of secret.
 
-    Args:
-        data: the bytes of the file.
-        opened: its interactions.
-        scrubber: see `todays_scrubber`.
-        source: the file, for messages.
-        recorded: some of the interactions by their numbers; the result then holds only these. By default all.
-
-    Returns:
-        The bytes of the file, in which interactions keep theirs if nothing is replaced in them; and for the others the
-        number, from 0, with the count of each kind that is replaced, such as ACCESS_TOKEN.
+    Interactions in which nothing is replaced keep their bytes. If `recorded` names some by their numbers, the result
+    holds only these. `source` names the file in messages.
 
     Raises:
         SecretLeak: if an interaction cannot be checked, or holds a secret that cannot be removed.

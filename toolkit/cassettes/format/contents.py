@@ -8,7 +8,8 @@ editor has laid out differently, or that stock vcrpy wrote, is parsed as a whole
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
@@ -38,36 +39,32 @@ class Item(NamedTuple):
     line: int
 
 
+@dataclass(eq=False)
 class Contents:
     """The interactions of one file, by number from 0.
 
     Attributes:
-        data: the bytes of a file of ours that is laid out as the recorder writes it, up to the end of the last complete
-            item; its `items` are parsed one by one. None for another file, which was `parsed` as a whole.
+        parsed: those of a file that was parsed as a whole.
+        items: or the places of the complete items in a file of ours that is laid out as the recorder writes it. They
+            are parsed one by one.
+        data: the bytes of such a file up to the end of the last complete item; None for another file.
         is_foreign: True if stock vcrpy wrote the file: with real addresses, and without keys of ours.
         is_torn: True if the file ends in an incomplete interaction, left by an interrupted write.
+        source: the file, for messages.
     """
 
-    def __init__(
-        self,
-        parsed: Iterable[Interaction | Unreadable] = (),
-        items: Sequence[Item] = (),
-        *,
-        data: bytes | None = None,
-        is_foreign: bool = False,
-        is_torn: bool = False,
-        source: str = "",
-    ) -> None:
-        self._parsed = dict(enumerate(parsed))
-        self._items = items
-        self._source = source
-        self._count = len(self._parsed) or len(items)
-        self.data = data
-        self.is_foreign = is_foreign
-        self.is_torn = is_torn
+    parsed: Sequence[Interaction | Unreadable] = ()
+    items: Sequence[Item] = ()
+    data: bytes | None = None
+    is_foreign: bool = False
+    is_torn: bool = False
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        self._parsed = dict(enumerate(self.parsed))
 
     def __len__(self) -> int:
-        return self._count
+        return len(self.parsed) or len(self.items)
 
     def interaction(self, number: int) -> Interaction:
         """Return an interaction by its number.
@@ -82,7 +79,7 @@ class Contents:
             if parsed is None:
                 from toolkit.cassettes.format import decoding
 
-                parsed = decoding.decode(item, source=self._source, line=self._items[number].line)
+                parsed = decoding.decode(item, source=self.source, line=self.items[number].line)
             self._parsed[number] = parsed
         if isinstance(parsed, Interaction):
             return parsed
@@ -106,7 +103,7 @@ class Contents:
         Raises:
             CassetteCorrupt: if they cannot be read.
         """
-        match = _HEAD.match(self.data, *self._items[number][:2]) if self.data else None
+        match = _HEAD.match(self.data, *self.items[number][:2]) if self.data else None
         if match is not None and is_uri(uri := match[2].decode("ascii")):
             return RecordedRequest(match[1].decode("ascii"), uri)
         parsed = self._parsed.get(number)
@@ -115,11 +112,11 @@ class Contents:
 
     def line(self, number: int) -> int | None:
         """Return the line on which an interaction begins, from 1, or None if it is not known."""
-        return self._items[number].line if self._items else getattr(self._parsed[number], "line", None)
+        return self.items[number].line if self.items else getattr(self._parsed[number], "line", None)
 
     def item(self, number: int) -> bytes:
         """Return the bytes of an item in a file that is laid out as the recorder writes it. Another can follow."""
-        item = (self.data or b"")[slice(*self._items[number][:2])]
+        item = (self.data or b"")[slice(*self.items[number][:2])]
         return item if item.endswith(b"\n") else item + b"\n"
 
     def appendable(self) -> bytes:

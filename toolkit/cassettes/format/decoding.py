@@ -18,39 +18,29 @@ from toolkit.cassettes.format import yaml_text
 from toolkit.cassettes.format.interactions import (
     Interaction,
     TooLarge,
-    as_bytes,
-    checked_status,
-    checked_uri,
-    content_of,
     from_fields,
     grouped,
     has_its_encoding,
-    in_order,
     is_uri,
 )
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.core.ledger import EPOCH, parse_http_date
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_value
+from toolkit.scrubbing.messages import RecordedRequest, header_value
 
 _NOT_CASSETTE: Final = "request and response do not have the fields of a cassette"
 _NOT_CONVERTED: Final = (
     "it was recorded by {}, whose recordings are not converted; record the calls again, or import a HAR file of them "
     "with `toolkit cassettes import FILE NAME`"
 )
-_OLD_VCRPY: Final = (
-    "it is in the format of an older version of vcrpy, before 1.0, which `python -m vcr.migration` converts"
-)
+_OLD: Final = "it is in the format of an older version of vcrpy, before 1.0, which `python -m vcr.migration` converts"
 # What stands in the files of other programs, and what to say of them; the first that fits counts.
 _OTHER_PROGRAMS: Final = (
     (rb"\A\s*\{\s*\"log\"\s*:", "it is a HAR file; `toolkit cassettes import FILE NAME` makes a cassette of it"),
-    (rb"!!python/object:vcr\.request\.Request|\A(?:\[\s*\{\s*\"|- )request\b", _OLD_VCRPY),
+    (rb"!!python/object:vcr\.request\.Request|\A(?:\[\s*\{\s*\"|- )request\b", _OLD),
     (rb"recorded_with[\"']? *: *[\"']?betamax", _NOT_CONVERTED.format("betamax")),
     (rb"recorded_with[\"']? *: *[\"']?(?:VCR-vcr|vcr/)", _NOT_CONVERTED.format("R's vcr")),
     (rb"recorded_with[\"']? *: *[\"']?VCR|!ruby/struct:VCR::", _NOT_CONVERTED.format("Ruby's VCR")),
-    (
-        rb"(?m)^[ \t{]{0,8}[\"']?http_interactions[\"']? *:",
-        _NOT_CONVERTED.format("Ruby's VCR or a program that shares its format"),
-    ),
+    (rb"(?m)^[ \t{]{0,8}[\"']?http_interactions[\"']? *:", _NOT_CONVERTED.format("Ruby's VCR or a relative of it")),
     (rb"parsed_body[\"']? *:", _NOT_CONVERTED.format("the serializer of pydantic-ai")),
     (rb"(?m)^ {4}url: ", _NOT_CONVERTED.format("go-vcr")),
 )
@@ -158,45 +148,35 @@ def corrupt(source: str, why: str, line: int | None = None) -> CassetteCorrupt:
 
 
 def _foreign_interaction(fields: Mapping[str, Any]) -> Interaction:
+    """Return an interaction as stock vcrpy reads it."""
     request, response = fields["request"], fields["response"]
-    method, uri = request["method"], request["uri"]
     if "parsed_body" in {**request, **response}:
         raise ValueError("a body is stored under 'parsed_body', as the serializer of pydantic-ai does")
-    if not isinstance(method, str) or not isinstance(uri, str):
-        raise ValueError(f"the request's {'uri' if isinstance(method, str) else 'method'} is not text")  # noqa: TRY004
-    # As vcrpy reads them: the first value of each, and the last of names that differ in case.
+    code = response.get("status_code")  # what vcrpy wrote for httpx before version 6
+    status = response["status"] if code is None else {"code": code}
+    read = from_fields({"request": {**request, "body": _sent(request)}, "response": {**response, "status": status}})
+    # The first value of each header, and the last of names that differ in case.
     sent: dict[str, tuple[str, str]] = {}
     for name, values in grouped(request["headers"]):
-        first_name = sent.get(name.lower(), (name, ""))[0]
-        sent[name.lower()] = first_name, values[0]
-    headers = tuple(sent.values())
-    is_flat = "status_code" in response  # what vcrpy wrote for httpx before version 6
-    status = checked_status(response["status_code"] if is_flat else response["status"]["code"])
-    reason = "" if is_flat else str(response["status"].get("message") or "")
-    content = content_of(response)
-    received = _corrected(in_order(response["headers"]), content)
-    return Interaction(
-        RecordedRequest(method, checked_uri(uri), headers, _request_body(request)),
-        RecordedResponse(status, reason, received, content),
+        sent[name.lower()] = sent.get(name.lower(), (name, ""))[0], values[0]
+    received = read.response.headers
+    with suppress(TooLarge):  # replay refuses it
+        if not has_its_encoding(received, read.response.body):  # vcrpy records the body decoded for some clients
+            kept = [pair for pair in received if pair[0].lower() not in ("content-encoding", "content-length")]
+            received = (*kept, ("Content-Length", str(len(read.response.body))))
+    return read._replace(
+        request=read.request._replace(headers=tuple(sent.values())),
+        response=read.response._replace(headers=received),
         recorded_at=parse_http_date(header_value(received, "date")) or EPOCH,
     )
 
 
-def _request_body(request: Mapping[str, Any]) -> bytes:
+def _sent(request: Mapping[str, Any]) -> Any:
+    """Return the body of a request as text, bytes or a file."""
     value = request.get("body")
-    if isinstance(value, Iterator):
-        value = list(value)
+    value = list(value) if isinstance(value, Iterator) else value
     if isinstance(value, list | tuple) and value and all(isinstance(chunk, bytes) for chunk in value):
         return b"".join(value)
     if value is None or isinstance(value, str | bytes) or hasattr(value, "read"):
-        return as_bytes(value, "the request's body")
-    return json.dumps(value, default=str).encode("ascii")  # what aiohttp was given to send as JSON
-
-
-def _corrected(headers: HeaderList, body: bytes) -> HeaderList:
-    """Return the headers, without Content-Encoding if vcrpy recorded the body decoded, as it does for some clients."""
-    with suppress(TooLarge):  # replay refuses it
-        if not has_its_encoding(headers, body):
-            kept = [pair for pair in headers if pair[0].lower() not in ("content-encoding", "content-length")]
-            return (*kept, ("Content-Length", str(len(body))))
-    return headers
+        return value
+    return json.dumps(value, default=str)  # what aiohttp was given to send as JSON

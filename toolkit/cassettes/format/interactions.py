@@ -223,12 +223,14 @@ def from_fields(fields: Mapping[str, Any]) -> Interaction:
     elapsed = None if seconds is None else timedelta(seconds=seconds)
     _ = (recorded_at or EPOCH) + (elapsed or timedelta(0))  # OverflowError if the call would end after year 9999
     by, obtained = fields.get("authorized_by"), fields.get("token_obtained")
-    method, uri = str(request["method"]), checked_uri(str(request["uri"]))
+    method, uri = request["method"], request["uri"]
+    if not isinstance(method, str) or not isinstance(uri, str):
+        raise ValueError("the request's method or URI is not text")  # noqa: TRY004
     sent = in_order(request["headers"], fields.get("request_header_order"))
     received = in_order(response["headers"], fields.get("header_order"))
     status, reason = checked_status(response["status"]["code"]), str(response["status"].get("message") or "")
     return Interaction(
-        RecordedRequest(method, uri, sent, as_bytes(request.get("body"), "the body")),
+        RecordedRequest(method, checked_uri(uri), sent, as_bytes(request.get("body"), "the body")),
         RecordedResponse(status, reason, received, content_of(response), str(fields.get("http_version") or "")),
         recorded_at=recorded_at,
         elapsed=elapsed,

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
-from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -59,11 +58,7 @@ class CassetteChoice:
 
 
 def choice_of(marks: Iterable[Any]) -> CassetteChoice:
-    """Return the choices of the markers of a test, the closest first: a closer one wins, argument by argument.
-
-    Raises:
-        ConfigurationError: if a marker has an unknown argument.
-    """
+    """Return the choices of the markers of a test, the closest first: a closer one wins, argument by argument."""
     chosen: dict[str, Any] = {}
     for mark in reversed(list(marks)):
         chosen |= {**({"names": mark.args} if mark.args else {}), **mark.kwargs}
@@ -84,11 +79,7 @@ def default_file(module: Path, test: str, class_name: str | None = None) -> Path
 
 
 def project_settings(module: Path) -> Settings:
-    """Return the settings of the project that a test module is in, whatever the working directory is.
-
-    Raises:
-        ConfigurationError: if a setting is malformed.
-    """
+    """Return the settings of the project that a test module is in, whatever the working directory is."""
     project = find_project(module.parent)
     file = project / SETTINGS_FILE
     return Settings.load(file) if file.is_file() else replace(Settings.load(), project=project)
@@ -247,24 +238,11 @@ def live_sessions(live: Mapping[str, Any]) -> Iterator[None]:
         yield
 
 
-def closing(session: AsyncSession, test: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an async test that closes the connections of a session in the event loop that they belong to."""
-
-    @wraps(test)
-    async def run(*args: Any, **kwargs: Any) -> None:
-        async with session:
-            await test(*args, **kwargs)
-
-    return run
-
-
 @contextmanager
 def network_blocked(allowed: Sequence[str], refusal: Callable[[str], NetworkBlocked]) -> Iterator[None]:
-    """Refuse connections and lookups until the block ends.
+    """Refuse connections and lookups until the block ends, with the error that `refusal` makes for a host.
 
-    Args:
-        allowed: host names or addresses; "*" stands for any characters, and "localhost" for every loopback address.
-        refusal: makes the error for a host; it is raised where the connection is tried.
+    Allowed are host names or addresses; "*" stands for any characters, and "localhost" for every loopback address.
     """
     patterns = [*map(str.lower, allowed), *(["127.*", "::1"] if "localhost" in allowed else [])]
     resolved = set[str]()  # addresses of the hosts that are allowed by name
@@ -280,14 +258,14 @@ def network_blocked(allowed: Sequence[str], refusal: Callable[[str], NetworkBloc
             # On Windows, the pair of sockets that each event loop has is connected over loopback.
             is_pair = "socketpair" in sys._getframe(1).f_code.co_name  # noqa: SLF001 - the cheapest way to the caller
             is_local = is_pair or connection.family not in (socket.AF_INET, socket.AF_INET6)
-            if address and not is_local and not is_allowed(_as_text(address[0])):
+            if address and not is_local and not is_allowed(str(address[0]).lower()):
                 raise refusal(":".join(map(str, address[:2])))
             return original(connection, *args)
 
         return use
 
     def getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
-        name = _as_text(host or "localhost")
+        name = str(host or "localhost").lower()
         if not is_allowed(name) and name != "localhost" and not _is_address(name):
             raise refusal(name)
         answers = lookup(host, *args, **kwargs)
@@ -300,10 +278,6 @@ def network_blocked(allowed: Sequence[str], refusal: Callable[[str], NetworkBloc
                 stack.enter_context(patch.object(socket.socket, name, guarded(getattr(socket.socket, name))))
         stack.enter_context(patch.object(socket, "getaddrinfo", getaddrinfo))
         yield
-
-
-def _as_text(host: Any) -> str:
-    return (bytes(host).decode("ascii", "replace") if isinstance(host, bytes | bytearray) else str(host)).lower()
 
 
 def _is_address(host: str) -> bool:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import tempfile
 from collections.abc import Callable, Generator, Iterator
@@ -119,13 +118,8 @@ def toolkit_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) 
 def toolkit_async_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) -> AsyncSession:
     """A `tk.AsyncSession` on the cassette of the test, for async tests of pytest-asyncio, anyio or asyncio.run()."""
     from toolkit.session.session import AsyncSession
-    from toolkit.sharing.pytest_plugin.item_cassette import closing
 
-    session = _or_fail(lambda: AsyncSession(**_arguments(request, toolkit_cassette)))
-    item: Any = request.node
-    if toolkit_cassette.records and inspect.iscoroutinefunction(getattr(item, "obj", None)):
-        item.obj = closing(session, item.obj)
-    return session
+    return _or_fail(lambda: AsyncSession(**_arguments(request, toolkit_cassette)))
 
 
 def _arguments(request: pytest.FixtureRequest, cassette: Cassette) -> dict[str, Any]:
@@ -170,14 +164,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, A
     return report
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say that nothing was recorded, although it was asked for."""
-    from toolkit.local.settings import is_offline
-
-    if config.getoption("toolkit_record") and is_offline():
-        terminalreporter.write_line("TOOLKIT_OFFLINE is set: recordings were replayed, and nothing was recorded")
-
-
 class UnusedCassettes:
     """Prints the cassettes below the tests that no test of the run opened.
 
@@ -203,7 +189,6 @@ class UnusedCassettes:
                 note_played(self._log, Path(name), None)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print the cassettes that no test opened."""
         from toolkit.cassettes.catalog.facts import cassettes_in
         from toolkit.cassettes.replay.player import read_play_log
         from toolkit.core.text import count_text
@@ -228,23 +213,18 @@ class UnusedCassettes:
             write("Only a part of the tests ran to its end, so others may use them.")
 
     def pytest_unconfigure(self) -> None:
-        """Restore the variable."""
         self._patch.undo()
 
 
 class NotebookCollector:
-    """Collects notebooks; registered only if they are asked for."""
+    """Collects notebooks, each with a single test; registered only if they are asked for."""
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Collect a notebook, which has a single test."""
         return NotebookFile.from_parent(parent, path=file_path) if file_path.suffix == ".ipynb" else None
 
 
 class NotebookFile(pytest.File):
-    """A notebook."""
-
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield its test."""
         yield NotebookItem.from_parent(self, name="verify")
 
 
@@ -252,12 +232,7 @@ class NotebookItem(pytest.Item):
     """The test that a notebook still gives the outputs that are stored in it."""
 
     def runtest(self) -> None:
-        """Run the notebook in a kernel of its own and compare the outputs.
-
-        Raises:
-            NotebookDiffers: if something differs, or the notebook cannot be run to its end.
-            ConfigurationError: if notebooks cannot be run here.
-        """
+        """Run the notebook in a kernel of its own, and raise NotebookDiffers if the outputs differ or it fails."""
         from toolkit.verification import verify
 
         [verdict] = verify([self.path], jobs=1, play_log=os.environ.get(_PLAY_LOG))
@@ -273,7 +248,6 @@ class NotebookItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Return where the test is, and its heading in the report."""
         return self.path, None, self.path.name
 
 
