@@ -19,7 +19,6 @@ from toolkit.auth.credentials import Credentials
 from toolkit.auth.kinds import Client, Headers, KeyPair, revealed
 from toolkit.auth.tokens.single_flight import MemoryTokenStore, TokenSource, token_source, with_retries
 from toolkit.auth.tokens.token import Token, TokenStore
-from toolkit.core.addresses import Address
 from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, Placeholder
 from toolkit.core.ledger import Authorization, Clock
 from toolkit.core.secret import Secret
@@ -169,7 +168,7 @@ class TokenAuthorizer(BearerAuthorizer):
         self,
         credentials: Client,
         *,
-        auth_address: Address,
+        auth_address: str,
         clock: Clock,
         store: MemoryTokenStore | TokenStore,
         exchange: Exchange,
@@ -181,7 +180,7 @@ class TokenAuthorizer(BearerAuthorizer):
         self._token_url = f"{auth_address}{TOKEN_PATH}"
         source = token_source(store, credentials, self._token_url)
         super().__init__(credentials, clock=clock, number=number, source=source)
-        self._issuer = str(auth_address)
+        self._issuer = auth_address
         self._exchange = exchange
         self._new_jti = new_jti
         self._retry = retry
