@@ -13,15 +13,14 @@ from manual_clock import ManualClock
 
 from toolkit.auth.authorizers import KeyPairAuthorizer, TokenAuthorizer, authorized
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
-from toolkit.auth.signers import ASSERTION_TYPE
+from toolkit.auth.private_keys import ASSERTION_TYPE
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.token import Token
-from toolkit.core.addresses import Address
 from toolkit.core.secret import Secret
 from toolkit.transport.flow import WhichLoop
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
-AUTH = Address.parse("https://auth.example.com/base", setting="auth")
+AUTH = "https://auth.example.com/base"
 TOKEN_URL = "https://auth.example.com/base/v1/oauth2/token"
 SECRET = "QXZ-client-secret &=+%"
 

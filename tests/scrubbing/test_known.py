@@ -25,8 +25,8 @@ def known(*texts):
 def test_distinct_secrets_keep_distinct_placeholders():
     """Secrets of one kind are numbered in the order in which they became known, and keep their numbers."""
     several = known("first-fake-token", "second-fake-token", "first-fake-token")
-    several.add("CLIENT_SECRET", Secret("a-fake-client-secret"))
-    several.add("ACCESS_TOKEN", Secret("third-fake-token"))
+    several.add_all([("CLIENT_SECRET", Secret("a-fake-client-secret"))])
+    several.add_all([("ACCESS_TOKEN", Secret("third-fake-token"))])
     text = "third-fake-token first-fake-token a-fake-client-secret second-fake-token"
     assert several.scrub_text(text) == "<ACCESS_TOKEN-3> <ACCESS_TOKEN> <CLIENT_SECRET> <ACCESS_TOKEN-2>"
 

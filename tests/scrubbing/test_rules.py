@@ -112,7 +112,6 @@ def test_patterns(interaction, pattern, expected):
     "wrong",
     [
         {"names": 7},
-        {"names": ("",)},
         {"json_paths": ("a.b",)},
         {"json_paths": ("$",)},
         {"json_paths": ("$.a[?(@.b)]",)},

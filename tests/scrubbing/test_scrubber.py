@@ -82,7 +82,6 @@ BROKER, SANDBOX, AUTH = (symbolic_address(name) for name in ("broker", "broker_s
         ("HTTPS://API.Example.com/v1", f"{BROKER}/v1"),
         ("https://api.example.com:443/v1", f"{BROKER}/v1"),
         ("wss://api.example.com/sandbox/v1", f"{SANDBOX.replace('https', 'wss')}/v1"),
-        ("ws://127.0.0.1:8000/v1", f"{symbolic_address('trading_live').replace('https', 'wss')}/v1"),
         ("<//api.example.com/v1?page=2>", f"<{BROKER.removeprefix('https:')}/v1?page=2>"),
         (
             r"https:\u002f\u002Fapi.example.com\u002Fsandbox\u002fv1",

@@ -11,7 +11,6 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -25,7 +24,6 @@ from toolkit.scrubbing.normal_form import is_text
 from toolkit.transport.errors import Advice, ReplayedReason, no_connection
 from toolkit.transport.flow import call_apart, chunks_of
 
-LARGE_BODY: Final = 1 << 16  # bytes; searching more than that for secrets would hold up an event loop
 RECORDABLE: Final = tuple(getattr(httpx, name) for name in sorted(FAILURES))  # errors of a call without an answer
 # The name of a header by RFC 5322. From Python 3.14 on, httpx's cookie jar fails on any other.
 _NAME: Final = re.compile(rb"[!-9;-~]+")
@@ -75,15 +73,16 @@ def as_response(interaction: Interaction, request: httpx.Request, *, source: str
         if failure.reason:
             raised.add_note(ReplayedReason(failure.reason))
         raise raised
+    call = f"{request.method} {excerpt(request.url.path)}"
     response = response_of(interaction.response, request)
     if not all(_NAME.fullmatch(name) for name, _ in response.headers.raw):
         raise CassetteCorrupt(
-            f"The recorded response to {excerpt(_call_of(interaction))} has a header whose name is not valid.",
+            f"The recorded response to {call} has a header whose name is not valid.",
             "Correct the name of the header in the cassette, or record the call again.",
             about="cassette",
         )
     if interaction.ended_early:
-        response.stream = EndedEarly(interaction.response.body, _call_of(interaction))
+        response.stream = EndedEarly(interaction.response.body, call)
     return response
 
 
@@ -96,22 +95,11 @@ def response_of(recorded: RecordedResponse, request: httpx.Request) -> httpx.Res
         extensions["http_version"] = recorded.http_version.encode("ascii", "replace")
     return httpx.Response(
         recorded.status,
-        headers=_raw_headers(recorded.headers),
+        headers=[(header_bytes(name), header_bytes(value)) for name, value in recorded.headers],
         stream=httpx.ByteStream(recorded.body),
         request=request,
         extensions=extensions,
     )
-
-
-def _call_of(interaction: Interaction) -> str:
-    return f"{interaction.request.method} {urlsplit(interaction.request.uri).path}"
-
-
-def _raw_headers(headers: HeaderList) -> list[tuple[bytes, bytes]]:
-    try:
-        return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-    except UnicodeEncodeError:  # text from vcrpy; calling `header_bytes` for every header takes twice as long
-        return [(header_bytes(name), header_bytes(value)) for name, value in headers]
 
 
 def as_failure(error: httpx.RequestError) -> RecordedFailure:
@@ -125,13 +113,12 @@ def header_list(headers: httpx.Headers) -> HeaderList:
     return tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw])
 
 
-def _part_that_was_read(headers: HeaderList, chunks: list[bytes]) -> tuple[HeaderList, bytes]:
+def _part_that_was_read(headers: httpx.Headers, packed: bytes) -> tuple[HeaderList, bytes]:
     """Return the recorded form of a stream that was closed early: its headers, and its body up to the last full line.
 
     The body is decompressed, because compressed data without its end cannot be checked for secrets. The beginning of
     another line is left out: a caller that reads lines never saw it, and half of a secret cannot be recognized.
     """
-    packed = b"".join(chunks)
     body = capped(_decompressed(headers, packed), len(packed))
     body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
     if not is_text(body):
@@ -139,12 +126,12 @@ def _part_that_was_read(headers: HeaderList, chunks: list[bytes]) -> tuple[Heade
             "A stream in an unknown content encoding cannot be checked for secrets.",
             "Send the header Accept-Encoding: identity with the next one.",
         )
-    return tuple((name, value) for name, value in headers if name.lower() not in _LENGTH_HEADERS), body
+    return tuple(pair for pair in header_list(headers) if pair[0].lower() not in _LENGTH_HEADERS), body
 
 
-def _decompressed(headers: HeaderList, packed: bytes) -> Iterator[bytes]:
+def _decompressed(headers: httpx.Headers, packed: bytes) -> Iterator[bytes]:
     steps = iter([packed[start : start + _STEP] for start in range(0, len(packed), _STEP)])
-    response = httpx.Response(200, headers=list(headers), content=steps)
+    response = httpx.Response(200, headers=headers, content=steps)
     with suppress(httpx.DecodingError):  # at the end, which is missing
         yield from response.iter_bytes()
 
@@ -181,7 +168,6 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
         record: takes the complete body; or a part of it, and the headers to record instead of the response's own. None
             for a body that is not recorded.
         name: names the call in warnings.
-        sent: number of bytes of the request's body, which is searched for secrets too.
     """
 
     def __init__(
@@ -191,14 +177,12 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
         record: Callable[..., None] | None = None,
         *,
         name: str = "",
-        sent: int = 0,
     ) -> None:
         self._headers = response.headers
         self._name = name
         self._stream: Any = response.stream
         self._ended: Callable[[], None] | None = ended
         self._record = record
-        self._sent = sent
         self._chunks: list[bytes] = []
         media_type = response.headers.get("content-type", "").partition(";")[0]
         self._has_no_end = media_type.strip().lower() in _STREAMS
@@ -225,7 +209,8 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
         except Exception:
             self._may_be_closed_early = False  # it broke off
             raise
-        await self._without_delay(self._record_whole)
+        if self._record is not None:
+            await call_apart(self._record_whole)  # searching it for secrets would hold up the event loop
 
     def close(self) -> None:
         try:
@@ -239,10 +224,9 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
             await self._stream.aclose()
         finally:
             self._end()
-        if self._may_be_closed_early:
-            await self._without_delay(self._record_part)
-        else:
-            self._record_part()
+        if self._record is not None and self._may_be_closed_early:
+            await call_apart(self._record_part)
+        self._record_part()
 
     def __del__(self) -> None:
         self._end()
@@ -259,13 +243,6 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
         if ended is not None:
             ended()
 
-    async def _without_delay(self, function: Callable[[], None]) -> None:
-        """Call a function, on another thread if the body is so large that it would hold up an event loop."""
-        if self._record is not None and self._sent + sum(map(len, self._chunks)) >= LARGE_BODY:
-            await call_apart(function)
-        else:
-            function()
-
     def _record_whole(self) -> None:
         record, self._record = self._record, None
         if record is not None:
@@ -281,7 +258,7 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
             warn(f"The response to {self._name} was closed before its end, so it is not recorded.")
             return
         try:
-            headers, body = _part_that_was_read(header_list(self._headers), self._chunks)
+            headers, body = _part_that_was_read(self._headers, b"".join(self._chunks))
             record(body, headers)
         except CassetteError as error:
             warn(f"The stream of {self._name} was closed before its end, and could not be recorded: {error.what}")

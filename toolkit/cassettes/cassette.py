@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
@@ -27,13 +27,6 @@ from toolkit.scrubbing.scrubber import Scrubber
 if TYPE_CHECKING:
     import httpx
     import pandas as pd
-
-_MODES: Final = {
-    "none": "none: replays only",
-    "once": "once: records a file that does not exist, replays one that does",
-    "new_episodes": "new_episodes: replays what is recorded, and records the rest",
-    "all": "all: records everything again",
-}
 
 
 class Cassette:
@@ -162,7 +155,7 @@ class Cassette:
         return f"<Cassette {self.path.name}: {self.describe()}>"
 
     def _repr_html_(self) -> str:
-        rows = [("Mode", as_html(_MODES[self.mode])), ("Interactions", f"{len(self):,}")]
+        rows = [("Mode", as_html(self.mode)), ("Interactions", f"{len(self):,}")]
         if self.environments:
             rows.append(("Calls of", as_html(", ".join(self.environments))))
         if self.replays:
@@ -180,8 +173,7 @@ class Cassette:
     def _source(self) -> str:
         if not self.replays:
             return "live calls, recorded" if self.records else "replayed, nothing recorded"
-        when = self._when() or "recorded on an unknown day"
-        return f"replayed and added to, {when}" if self.records else f"replayed, {when}"
+        return f"replayed{' and added to' if self.records else ''}, {self._when() or 'recorded on an unknown day'}"
 
     def _when(self) -> str:
         return f"recorded {date_text(self.recorded_at)}" if self.recorded_at not in (None, EPOCH) else ""
@@ -242,30 +234,19 @@ class Cassette:
             opened = contents.read(contents.read_bytes(file) if self.recorder.count else b"", source=str(file))
         return table_of(opened, opened.readable(), self.scrubber if opened.is_foreign else None).drop(columns="number")
 
-    def finish(self) -> None:
-        """Finish the recording for now: with mode `all`, replace the old file with the new one.
-
-        Further calls are added to it. Other processes can record to the file after close(), or when this object
-        is deleted.
-
-        Raises:
-            CassetteError: if the old file cannot be replaced; the new one stays beside it.
-        """
-        if self.recorder is not None:
-            self.recorder.finish()
-
     def close(self) -> None:
         """Finish the recording and let other processes record to the file. A later call locks the file again.
 
-        Optional, since every interaction is on disk as soon as it is complete.
+        With mode `all`, the new recording replaces the old file. Optional, since every interaction is on disk as soon
+        as it is complete.
 
         Raises:
             CassetteError: if the old file cannot be replaced; or, with `strict`, if `unplayed` is not empty.
         """
-        try:
-            self.finish()
-        finally:
-            if self.recorder is not None:
+        if self.recorder is not None:
+            try:
+                self.recorder.finish()
+            finally:
                 self.recorder.release()
         if self.strict and self.replays and self.unplayed:
             raise differences.left_over(self.path.name, self._loaded, self.unplayed)
@@ -273,7 +254,7 @@ class Cassette:
     def abandon(self) -> None:
         """End the recording after a failure: with mode `all` the old file stays, and the new one beside it."""
         if self.recorder is not None:
-            self.recorder.abandon()
+            self.recorder.release()
 
     def __enter__(self) -> Self:
         return self

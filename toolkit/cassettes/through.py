@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx
 
 from toolkit.cassettes.bodies import (
-    LARGE_BODY,
     RECORDABLE,
     ObservedBody,
     as_failure,
@@ -25,7 +24,7 @@ from toolkit.cassettes.bodies import (
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.core.document import TOKEN_PATH, Interface
-from toolkit.core.errors import CassetteError, UnsafeAddress
+from toolkit.core.errors import CassetteError, ToolkitError, UnsafeAddress
 from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Call, Clock, Ledger, SystemClock, source_of
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
     from toolkit.cassettes.recording.recorder import Recorder
 
+_LARGE_BODY: Final = 1 << 16  # bytes; searching more than that for secrets would hold up an event loop
 _REPLAYED: Final = "toolkit.replayed"  # extension of a request that was replayed: its URI; redirects inherit it
 
 
@@ -97,12 +97,15 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         outgoing: the request and its sender.
 
     Raises:
-        CassetteMiss: if nothing matches and the cassette does not record.
+        CassetteMiss: if nothing matches and the cassette does not record; shows the nearest recording.
+        CassetteBusy, CassetteError: if nothing matches, and another process records to the file or it is not writable.
+        CassetteCorrupt: if the matching item cannot be read.
         AccessError: if the request would be sent with a placeholder or pseudonym of the recording as a value, or to
             another origin because a replayed redirect leads there.
         httpx.RequestError: if the service does not answer, or did not answer when this was recorded.
     """
     request, places = outgoing.request, outgoing.places
+    recorder = None if tape is None else tape.recorder
     recorded = RecordedRequest("", "")
     if tape is not None:
         body = yield Read(request)
@@ -120,24 +123,19 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     except RECORDABLE as error:
         call.end(outgoing.clock)
         _note(outgoing, call, NO_ANSWER.status)
-        if tape is not None:
-            _record_failure(tape.recorder, _as_sent(recorded, outgoing), call, error)
+        if recorder is not None:
+            _record_failure(recorder, _as_sent(recorded, outgoing), call, error)
         raise
     _note(outgoing, call, response.status_code)
     if response.is_stream_consumed:  # a transport for tests made it with its whole body, which the client reads again
-        response = httpx.Response(
-            response.status_code,
-            headers=response.headers.raw,
-            stream=response.stream,
-            extensions=response.extensions,
-        )
-    ended = partial(_end, outgoing, call)
-    record = (
-        None if tape is None else partial(_record_answer, tape.recorder, _as_sent(recorded, outgoing), call, response)
-    )
+        stream: Any = response.stream
+        whole = as_recorded_response(response, b"".join(stream), headers=header_list(response.headers))
+        response = response_of(whole, request)
+    record = None
+    if recorder is not None:
+        record = partial(_record_answer, recorder, _as_sent(recorded, outgoing), call, response)
     response.request = request
-    name, sent = f"{method} {outgoing.path}", len(recorded.body)
-    response.stream = ObservedBody(response, ended, record, name=name, sent=sent)
+    response.stream = ObservedBody(response, partial(_end, outgoing, call), record, name=f"{method} {outgoing.path}")
     return response
 
 
@@ -145,12 +143,6 @@ def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> 
     """Return the recording of a request, or None if it is to be sent.
 
     Most requests are written as they were recorded, apart from addresses, and need not be searched for secrets.
-
-    Raises:
-        CassetteMiss: if nothing matches and the cassette does not record; shows the nearest recording.
-        CassetteBusy: if nothing matches and another process is recording to this cassette.
-        CassetteError: if nothing matches and the file cannot be written.
-        CassetteCorrupt: if the matching item cannot be read.
     """
     player, recorder = tape.player, tape.recorder
     match = None
@@ -158,7 +150,7 @@ def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> 
         match = player.play(tape.scrubber.with_symbols(recorded), identity, as_written=True)
     if match is None and (tape.replays or recorder is None):
         look_up = partial(tape.scrubber.lookup_request, recorded)
-        scrubbed = look_up() if len(recorded.body) < LARGE_BODY else (yield Apart(look_up))
+        scrubbed = look_up() if len(recorded.body) < _LARGE_BODY else (yield Apart(look_up))
         match = player.play(scrubbed, identity) if tape.replays else None
         if match is None and recorder is None:
             raise player.miss(scrubbed, identity)
@@ -170,32 +162,21 @@ def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> 
 def _replay(tape: Cassette, outgoing: Outgoing, match: Interaction, uri: str) -> httpx.Response:
     """Return a recorded answer, and note the call, preceded by the token request that counts as played with it."""
     TRAFFIC.played += 1
-    request, ledger = outgoing.request, outgoing.ledger
+    request, by = outgoing.request, match.authorized_by
     request.extensions[TRIES] = match.tries
     request.extensions.setdefault(_REPLAYED, uri)
-    by = match.authorized_by
     token_request = None if by is None else tape.player.token_request_of(by)
-    if ledger is not None:
-        if token_request is not None:
-            ledger.add(_replayed(token_request, Interface.AUTH, TOKEN_PATH))
-        ledger.add(_replayed(match, outgoing.interface, outgoing.path))
+    played = [(match, outgoing.interface, outgoing.path)]
+    if token_request is not None:
+        played.insert(0, (token_request, Interface.AUTH, TOKEN_PATH))
+    for each, interface, path in played:
+        sent_at, method, status = each.recorded_at or EPOCH, each.request.method, each.response.status
+        call = Call(sent_at, interface, method, path, status, each.elapsed, each.authorized_by, each.tries)
+        if outgoing.ledger is not None:
+            outgoing.ledger.add(call)
     response = as_response(match, request, source=tape.path.name)
     source_of(response).replayed_from = tape.path.name
     return response
-
-
-def _replayed(interaction: Interaction, interface: str, path: str) -> Call:
-    """Return the ledger's entry for a call that a cassette answered."""
-    return Call(
-        interaction.recorded_at or EPOCH,
-        interface,
-        interaction.request.method,
-        path,
-        interaction.response.status,
-        interaction.elapsed,
-        interaction.authorized_by,
-        interaction.tries,
-    )
 
 
 def _in_place(outgoing: Outgoing, places: Places, call: Call) -> Flow[httpx.Response]:
@@ -248,7 +229,7 @@ def _as_sent(recorded: RecordedRequest, outgoing: Outgoing) -> RecordedRequest:
 
 
 def _record_answer(
-    recorder: Recorder | None,
+    recorder: Recorder,
     sent: RecordedRequest,
     call: Call,
     response: httpx.Response,
@@ -267,29 +248,24 @@ def _record_answer(
         raise
 
 
-def _record_failure(recorder: Recorder | None, sent: RecordedRequest, call: Call, error: httpx.RequestError) -> None:
+def _record_failure(recorder: Recorder, sent: RecordedRequest, call: Call, error: httpx.RequestError) -> None:
     try:
         _record(recorder, sent, NO_ANSWER, call, failure=as_failure(error))
     except CassetteError as unrecorded:  # the caller is about to get `error`
         warn(f"The failed {sent.method} is not recorded. {unrecorded.what}")
 
 
-def _record(
-    recorder: Recorder | None, sent: RecordedRequest, response: RecordedResponse, call: Call, **noted: Any
-) -> None:
+def _record(recorder: Recorder, sent: RecordedRequest, response: RecordedResponse, call: Call, **noted: Any) -> None:
     """Record an interaction, with a CassetteError, which can carry the answer, in place of any other error."""
-    assert recorder is not None  # noqa: S101 - without one, a request that does not match is not sent
     by, elapsed = call.authorized_by, call.elapsed
     try:
         recorder.append(Interaction(sent, response, call.sent_at, elapsed, by, tries=call.tries, **noted))
     except CassetteError:
         raise
-    except Exception as error:  # noqa: BLE001 - its text may quote the answer, so only its type is said
-        what = f"{call.method} {call.path} could not be recorded: {type(error).__name__}."
-        unrecorded = CassetteError(what, f"{AFTER_THE_CALL} make it without a cassette.", about="cassette")
-    else:
-        return
-    raise unrecorded  # here, so that it has no context, which might hold the answer
+    except Exception as error:  # noqa: BLE001 - its text may quote the answer
+        reason = error.what if isinstance(error, ToolkitError) else f"{type(error).__name__}."
+        what = f"{call.method} {call.path} could not be recorded: {reason}"
+        raise CassetteError(what, f"{AFTER_THE_CALL} make it without a cassette.", about="cassette") from None
 
 
 class CassetteTransport(UpperTransport):
@@ -299,23 +275,15 @@ class CassetteTransport(UpperTransport):
         tape: the cassette.
         inner: the transport for requests that are not replayed, of httpx or httpx2; by default that of httpx, direct or
             through the proxy of the environment as for a client without a cassette.
-        clock: by default the machine's.
     """
 
-    def __init__(
-        self,
-        tape: Cassette,
-        inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
-        *,
-        clock: Clock | None = None,
-    ) -> None:
+    def __init__(self, tape: Cassette, inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None) -> None:
         self._tape = tape
         # A Network opens nothing until a request is sent, which a replay never does.
         self._inner: Any = Network(is_async=False) if inner is None else as_httpx_transport(inner)
         self._inner_async: Any = Network(is_async=True) if inner is None else self._inner
         super().__init__(self._inner, self._inner_async)
         self._places = Places() if inner is None else None
-        self._clock = clock or SystemClock()
 
     def handle_request(self, request: Any) -> Any:
         if not isinstance(request, httpx.Request):
@@ -328,4 +296,4 @@ class CassetteTransport(UpperTransport):
         return await run_async(self._through(request), self._inner_async)
 
     def _through(self, request: httpx.Request) -> Flow[httpx.Response]:
-        return through(self._tape, Outgoing(request, self._clock, self._places))
+        return through(self._tape, Outgoing(request, SystemClock(), self._places))

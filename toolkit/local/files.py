@@ -84,8 +84,7 @@ def open_new(file: Path, *, like: Path | None) -> int:
             gets no permissions. None for a file that only the user may read.
 
     Raises:
-        FileExistsError: if the name exists already, even as a dangling link.
-        OSError: if it cannot be created.
+        OSError: if it cannot be created, or its name exists already, even as a dangling link.
     """
     try:
         old = None if like is None else os.lstat(like)
@@ -112,7 +111,7 @@ def replace_file(temporary: Path, target: Path) -> None:
 def remove_partials(path: Path) -> None:
     """Remove the temporary files of `write_atomically` that killed processes left, while no other process writes."""
     partial = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}{re.escape(PARTIAL)}")
-    with suppress(FileNotFoundError):
+    with suppress(OSError):  # the folder does not exist, or cannot be listed
         for file in list(path.parent.iterdir()):
             if partial.fullmatch(file.name):
                 file.unlink(missing_ok=True)

@@ -166,8 +166,8 @@ class Settings:
             raise error.reworded(error.what, next_step) from None
         return settings
 
-    def address(self, name: str) -> Address:
-        """Return the address with this name.
+    def address(self, name: str) -> str:
+        """Return the address with this name, without a trailing slash.
 
         Raises:
             ConfigurationError: if it is not set; names the setting, the variable and the file.
@@ -182,7 +182,7 @@ class Settings:
                 f"{variable_name(name)}, which is not read from .env. {advice}".rstrip(),
                 about=name,
             )
-        return _parse(name, text)
+        return text
 
     def place_of(self, name: str) -> Path | str:
         """Return where an address, `header_prefix` or `verify` is set: the file, a variable, or "" for code."""

@@ -59,14 +59,13 @@ class Recorder:
         self.count = 0
         self._scrubber = scrubber
         self._anew = anew
-        self._is_abandoned = False
         self._lock_file = writer_lock.lock_file_of(self.path)
         self._claim: Claim | None = None
 
     @property
     def file(self) -> Path:
         """The file that the interactions are in: the cassette, or the part beside it until it is finished."""
-        prepared = self._claim.prepared if self._claim is not None else {}
+        prepared = self._claim.prepared if self._claim is not None else ()
         if self._anew and self.count and self.part not in prepared and not self.part.exists():
             self._anew = False  # another recorder of this process has finished the part
         return self.part if self._anew or self.part in prepared else self.path
@@ -82,9 +81,8 @@ class Recorder:
             return
         with self._as_cassette_errors():
             files.refuse_link(self.path)
-        places = [next(parent for parent in self.path.parents if parent.exists())]
-        places += [self.path] if self.path.exists() and not self._anew else []
-        if not all(os.access(place, os.W_OK) for place in places):
+        place = next(place for place in (self.path, *self.path.parents) if place.exists())
+        if not os.access(place, os.W_OK):
             raise CassetteError(
                 f"Cannot record to {self.path}, which cannot be written; nothing was sent.",
                 'Change its permissions, choose another cassette, or replay this one with mode="none".',
@@ -130,11 +128,6 @@ class Recorder:
             self.release()
         return _stamp_of(self.path) != before
 
-    def abandon(self) -> None:
-        """Release the file after a failure: a new recording of it stays beside it."""
-        self._is_abandoned = True
-        self.release()
-
     def append(self, interaction: Interaction) -> None:
         """Scrub an interaction and write it. It is finished at the end of the cell or at interpreter exit if need be.
 
@@ -148,7 +141,7 @@ class Recorder:
         self._scrubber.known.check(item, where=f"The recording of {interaction.request.method} in {self.path.name}")
         while not self._wrote(item):
             pass  # another thread released the file in the meantime
-        if self._anew and not self._is_abandoned and self not in _unfinished:
+        if self._anew and self not in _unfinished:
             _finish_later(self)
 
     def finish(self) -> None:
@@ -159,7 +152,7 @@ class Recorder:
             CassetteError: if the recording cannot be moved; it stays where it was recorded.
         """
         _unfinished.pop(self, None)
-        if not self.count or self._is_abandoned or not self._anew or self.file != self.part:
+        if not self.count or not self._anew or self.file != self.part:
             return
         claim = self.claim()
         with claim.lock, self._as_cassette_errors():
@@ -169,8 +162,7 @@ class Recorder:
                 files.replace_file(self.part, self.path)
             except OSError as error:
                 what = f"Cannot move {self.part} to {self.path}: {error.strerror}."
-                next_step = "Rename it by hand." if self.part.exists() else "It is gone: record it again."
-                raise CassetteError(what, next_step, about="cassette") from None
+                raise CassetteError(what, "Rename it by hand.", about="cassette") from None
             claim.prepared = {self.path: _stamp_of(self.path)}
             self._anew = False
 
@@ -184,9 +176,9 @@ class Recorder:
             if not claim.is_held:
                 return False
             file = self._prepare(claim)
-            stamp = claim.prepared[file]
-            claim.prepared[file] = _append(file, item, stamp=stamp, like=self.path)
-            if stamp is None and self.count:
+            is_new = claim.prepared[file] is None
+            claim.prepared[file] = _append(file, item, is_new=is_new, like=self.path)
+            if is_new and self.count:
                 warn(f"{file} vanished during the recording; it starts again without what was in it.")
                 self.count = 0
             self.count += 1
@@ -220,12 +212,11 @@ class Recorder:
         try:
             yield
         except OSError as error:
-            is_link = isinstance(error, files.LinkInTheWay)
             next_step = "Everything recorded earlier is intact. Free some disk space or fix the folder."
-            if is_link:
+            if isinstance(error, files.LinkInTheWay):
                 next_step = "Remove the link, or give the path of the file that it leads to."
             raise CassetteError(
-                f"Cannot record to {error.filename if is_link else self.path}: {error.strerror or error}.",
+                f"Cannot record to {self.path}: {error.strerror or error}.",
                 f"{next_step} The response, if there was one, is this error's `response`.",
                 about="cassette",
             ) from None
@@ -281,32 +272,27 @@ def _stamp_of(file: Path) -> Stamp:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _append(file: Path, data: bytes, *, stamp: Stamp, like: Path) -> Stamp:
+def _append(file: Path, data: bytes, *, is_new: bool, like: Path) -> Stamp:
     """Append to a file, never a link, in one write, and return its stamp; undo a partial write, as on a full disk.
 
-    A file that is empty or missing starts with HEADER. `stamp` is that of the file that was checked; None to create it,
-    with the permissions of `like` if that exists.
+    A file that is empty or new starts with HEADER. A new one gets the permissions of `like` if that exists.
     """
-    is_new = stamp is None
     flags = os.O_WRONLY | os.O_APPEND
     descriptor = files.open_new(file, like=like) if is_new else files.open_plain(file, flags)
     with os.fdopen(descriptor, "wb" if is_new else "ab", buffering=0) as stream:
-        status = os.fstat(descriptor)
-        if stamp is not None and (status.st_ino, status.st_size) != stamp[:2]:
-            raise OSError(errno.EBUSY, "another program is changing the file")
-        pending = data if status.st_size else HEADER + data
+        size = os.fstat(descriptor).st_size
+        pending = data if size else HEADER + data
         written: int | None = None
         try:
             written = stream.write(pending)
         finally:
             if written != len(pending):
-                stream.truncate(status.st_size)
+                stream.truncate(size)
                 if is_new:
                     file.unlink()
     if written != len(pending):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    after = _stamp_of(file)  # the old stamp stays if another file has taken the place of this one since
-    return after if after is not None and after[:2] == (status.st_ino, status.st_size + len(pending)) else stamp
+    return _stamp_of(file)
 
 
 def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:

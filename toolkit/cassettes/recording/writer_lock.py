@@ -46,22 +46,15 @@ class Claim:
 
     def leave(self, recorder: object) -> None:
         """Remove a recorder; the claim ends if no other uses it."""
-        if not self._ends_without(recorder):
-            # Recorders that nobody uses any more may be alive in reference cycles, such as the session of a cell that
-            # ran again.
+        self.recorders.discard(recorder)
+        if self.recorders:
+            # Some that nobody uses any more may be alive in reference cycles, as after a cell that ran again.
             gc.collect()
-            self._ends_without(recorder)
-
-    def _ends_without(self, recorder: object) -> bool:
         with _lock_of_claims:
-            self.recorders.discard(recorder)
-            if self.recorders:
-                return False
-            if self.is_held:
+            if self.is_held and not self.recorders:
                 del _claims[self._lock_file]
-            if self._file_lock is not None:
-                self._file_lock.release()
-        return True
+                if self._file_lock is not None:
+                    self._file_lock.release()
 
 
 _claims: Final[WeakValueDictionary[Path, Claim]] = WeakValueDictionary()  # those in force, by their lock files
@@ -102,16 +95,12 @@ def acquire(file: Path, lock_file: Path, recorder: object) -> Claim:
 def is_held_elsewhere(file: Path) -> bool:
     """Return True if another process is recording to a file."""
     lock_file = lock_file_of(file)
-    with _lock_of_claims:
-        if lock_file in _claims or not lock_file.exists():  # a replay makes no folder and no file
-            return False
+    if lock_file not in _claims and lock_file.exists():  # a replay makes no folder and no file
         try:
-            lock = _locked(file, lock_file)
+            _locked(file, lock_file)  # the lock ends with this object, which nobody keeps
         except CassetteBusy:
             return True
-        if lock is not None:
-            lock.release()
-        return False
+    return False
 
 
 def _locked(file: Path, lock_file: Path) -> FileLock | None:

@@ -14,7 +14,7 @@ from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.matching import HEAD_PARTS, PARSED_PARTS, Identity, Matcher
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteError, CassetteMiss
-from toolkit.core.text import excerpt
+from toolkit.core.text import excerpt, printable
 from toolkit.local.folders import HOW_TO_NAME_PROJECT
 from toolkit.scrubbing.messages import RecordedRequest
 
@@ -25,6 +25,7 @@ _LONGEST: Final = 60  # characters of a value
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,40}\Z")
 _ABSENT: Final = object()
 _MOST_FILES: Final = 10_000  # examined in a folder
+_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _MOST_UNPLAYED: Final = 10  # shown
 
 
@@ -36,15 +37,7 @@ def no_match(
     calls: Sequence[Interaction],
     environments: Sequence[str] = (),
 ) -> CassetteMiss:
-    """Return the error for a request that no recording answers.
-
-    Args:
-        file_name: name of the cassette's file.
-        matcher, identity: what must be equal, and who made the request.
-        request: the request, scrubbed.
-        calls: the recorded calls, scrubbed.
-        environments: names of the environments whose calls are recorded.
-    """
+    """Return the error for a request that no recording answers; request and recorded calls are scrubbed."""
     environment = identity.environment if matcher.uses_identity else None
     if environment and environments and environment not in environments:
         return CassetteMiss(
@@ -62,7 +55,7 @@ def no_match(
     advice = 'To add it, open the cassette online with mode="new_episodes"; to record everything again, use mode="all".'
     if SYMBOLIC_ENDING not in request.uri and SYMBOLIC_ENDING in nearest:
         advice += f" A host in {SYMBOLIC_ENDING} stands for an address in toolkit.toml: if that is missing, set it."
-    return CassetteMiss(what, advice, about="cassette", nearest=[nearest] if nearest else [])
+    return CassetteMiss(what, advice, about="cassette", nearest=(printable(nearest),) if nearest else ())
 
 
 def _nearest(matcher: Matcher, identity: Identity, request: RecordedRequest, calls: Sequence[Interaction]) -> str:
@@ -191,16 +184,12 @@ def missing(
 ) -> CassetteMiss:
     """Return the error for a file that does not exist or is empty.
 
-    Args:
-        path: the file.
-        elsewhere: where a cassette of that name would be in the project.
-        is_offline: True if nothing may be recorded.
-        to_record: advice on how to record it.
+    `elsewhere` is where a cassette of that name would be in the project; `to_record` is advice on how to record it.
     """
     path = path.absolute()
     what = f"{path} is empty: it has no recordings." if path.is_file() else f"The cassette {path} does not exist."
     advice = f"Check the name, or {to_record}."
-    if alike := similar_names(path):
+    if alike := _similar_names(path):
         what += f" In that folder {'is' if len(alike) == 1 else 'are'} {', '.join(alike)}."
     if elsewhere is not None and elsewhere.absolute() != path and elsewhere.is_file():
         advice = f'One of that name is in {elsewhere.parent}: to open it, give the name "{excerpt(elsewhere.stem)}".'
@@ -212,20 +201,16 @@ def missing(
     return CassetteMiss(what, advice, about="cassette")
 
 
-def similar_names(path: Path) -> list[str]:
+def _similar_names(path: Path) -> list[str]:
     """Return the names of cassettes in the same folder that are similar to a file's name, most similar first."""
     from difflib import get_close_matches
 
     try:
-        files = sorted(islice(path.parent.iterdir(), _MOST_FILES), reverse=True)
+        files = sorted(islice(path.parent.iterdir(), _MOST_FILES))
     except OSError:
         return []
-    names = {
-        file.stem.casefold(): excerpt(file.name, 80)
-        for file in files
-        if file.suffix.lower() in (".yaml", ".yml", ".json") and file.name != path.name and ".part" not in file.name
-    }
-    return [names[stem] for stem in get_close_matches(path.stem.casefold(), names)]
+    names = {file.stem: file.name for file in files if file.suffix in _SUFFIXES and not file.stem.endswith(".part")}
+    return [excerpt(names[stem], 80) for stem in get_close_matches(path.stem, names)]
 
 
 def all_played(file_name: str, request: RecordedRequest, count: int) -> CassetteMiss:

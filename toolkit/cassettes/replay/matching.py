@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -27,8 +28,6 @@ VCRPY_DEFAULT: Final = ("method", "scheme", "host", "port", "path", "query")
 _UNUSUAL_PATH: Final = re.compile(r"/\.|[^A-Za-z0-9._~!$&'()*+,;=:@/-]")
 _BOUNDARY: Final = re.compile(r'boundary="?([^";,]+)"?', re.IGNORECASE)
 _DELIMITER: Final = re.compile(rb"--([^\r\n]{1,70})\r?\n")  # RFC 2046 section 5.1.1; for a header without a boundary
-_JSON: Final = "application/json"
-_FORM: Final = "application/x-www-form-urlencoded"
 _DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 
 
@@ -53,37 +52,37 @@ class Identity(NamedTuple):
 ANYONE: Final = Identity()
 
 
-def _query(request: RecordedRequest) -> Hashable:
-    return tuple(sorted(parse_qsl(urlsplit(request.uri).query, keep_blank_values=True)))
+class _Uri(NamedTuple):
+    """The parts of a URI as httpx sends it."""
 
-
-def _port(request: RecordedRequest) -> Hashable:
-    parts = urlsplit(request.uri)
-    if not is_uri(request.uri):  # a port that no recording has
-        return parts.netloc
-    return parts.port or _DEFAULT_PORTS.get(parts.scheme)
-
-
-def _uri(request: RecordedRequest) -> Hashable:
-    parts = urlsplit(request.uri)
-    return parts._replace(path=_path(request), fragment="").geturl()
-
-
-def _path(request: RecordedRequest) -> str:
-    path = urlsplit(request.uri).path
-    return as_httpx_writes(path) if _UNUSUAL_PATH.search(path) else path or "/"
+    scheme: str
+    host: str | None
+    port: int | str | None
+    path: str
+    query: tuple[tuple[str, str], ...]
+    whole: str
 
 
 @lru_cache(maxsize=1024)
-def as_httpx_writes(path: str) -> str:
-    """Return a path as httpx sends it: percent-encoded, without segments that are `.` or `..`.
+def _uri_of(uri: str) -> _Uri:
+    """Return the parts of a URI, its path percent-encoded and without segments that are `.` or `..`.
 
     Other clients write some paths in other ways, and placeholders in foreign recordings are not percent-encoded.
     """
-    try:
-        return httpx.URL("http://h" + path).raw_path.decode("ascii")
-    except httpx.InvalidURL:
-        return path
+    parts = urlsplit(uri)
+    path = parts.path or "/"
+    if _UNUSUAL_PATH.search(path):
+        with suppress(httpx.InvalidURL):
+            path = httpx.URL("http://h" + path).raw_path.decode("ascii")
+    return _Uri(
+        parts.scheme,
+        parts.hostname,
+        # A URI that is not valid has a port that no recording has.
+        parts.port or _DEFAULT_PORTS.get(parts.scheme) if is_uri(uri) else parts.netloc,
+        path,
+        tuple(sorted(parse_qsl(parts.query, keep_blank_values=True))),
+        parts._replace(path=path, fragment="").geturl(),
+    )
 
 
 def _headers(request: RecordedRequest) -> Hashable:
@@ -103,10 +102,13 @@ def canonical_body(request: RecordedRequest) -> Hashable:
     try:
         # vcrpy records what aiohttp sent as JSON without a content type.
         is_untyped_json = not media_type and body.lstrip()[:1] in (b"{", b"[")
-        if media_type == _JSON or media_type.endswith("+json") or is_untyped_json:
+        if media_type == "application/json" or media_type.endswith("+json") or is_untyped_json:
             return "json", json.dumps(json.loads(body), sort_keys=True)
-        if media_type == _FORM:
-            return "form", _form_fields(body.decode("utf-8"))
+        if media_type == "application/x-www-form-urlencoded":
+            fields = parse_qsl(body.decode("utf-8"), keep_blank_values=True, strict_parsing=True)
+            return "form", tuple(
+                sorted(fields, key=lambda field: field[0])
+            )  # stable, so repeated fields keep their order
     except (ValueError, RecursionError):
         return body
     if media_type.startswith("multipart/"):
@@ -116,21 +118,16 @@ def canonical_body(request: RecordedRequest) -> Hashable:
     return body
 
 
-def _form_fields(form: str) -> Hashable:
-    # A stable sort by name keeps the order of repeated fields.
-    return tuple(sorted(parse_qsl(form, keep_blank_values=True, strict_parsing=True), key=lambda field: field[0]))
-
-
 # Parts of method and URI, which are known before an item is parsed.
 HEAD_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
     "method": lambda request: request.method.upper(),
-    "uri": _uri,
-    "url": _uri,
-    "scheme": lambda request: urlsplit(request.uri).scheme,
-    "host": lambda request: urlsplit(request.uri).hostname,
-    "port": _port,
-    "path": _path,
-    "query": _query,
+    "uri": lambda request: _uri_of(request.uri).whole,
+    "url": lambda request: _uri_of(request.uri).whole,
+    "scheme": lambda request: _uri_of(request.uri).scheme,
+    "host": lambda request: _uri_of(request.uri).host,
+    "port": lambda request: _uri_of(request.uri).port,
+    "path": lambda request: _uri_of(request.uri).path,
+    "query": lambda request: _uri_of(request.uri).query,
 }
 # Parts for which an item must be parsed.
 PARSED_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {

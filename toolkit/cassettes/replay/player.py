@@ -67,7 +67,6 @@ class Player:
         self._contents = contents
         self._scrubber = scrubber
         self._file = file
-        self._file_name = file.name
         self._strict = strict
         self._matcher = Matcher(match_on or (VCRPY_DEFAULT if contents.is_foreign else OURS))
         self._log = note_opened(file)
@@ -142,12 +141,12 @@ class Player:
         with self._lock:
             takes = self._find(request, identity)
         if takes is not None and self._strict:
-            return differences.all_played(self._file_name, request, len(takes.numbers))
+            return differences.all_played(self._file.name, request, len(takes.numbers))
         if len(self._contents) and not self._contents.readable():
             self._contents.interaction(0)  # raises the error that says why
         calls = [each for each in self._recorded_now if each.request.method and each.token_obtained is None]
         return differences.no_match(
-            self._file_name, self._matcher, identity, request, calls, self._contents.environments
+            self._file.name, self._matcher, identity, request, calls, self._contents.environments
         )
 
     def _check_size(self, number: int, interaction: Interaction) -> None:
@@ -155,10 +154,8 @@ class Player:
         try:
             has_its_encoding(interaction.response.headers, interaction.response.body)
         except TooLarge as error:
-            line = self._contents.line(number)
-            where = f"interaction {number + 1}" + (f" (line {line})" if line else "")
             raise CassetteCorrupt(
-                f"In {self._file_name}, the body of the response in {where} {error}.",
+                f"In {self._file.name}, the body of the response in interaction {number + 1} {error}.",
                 "It is not replayed, because it could fill the memory. The file was left as it was.",
                 about="cassette",
             ) from None
@@ -223,7 +220,7 @@ class Player:
             kind = self._kind_in(text)
             if kind:
                 raise AccessError(
-                    f"{place} holds {kind} from the recording {self._file_name}, which stands for a value that was not "
+                    f"{place} holds {kind} from the recording {self._file.name}, which stands for a value that was not "
                     "recorded.",
                     "Nothing was sent. Ask the live service for the value, or replay only recorded calls. "
                     "A client that has replayed a cookie forgets it with client.cookies.clear().",
@@ -268,12 +265,9 @@ def note_played(folder: Path, cassette: Path, number: int | None) -> None:
 
 
 def note_opened(cassette: Path) -> Path | None:
-    """Return the folder of the log, with a note that a cassette is opened; or None if nothing is logged.
+    """Note that a cassette is opened, and return the folder of the log; None if nothing is logged.
 
     A project does not choose the folder: what its `.env` sets does not count.
-
-    Raises:
-        ConfigurationError: if the log cannot be written.
     """
     folder = own_variable(VARIABLE)
     if not folder:
