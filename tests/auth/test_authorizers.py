@@ -13,7 +13,7 @@ from manual_clock import ManualClock
 
 from toolkit.auth.authorizers import KeyPairAuthorizer, TokenAuthorizer, authorized
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
-from toolkit.auth.signers import ASSERTION_TYPE
+from toolkit.auth.private_keys import ASSERTION_TYPE
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.core.secret import Secret
