@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 import json
 import warnings
@@ -228,14 +227,3 @@ def test_other_secret_or_purpose(first, second):
     if first != second:
         assert Seal(*first).name != Seal(*second).name
         assert Seal(*second).open(Seal(*first).seal(b"data")) is None
-
-
-def test_changed():
-    """Data with any bit changed, or without its end, does not open."""
-    sealed = base64.urlsafe_b64decode(SEAL.seal(b"data"))
-    for position in range(len(sealed) * 8):
-        changed = bytearray(sealed)
-        changed[position // 8] ^= 1 << position % 8
-        assert SEAL.open(base64.urlsafe_b64encode(changed)) is None
-    for length in range(len(sealed)):
-        assert SEAL.open(base64.urlsafe_b64encode(sealed[:length])) is None
