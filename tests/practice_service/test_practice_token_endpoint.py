@@ -3,7 +3,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from practice_requests import CLIENTS, FORM_TYPE, TOKEN_PATH, ask_token, own_headers, token_form, url_of
+from practice_requests import CLIENTS, TOKEN_PATH, ask_token, own_headers, token_form, url_of
 
 
 @pytest.mark.parametrize("name", CLIENTS)
@@ -65,16 +65,3 @@ def test_form_mistakes(http, service, clock):
         scheme = headers.get("Authorization", "").partition(" ")[0] if status == 401 else ""
         assert response.headers.get("www-authenticate", "").partition(" ")[0] == scheme, mistake
     assert http.post(url, data=valid).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("content_type", "content"),
-    [
-        ("application/json", b'{"grant_type": "client_credentials"}'),
-        (FORM_TYPE, b"grant_type&client_secret=x"),
-    ],
-)
-def test_malformed_forms(http, service, content_type, content):
-    """Anything but a well-formed form is an invalid request."""
-    response = http.post(url_of(service, "auth") + TOKEN_PATH, content=content, headers={"Content-Type": content_type})
-    assert (response.status_code, response.json()["error"]) == (400, "invalid_request")

@@ -9,13 +9,10 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import canaries
-import keyring
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from keyring.backends import null
-from memory_keyring import MemoryKeyring
 
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
 from toolkit.auth.profiles.fields import FIELDS, Profile
@@ -24,7 +21,6 @@ from toolkit.auth.profiles.saving import (
     remove_credentials,
     save_credentials,
     saved_credentials,
-    survey,
 )
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
@@ -247,37 +243,3 @@ def test_one_key(memory_keyring, settings):
         list(pool.map(save, range(8)))
     assert len(memory_keyring.entries) == 1
     assert load_credentials("live", "own-7", settings=settings).key_id.reveal() == "id-7"
-
-
-def test_keyrings_that_do_not_count(settings):
-    """A keyring that writes in the clear does not count; of several keyrings the first real one is used."""
-
-    class PlaintextKeyring(MemoryKeyring):
-        pass
-
-    plain, real = PlaintextKeyring(), MemoryKeyring()
-    keyring.set_keyring(plain)
-    assert quietly(save_credentials, KeyPair("k", "s", environment="live"), "a", settings=settings).source != "keyring"
-    chain = MemoryKeyring()
-    chain.backends = [null.Keyring(), plain, real]
-    keyring.set_keyring(chain)
-    assert save_credentials(KeyPair("k", "s", environment="live"), "b", settings=settings).source == "keyring"
-    assert (plain.entries, len(real.entries)) == ({}, 1)
-
-
-VARIABLES = {"TOOLKIT_LIVE__A_KEY_ID": "PK-1", "TOOLKIT_LIVE__A_SECRET_KEY": "secret-1"}
-
-
-def test_survey(memory_keyring, settings, project):
-    """Every place is listed in the order in which places count, and only the first is used."""
-    for name in ("a", "b"):
-        save_credentials(KeyPair("PK-2", "secret-2", environment="live"), name, settings=settings)
-    (project / ".env").write_text("TOOLKIT_LIVE__A_KEY_ID=PK-3\nTOOLKIT_LIVE__A_SECRET_KEY=secret-3\n")
-    listed = survey(settings, VARIABLES)
-    assert all(isinstance(profile.outcome, Profile) for profile in listed)
-    assert [(profile.name, profile.outcome.source, profile.comes_first) for profile in listed] == [
-        ("a", "environment variables", True),
-        ("a", ".env", False),
-        ("a", "keyring", False),
-        ("b", "keyring", True),
-    ]
