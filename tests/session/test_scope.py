@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.addresses import Address
 from toolkit.core.document import Interface
 from toolkit.core.errors import CredentialsMismatch, UnsafeAddress
 from toolkit.session.scope import Scope
@@ -18,9 +17,7 @@ SYMBOLIC = "https://broker.svc.invalid"
 
 
 def scope(address="https://broker.example.com", *, others=(), header_prefix="SVC"):
-    own = None if address is None else Address.parse(address, setting="broker")
-    others = [Address.parse(other, setting="other") for other in others]
-    return Scope(Interface.BROKER, own=own, symbolic=SYMBOLIC, header_prefix=header_prefix, others=others)
+    return Scope(Interface.BROKER, own=address, symbolic=SYMBOLIC, header_prefix=header_prefix, others=others)
 
 
 def path_of(url, of=None, **request):
