@@ -189,24 +189,6 @@ def test_anothers_file(tmp_path, monkeypatch):
     assert caught.value.filename == str(tmp_path)
 
 
-def test_unreadable(tmp_path, monkeypatch):
-    """A file without read permission counts as missing; a failing disk is an error."""
-    file = tmp_path / "file"
-    file.write_bytes(b"one")
-
-    def failing(number):
-        def fail(*_):
-            raise OSError(number, os.strerror(number))
-
-        return fail
-
-    monkeypatch.setattr("os.open", failing(errno.EACCES))
-    assert read_private(file, 10) is None
-    monkeypatch.setattr("os.open", failing(errno.EIO))
-    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
-        read_private(file, 10)
-
-
 @posix
 def test_private_folder(tmp_path):
     """A new folder is for its user alone, and an existing one is closed to others."""

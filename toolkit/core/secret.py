@@ -8,6 +8,7 @@ also mask what `HELD` has: every Secret that the user's own code made.
 from __future__ import annotations
 
 import hmac
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -136,4 +137,6 @@ class Register:
 
 
 REGISTER: Final = Register()
+if hasattr(os, "register_at_fork"):  # another thread may have held the lock, which nobody would release in the child
+    os.register_at_fork(after_in_child=lambda: setattr(REGISTER, "_lock", threading.RLock()))
 HELD: Final[dict[Secret, None]] = {}  # in the order in which they were made; never removed

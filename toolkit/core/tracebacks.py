@@ -1,8 +1,7 @@
 """Errors without the frames that hold credentials.
 
-Verbose tracebacks (IPython's `%xmode Verbose`, rich, `pytest -l`) show the local variables of every frame. In code
-that reads credentials these are the credentials; in httpx, httpcore and h11 they are the authorized request with its
-headers and bytes.
+Verbose tracebacks (IPython's `%xmode Verbose`, rich, `pytest -l`) show the local variables of every frame: in code that
+reads credentials the credentials, and in httpx, httpcore and h11 the authorized request with its headers and bytes.
 
 - `frameless` is for public functions and constructors that take secrets: their errors show none of our frames.
 - `attempt` is for calls of other libraries with secrets: their errors are replaced by ours.

@@ -181,13 +181,9 @@ def parse_toml(text: str, what: str, next_step: str, *, says_where: bool = False
 
 
 def read_private(file: Path, limit: int) -> bytes | None:
-    """Return the content of a private file, or None if it is missing or cannot be trusted.
+    """Return the content of a private file, or None if it is missing, unreadable or larger than `limit` bytes.
 
-    A link, a folder, a pipe, another user's file, an unreadable file, and a file of more than `limit` bytes count
-    as missing.
-
-    Raises:
-        OSError: if the disk fails.
+    A link, a folder, a pipe, and another user's file count as missing. A failing disk is an OSError.
     """
     try:
         descriptor = open_own(file, os.O_RDONLY)
@@ -199,13 +195,7 @@ def read_private(file: Path, limit: int) -> bytes | None:
 
 
 def open_own(file: Path, flags: int) -> int:
-    """Open a plain file that belongs to this user, never through a link; a new file gets the permissions 0600.
-
-    Raises:
-        LinkInTheWay: if the path is a link.
-        UnfitFile: if it is not a plain file of this user.
-        OSError: if it cannot be opened.
-    """
+    """Open a plain file of this user as `open_plain` does; a new file gets the permissions 0600."""
     descriptor = open_plain(file, flags, 0o600)
     if not _is_own(os.fstat(descriptor)):
         os.close(descriptor)
@@ -243,8 +233,7 @@ def private_folder(folder: Path) -> None:
     """Make a folder that only its user may enter, or close an existing folder of this user to others.
 
     Raises:
-        LinkInTheWay: if it is a link.
-        UnfitFile: if it belongs to another user.
+        UnfitFile: if it is a link, or belongs to another user.
         OSError: if it cannot be made, or is not a folder.
     """
     refuse_link(folder)

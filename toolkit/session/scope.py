@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 
 import httpx
 
-from toolkit.auth.credentials import Credentials, as_environment
+from toolkit.auth.credentials import Credentials
 from toolkit.cassettes.paths import same_name_in_project
 from toolkit.core.document import KEY_ID_HEADER, SECRET_KEY_HEADER, Environment, Interface, symbolic_address
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, InterfaceNotAllowed, UnsafeAddress, wrong_type
@@ -228,7 +228,11 @@ def resolve_credentials(
         ConfigurationError: if environment or credentials are missing or malformed.
         CredentialsMismatch: if the credentials belong to another environment.
     """
-    requested = None if environment is None else as_environment(environment)
+    given: object = environment
+    if isinstance(given, Credentials):
+        what = "The first argument of a session is the name of an environment, but credentials were given."
+        raise ConfigurationError(what, "Write tk.Session(credentials=...).", about="environment")
+    requested = None if environment is None else Environment(environment)
     if isinstance(credentials, Credentials):
         if requested is not None and requested is not credentials.environment:
             raise CredentialsMismatch(
@@ -276,7 +280,7 @@ def _without_environment(cassette: Cassette | None, settings: Settings) -> Confi
 def _environment_of(cassette: Cassette) -> Environment:
     names = cassette.environments
     if len(names) == 1:
-        return as_environment(names[0])
+        return Environment(names[0])
     content = f"It holds calls of {', '.join(names)}" if names else "It does not say which environment was called"
     raise ConfigurationError(
         f"The cassette {cassette.path.name} does not determine the environment.",

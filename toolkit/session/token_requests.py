@@ -166,7 +166,8 @@ def _decoded(response: httpx.Response, body: bytes) -> bytes:
 
 def _strong_fields(credentials: Credentials) -> list[tuple[str, Secret]]:
     """Return the values of form fields that look like secrets, to be replaced wherever they occur."""
-    fields = credentials.form_fields.secrets() if isinstance(credentials, Client) else []
+    values = credentials.form_fields.values() if isinstance(credentials, Client) else ()
+    fields = [value for value in values if isinstance(value, Secret)]
     if not fields:
         return []
     from toolkit.scrubbing.strength import Strength, grade
