@@ -180,12 +180,15 @@ class Index:
         self._numbers: dict[Hashable, list[int]] = {}
         self._groups: dict[Hashable, dict[Hashable, list[int]]] = {}
         self._takes: dict[tuple[Hashable, Hashable, Identity], deque[int]] = {}
+        # Head keys by method and URI as written: most requests are written exactly as recorded.
+        self._head_keys: dict[tuple[str, str], Hashable] = {}
         for number, request in enumerate(heads):
-            self._numbers.setdefault(matcher.head_key(request), []).append(number)
+            head = self._head_keys[request.method, request.uri] = matcher.head_key(request)
+            self._numbers.setdefault(head, []).append(number)
 
     def find(self, identity: Identity, request: RecordedRequest) -> deque[int]:
         """Return the numbers of the recordings that answer a request, for the player to shorten; it may be empty."""
-        head = self._matcher.head_key(request)
+        head = self._head_keys.get((request.method, request.uri)) or self._matcher.head_key(request)
         if head not in self._numbers:
             return deque()
         parsed = self._matcher.parsed_key(request)
