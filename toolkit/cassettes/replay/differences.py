@@ -14,7 +14,7 @@ from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.matching import HEAD_PARTS, PARSED_PARTS, Identity, Matcher
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteError, CassetteMiss
-from toolkit.core.text import excerpt
+from toolkit.core.text import excerpt, printable
 from toolkit.local.folders import HOW_TO_NAME_PROJECT
 from toolkit.scrubbing.messages import RecordedRequest
 
@@ -55,7 +55,7 @@ def no_match(
     advice = 'To add it, open the cassette online with mode="new_episodes"; to record everything again, use mode="all".'
     if SYMBOLIC_ENDING not in request.uri and SYMBOLIC_ENDING in nearest:
         advice += f" A host in {SYMBOLIC_ENDING} stands for an address in toolkit.toml: if that is missing, set it."
-    return CassetteMiss(what, advice, about="cassette", nearest=[nearest] if nearest else [])
+    return CassetteMiss(what, advice, about="cassette", nearest=(printable(nearest),) if nearest else ())
 
 
 def _nearest(matcher: Matcher, identity: Identity, request: RecordedRequest, calls: Sequence[Interaction]) -> str:

@@ -221,7 +221,6 @@ def _quoted_at(text: str, position: int) -> re.Match[str] | None:
 
 
 def _decoded(match: re.Match[str]) -> str:
-    """Return a quoted text without its escapes."""
     written = match[1]
     if "\\" in written:
         if match[0][0] == '"':
@@ -251,8 +250,6 @@ _LONGEST_PAIR: Final = 2_000  # characters of a pair on each side of its name
 
 
 TITLES: Final = frozenset("columns column_names fields header headers cols names keys".split())
-_COLUMNS: Final = rf"\"(?:{'|'.join(sorted(TITLES))})\"\s{{0,40}}+:\s{{0,40}}+\[([^\[\]]{{3,4000}}+)\]"
-_NAME_IN_LIST: Final = r"\"([^\"\\]{1,80}+)\"\s{0,40}+(?=[,}\]]|\Z)"
 
 
 def elements_in(text: str) -> Iterator[CredentialField]:
@@ -325,10 +322,6 @@ def cells_in(text: str) -> Iterator[tuple[str, str]]:
 
     These stand under a name of TITLES.
     """
-    columns = matches_in(_COLUMNS, text, longest=5_000)
-    names = {name for each in columns for name in compiled(_NAME_IN_LIST).findall(each[1])}
-    if not any(credential_kind(name, Place.JSON) for name in names):
-        return
     levels: list[dict[str, Any]] = []
     with suppress(ValueError, RecursionError):
         json.loads(text, object_pairs_hook=lambda members: levels.append(level := dict(members)) or level)  # type: ignore[func-returns-value]

@@ -238,12 +238,10 @@ class Finder(Walker):
         """Yield what to write instead of texts of JSON and XML that are a short credential as a whole."""
         for value, placeholder in self._whole.items():
             if value in text:
-                written, element = _whole_text(value)
-                for match in written.finditer(text):
-                    yield match.start() + 1, match.end() - 1, placeholder
-                for match in element.finditer(text):
-                    yield match.start() + 1, match.end() - 2, html.escape(placeholder)
-
+                written, content = re.escape(json.dumps(value)[1:-1]), re.escape(html.escape(value))
+                whole = rf'(?<="){written}(?="(?!\s{{0,40}}:))|(?<=>){content}(?=</)'
+                for start, end in (match.span() for match in re.finditer(whole, text)):
+                    yield start, end, html.escape(placeholder) if text[start - 1] == ">" else placeholder
         for name, value in cells_in(text) if TITLES & self._others else ():
             decision = None if self._has_rule(name) else decision_on(name, value, Place.JSON, self._message)
             at = text.find(json.dumps(value)) if decision is not None else -1
@@ -258,7 +256,6 @@ class Finder(Walker):
         return self._replaced(decision, text) if decision.is_everywhere else f"<{COOKIE}>"
 
     def _credential_header(self, name: str, kind: str, value: str) -> str:
-        """Return the placeholder for the value of a header with the name of a credential."""
         if not value or is_placeholder(value):
             return value
         self.note_shapes(f"{name}: {value}")
@@ -291,14 +288,6 @@ class Finder(Walker):
         elif decision.is_weak and self._message is MessageKind.REQUEST:
             self._used.setdefault(text, decision.kind)
         return before + self._placeholder(decision.kind, text)
-
-
-def _whole_text(value: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns that find a value as a whole text of JSON, but not a key, and as the text of an element."""
-    return (
-        re.compile(re.escape(json.dumps(value)) + r"(?!\s{0,40}:)"),
-        re.compile(f">{re.escape(html.escape(value))}</"),
-    )
 
 
 def _is_input(text: str, position: int) -> bool:

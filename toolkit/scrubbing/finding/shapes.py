@@ -7,7 +7,6 @@ providers.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -24,7 +23,6 @@ _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-(?!----)){16,16384}+)"
     r"-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 )
-_KEY_IN_BASE64: Final = r"LS0tLS1CRUdJTi(?<![A-Za-z0-9+/]LS0tLS1CRUdJTi)[A-Za-z0-9+/]{40,16000}+={0,2}"
 _KEY_LINE: Final = re.compile(r"[A-Za-z0-9+/]{16}")
 _ESCAPED_BREAK: Final = re.compile(r"\\{1,8}+([rn])")
 _ESCAPED_SLASH: Final = re.compile(r"\\{1,8}+/")
@@ -87,12 +85,6 @@ def _private_keys(text: str, _: bytes) -> Iterator[ShapedCredential]:
             yield ShapedCredential(*match.span(), "PRIVATE_KEY", "private key", key)
 
 
-def _keys_in_base64(text: str, _: bytes) -> Iterator[ShapedCredential]:
-    for match in matches_in(_KEY_IN_BASE64, text, longest=_LONGEST):
-        if b"PRIVATE KEY" in base64.b64decode(match[0][:80]):
-            yield ShapedCredential(*match.span(), "PRIVATE_KEY", "private key", match[0])
-
-
 def _bearers(text: str, shadow: bytes) -> Iterator[ShapedCredential]:
     for match in matches_in(_SCHEME, shadow, longest=_LONGEST):
         token = text[slice(*match.span(1))].rstrip(".")
@@ -143,7 +135,6 @@ def _segments_after_words(text: str, _: bytes) -> Iterator[ShapedCredential]:
 _FINDERS: Final = (
     (b"private key", _private_keys),
     (b"bearer", _bearers),
-    (b"ls0tls1crudjti", _keys_in_base64),
     (b"eyj", _signed_tokens),
     (b"@", _passwords_of_urls),
     (b"/", _parts_of_paths),
