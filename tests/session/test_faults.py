@@ -10,31 +10,26 @@ import asyncio
 import itertools
 import traceback
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from canaries import secrets_of
+from manual_clock import ManualClock
 from session_calls import finished
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.core.ledger import SystemClock
 
 KINDS = ["paper", "sandbox-secret", "live", "broker-key", "paper-basic", "broker-secret", "sandbox-key"]
 TOKEN_KINDS = ["broker-secret", "sandbox-key", "sandbox-secret", "broker-key"]
 
 
-class HastyClock(SystemClock):
-    """The machine's clock, by which pauses are over at once and count as if they had been made."""
+class HastyClock(ManualClock):
+    """A clock whose pauses are over at once; the time of day is that of the service."""
 
-    def __init__(self):
-        self.paused = 0.0
-
-    def monotonic(self):
-        return super().monotonic() + self.paused
-
-    def sleep(self, seconds):
-        self.paused += seconds
+    def now(self):
+        return datetime.now(UTC)
 
 
 @dataclass
@@ -228,14 +223,3 @@ def test_always_unauthorized(served, kind, is_async):
             calls.fail(UNAUTHORIZED)
         assert served.stats.token_requests == 2
         assert served.stats.calls == 4
-
-
-@EACH_TOKEN_KIND
-def test_revoked(served, kind, is_async):
-    """Tokens that the service no longer knows are replaced by a single new token, unnoticed."""
-    with Calls(served, kind, is_async=is_async) as calls:
-        calls.accounts()
-        served.revoke_tokens()
-        for _ in range(3):
-            assert len(calls.accounts()) == calls.count
-        assert served.stats.token_requests == 2

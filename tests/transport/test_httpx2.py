@@ -159,16 +159,20 @@ def test_failures_of_the_network(path, name, is_async):
         assert (caught.value is raised[-1]) == (library is httpx2 and mode == "all")
 
 
-def test_a_status_error_carries_its_response(path):
-    """A transport that raises for a status gives an error with request and response of the client's library."""
+@EITHER
+def test_a_status_error_carries_its_response(path, library):
+    """A transport that raises for a status gives an error with request and response of the client's own."""
 
     def refuse(request):
         return httpx2.Response(503, json={"why": "busy"}, request=request).raise_for_status()
 
-    with pytest.raises(httpx.HTTPStatusError, match="503") as caught:
-        send(httpx, tk.Cassette(path).transport(service_of(httpx2, refuse)))
-    assert type(caught.value.response) is httpx.Response
+    with pytest.raises(library.HTTPStatusError, match="503") as caught:
+        send(library, tk.Cassette(path).transport(service_of(httpx2, refuse)))
+    assert type(caught.value.response) is library.Response
     assert caught.value.response.json() == {"why": "busy"}
+    if library is httpx2:
+        assert caught.value.response.request is caught.value.request
+        assert caught.value.__cause__ is not None  # the transport's own error, whose request may have credentials
 
 
 @BOTH_WAYS

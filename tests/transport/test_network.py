@@ -7,11 +7,13 @@ import ssl
 import sys
 import threading
 from datetime import timedelta
+from secrets import token_urlsafe
 
 import httpx
 import pytest
 
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.transport.network import LANE, Network, as_timeout
 
 PROXY = "http://proxy.example.com:3128"
@@ -135,6 +137,13 @@ def test_no_proxy(transports, monkeypatch, no_proxy, direct, proxied):
         carried = dict(transports.carried())
         assert set(carried.get("None", [])) == set(direct)
         assert set(carried.get(PROXY, [])) == set(proxied)
+
+
+def test_password_of_a_proxy(transports):
+    """The password of a proxy is a secret of the process from the first call on."""
+    text = token_urlsafe(16)
+    assert proxy_of(transports, "https://one.example.com/", proxy=f"http://desk:{text}@proxy.example.com:3128") == PROXY
+    assert REGISTER.kind_of(Secret(text)) == "PASSWORD"
 
 
 def test_close(transports):
