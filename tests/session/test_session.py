@@ -488,7 +488,7 @@ def test_trace_extension_does_not_see_credentials(open_session, service, is_asyn
     assert events == [("http11.send_request_headers.started", {"n": 1})]
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@BOTH
 def test_names_that_a_session_does_not_have(open_session, is_async):
     """A resource is answered with what to write, and a private name as by any object; hasattr works for both."""
     session = open_session(is_async=is_async)
@@ -498,6 +498,3 @@ def test_names_that_a_session_does_not_have(open_session, is_async):
     assert caught.value.next_step.endswith('/positions").')
     assert not hasattr(session, "positions")
     assert not hasattr(session, "_repr_png_")
-    absent = "trading" if "broker" in dir(session) else "broker"
-    with pytest.raises(tk.InterfaceNotAllowed):
-        getattr(session, absent)
