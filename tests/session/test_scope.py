@@ -154,6 +154,13 @@ def test_refusal_shows_the_origin_only(address, secret):
         assert httpx.URL(address).host in str(caught.value)
 
 
+@pytest.mark.parametrize("path", ["/baseline/v1/accounts", "/bas", "/", "/base%2f..%2fv1"])
+def test_a_path_beside_the_prefix(path):
+    """An address with a path has what is below it, and not what only begins with the same letters."""
+    with pytest.raises(UnsafeAddress):
+        path_of(f"https://api.example.com{path}", scope("https://api.example.com/base"))
+
+
 def test_to_send():
     """A symbolic request goes to the configured address, prefix and Host included, with its stream and extensions."""
     request = httpx.Request(
