@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables import tabulate
 from toolkit.tables.rows import choose_rows
+from toolkit.tables.tabulation import tabulate
 
 ROWS = [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
 BARS = {"ALFA": [{"close": 1}, {"close": 2}], "BRVO": [{"close": 3}], "CHRL": [], "DLTA": None}

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables import tabulate
 from toolkit.tables.schema import arrow_table, schema
+from toolkit.tables.tabulation import tabulate
 
 
 def test_schema_of_other_things():

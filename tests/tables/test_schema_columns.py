@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables import tabulate
 from toolkit.tables.schema import arrow_table, schema
+from toolkit.tables.tabulation import tabulate
 
 CENTS = pd.ArrowDtype(pa.decimal128(12, 2))
 TEXTS = st.sampled_from(

@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.tables import tabulate
 from toolkit.tables.display import readable
+from toolkit.tables.tabulation import tabulate
 
 UUID = "47589832-d0f3-5226-b8c7-a73e9e7a53a{}"
 
