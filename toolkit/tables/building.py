@@ -205,7 +205,7 @@ class TableBuilder:
 
             self._wanted = Wanted(schema, {} if dtypes is None else dtypes)
         # The answers are not there to be read again if a number turns out to be text.
-        self.numbers_as_text = numbers != "float" or (self._wanted is not None and self._wanted.has_digits)
+        self.numbers_as_text = numbers != "float" or self._wanted is not None
         self._path, self._key, self._is_one_row = records, key, is_one_row
         self._size = _BLOCK if records is None and key is None else None
         self._columns: dict[KeyPath, _Values] = {}
