@@ -150,7 +150,7 @@ def test_a_path_through_lists():
     assert choose_rows({"data": {"account": {"cash": 1}}}, "data.account").records == [{"cash": 1}]
     with pytest.raises(TabulationError, match="path 'items' does not lead to a list of records") as caught:
         choose_rows({"orders": orders, "total": 2}, "items")
-    assert caught.value.next_step.startswith("The records are at 'orders'. Inside them: 'legs'")
+    assert caught.value.next_step.startswith("There are: 'orders.legs'")
 
 
 @given(st.lists(st.sampled_from(["a", "b", "parent", "a.b"]), min_size=1, max_size=6))
