@@ -189,7 +189,7 @@ class TableBuilder:
     def __init__(
         self,
         *,
-        numbers: Numbers = "float",
+        numbers: str = "float",
         records: str | None = None,
         key: str | None = None,
         schema: Any = None,
@@ -201,7 +201,7 @@ class TableBuilder:
         for name, value, example in (("records", records, '"positions"'), ("key", key, '"symbol"')):
             if value is not None:
                 as_text(value, about=name, example=example)
-        self._numbers = as_choice(numbers, get_args(Numbers), about="numbers")
+        self._numbers: Numbers = as_choice(numbers, get_args(Numbers), about="numbers")
         self._wanted: Wanted | None = None
         if schema is not None or dtypes is not None:
             from toolkit.tables.schema import Wanted

@@ -61,12 +61,12 @@ class ReadableTable(pd.DataFrame):
 
     def __repr__(self) -> str:
         cells = _cells(self)
-        body = _shown(cells, pd.DataFrame.__repr__) if len(cells) else f"Columns: {', '.join(cells.columns) or 'none'}"
+        body = _shown(cells, "__repr__") if len(cells) else f"Columns: {', '.join(cells.columns) or 'none'}"
         return "\n".join([body, *_notes(self, len(cells))])
 
     def _repr_html_(self) -> str | None:
         cells = _cells(self)
-        body = _shown(cells, pd.DataFrame._repr_html_)  # type: ignore[operator]
+        body = _shown(cells, "_repr_html_")
         notes = "".join(f"<p>{as_html(note)}</p>" for note in _notes(self, len(cells)))
         return body and f'<div class="readable-table"><style>{_STYLE}</style>\n{body}\n{notes}</div>'
 
@@ -89,12 +89,12 @@ def is_missing(value: Any) -> bool:
     return pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 
-def _shown(cells: pd.DataFrame, show: Callable[[pd.DataFrame], Any]) -> Any:
+def _shown(cells: pd.DataFrame, method: str) -> Any:
     """Return what pandas shows of texts, all rows of them, and no column less because a terminal is narrow."""
     columns = pd.get_option("display.max_columns") or None
     options = {"max_rows": None, "max_colwidth": None, "show_dimensions": False, "max_columns": columns}
     with pd.option_context({f"display.{name}": value for name, value in options.items()}):
-        return show(cells)
+        return getattr(cells, method)()
 
 
 def _notes(table: pd.DataFrame, shown: int) -> list[str]:
@@ -228,10 +228,11 @@ def _state(token: Authorization, tokens: Sequence[Authorization], now: datetime)
     """Return "replaced" if the same credentials got a later token before this one expired, "expired" or "valid"."""
     if token.expires_at is None:
         return "valid"
-    for other in tokens:
-        is_same = (other.profile, other.environment) == (token.profile, token.environment)
-        if is_same and token.issued_at is not None and other.issued_at is not None:
-            is_later = (other.issued_at, other.token or 0) > (token.issued_at, token.token or 0)
-            if is_later and other.issued_at < token.expires_at:
-                return "replaced"
-    return "expired" if token.expires_at <= now else "valid"
+    is_replaced = any(
+        (other.profile, other.environment) == (token.profile, token.environment)
+        and (other.token or 0) > (token.token or 0)
+        and other.issued_at is not None
+        and other.issued_at < token.expires_at
+        for other in tokens
+    )
+    return "replaced" if is_replaced else "expired" if token.expires_at <= now else "valid"

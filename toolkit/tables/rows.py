@@ -262,7 +262,7 @@ def _below(value: Any, path: str, around: KeyPath, identity: Identity, key: str 
         yield from _below(member, rest, around, identity, key)
     elif member is None or isinstance(member, (dict, list, tuple)):
         inside = (place_of(member) if isinstance(member, dict) and key is None else None) or ()
-        yield from _opened(reduce(getitem, inside, member), (*around, *inside), identity, key)
+        yield from _opened(reduce(getitem, inside, value[name]), (*around, *inside), identity, key)
 
 
 def _step(value: Any, path: str) -> tuple[str, str]:
