@@ -24,6 +24,8 @@ from urllib.parse import quote
 
 import yaml
 
+from toolkit.scrubbing.strength import Strength, grade
+
 HEX = "0123456789abcdef"
 PLACEHOLDER = "<PASSWORD>"  # as a recorder writes it
 
@@ -79,6 +81,15 @@ def letters(random: Random, count: int, alphabet: str = string.ascii_letters + s
         text = "".join(random.choices(alphabet, k=count))
         if any(each.isdigit() for each in text) and any(each.isalpha() for each in text):
             return text
+
+
+_CHANCE = Random(20261122)  # noqa: S311
+
+
+def fake(length: int = 32) -> str:
+    """Return a random text that a scan takes for a secret: about one in ten thousand looks like words."""
+    texts = iter(lambda: letters(_CHANCE, length), "")
+    return next(text for text in texts if grade(text) is Strength.STRONG)
 
 
 def jwt(random: Random) -> str:

@@ -33,10 +33,10 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.auth.kinds import ClientKey as ClientKey
     from toolkit.auth.kinds import ClientSecret as ClientSecret
     from toolkit.auth.kinds import KeyPair as KeyPair
+    from toolkit.auth.private_keys import Signer as Signer
     from toolkit.auth.profiles.saving import remove_credentials as remove_credentials
     from toolkit.auth.profiles.saving import save_credentials as save_credentials
     from toolkit.auth.profiles.saving import saved_credentials as saved_credentials
-    from toolkit.auth.signers import Signer as Signer
     from toolkit.auth.tokens.token import Token as Token
     from toolkit.cassettes.cassette import Cassette as Cassette
     from toolkit.cassettes.catalog.checking import check_cassettes as check_cassettes
@@ -98,7 +98,7 @@ __version__ = "0.1.0"
 # Where each public name is defined.
 _MODULES = {
     "toolkit.auth.kinds": "ClientKey ClientSecret KeyPair",
-    "toolkit.auth.signers": "Signer",
+    "toolkit.auth.private_keys": "Signer",
     "toolkit.auth.profiles.saving": "remove_credentials save_credentials saved_credentials",
     "toolkit.auth.tokens.token": "Token",
     "toolkit.cassettes.cassette": "Cassette",

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, parse_qsl
 
 import httpx
-import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
@@ -13,15 +12,13 @@ from manual_clock import ManualClock
 
 from toolkit.auth.authorizers import KeyPairAuthorizer, TokenAuthorizer, authorized
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
-from toolkit.auth.signers import ASSERTION_TYPE
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.token import Token
-from toolkit.core.addresses import Address
 from toolkit.core.secret import Secret
 from toolkit.transport.flow import WhichLoop
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
-AUTH = Address.parse("https://auth.example.com/base", setting="auth")
+AUTH = "https://auth.example.com/base"
 TOKEN_URL = "https://auth.example.com/base/v1/oauth2/token"
 SECRET = "QXZ-client-secret &=+%"
 
@@ -114,38 +111,6 @@ KEY = ec.generate_private_key(ec.SECP256R1())
 
 def client_key(**changes):
     return ClientKey("client 1", KEY, environment="broker-sandbox", **changes)
-
-
-def claims(bench, audience):
-    (assertion,) = bench.form()["client_assertion"]
-    decoded = jwt.decode_complete(
-        assertion,
-        KEY.public_key(),
-        algorithms=["ES256"],
-        audience=audience,
-        options={"verify_exp": False, "verify_iat": False},
-    )
-    return decoded["header"], decoded["payload"]
-
-
-def test_client_key_request():
-    """A client key signs an assertion for the token URL, which goes into the form with the client ID (RFC 7523)."""
-    bench = Bench(client_key(key_id="key-1"))
-    bench.obtain()
-    assert bench.form().keys() == {"grant_type", "client_id", "client_assertion_type", "client_assertion"}
-    assert bench.form()["client_assertion_type"] == [ASSERTION_TYPE]
-    header, payload = claims(bench, TOKEN_URL)
-    assert header["kid"] == "key-1"
-    issued = int(START.timestamp())
-    assert payload == {
-        "iss": "client 1",
-        "sub": "client 1",
-        "aud": TOKEN_URL,
-        "iat": issued,
-        "exp": issued + 60,
-        "jti": "jti-0",
-    }
-    assert "Authorization" not in bench.token_requests[0].request.headers
 
 
 @pytest.mark.parametrize("credentials", [client_secret(), client_key()], ids=["secret", "key"])

@@ -2,10 +2,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import canaries
 import pytest
@@ -13,7 +9,6 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-import toolkit
 from toolkit.auth.destinations import (
     HEADER_PREFIX,
     allow_destinations,
@@ -153,18 +148,6 @@ def test_no_secret_in_the_file(tmp_path_factory, in_project, key_id, secret):
     canaries.assert_absent(written.encode(), [value.reveal() for _, value in credentials.secrets()])
 
 
-def test_files_are_private(in_project):
-    """The folder is 0700 and the files are 0600, whatever the umask."""
-    before = os.umask(0)
-    try:
-        allow(from_variables(), in_project("a.example"))
-    finally:
-        os.umask(before)
-    files = {file.name: file.stat().st_mode & 0o777 for file in config_folder().iterdir()}
-    assert files == dict.fromkeys(("destinations.json", "destinations.key"), 0o600)
-    assert config_folder().stat().st_mode & 0o777 == 0o700
-
-
 @pytest.mark.parametrize("has_key", [True, False])
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 2, "uses": {}}', '{"version": 1, "uses": {"x": 1}}'])
 def test_malformed_file(in_project, content, has_key):
@@ -182,27 +165,6 @@ def test_malformed_file(in_project, content, has_key):
         check_destinations(from_variables(), in_project("a.example"))
 
 
-USE = """
-import sys
-from toolkit.auth.kinds import ClientSecret
-from toolkit.auth.destinations import Destination, allow_destinations
-for number in range(10):
-    credentials = ClientSecret("client", f"not-a-real-secret-{sys.argv[1]}-{number}", environment="broker-live")
-    credentials.note_source("environment variables")
-    allow_destinations(credentials, [Destination("auth", "https://a.example")])
-"""
-
-
-def test_processes_at_once(in_project):
-    """Processes that remember at the same time lose nothing."""
-    environ = {**os.environ, "PYTHONPATH": str(Path(toolkit.__file__).parents[1])}
-    started = [subprocess.Popen([sys.executable, "-c", USE, str(number)], env=environ) for number in range(2)]
-    assert [process.wait() for process in started] == [0, 0]
-    for process in range(2):
-        for number in range(10):
-            assert uses_of(from_variables(f"not-a-real-secret-{process}-{number}"))
-
-
 TEXTS = ["https://a.example", "https://a.example/v1", "https://b.example", "https://a.example:444"]
 addresses = st.dictionaries(st.sampled_from(ADDRESS_NAMES), st.sampled_from(TEXTS))
 prefixes = st.sampled_from(["SVC", "ACME"])
@@ -218,18 +180,3 @@ def test_destinations(project, environment, kind, texts, prefix):
     own = {name: text for name, text in texts.items() if name in environment.rules.addresses.values()}
     extra = {HEADER_PREFIX: prefix} if own and kind is CredentialKind.KEY_PAIR else {}
     assert found == own | extra
-
-
-@pytest.mark.parametrize("text", ["https://c.example/", "https://${NOTHING:-c.example}"])
-@pytest.mark.parametrize("folder", [".", ".."])
-def test_variable_of_the_project(project, text, folder):
-    """A variable that a .env of the repository sets is not the user's word, however an editor expanded its text."""
-    (project / "sub").mkdir()
-    settings_file = project / "sub" / "toolkit.toml"
-    settings_file.touch()
-    dotenv = (settings_file.parent / folder).resolve() / ".env"
-    dotenv.write_text(f"TOOLKIT_AUTH_URL={text}\nTOOLKIT_HEADER_PREFIX=ACME\n")
-    environ = {"TOOLKIT_AUTH_URL": "https://c.example", "TOOLKIT_BROKER_URL": "https://d.example"}
-    settings = Settings.load(settings_file, environ=environ)
-    found = destinations_of(Environment.BROKER_LIVE, CredentialKind.CLIENT_SECRET, settings)
-    assert [item.place for item in found] == ["TOOLKIT_BROKER_URL", dotenv]

@@ -8,8 +8,6 @@ from pathlib import Path
 import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, PrivateFormat
-from hypothesis import example, given
-from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm
 from key_forms import (
     DEFAULTS,
@@ -100,18 +98,6 @@ def test_pem_formats(name):
     ]
 
 
-@pytest.mark.parametrize("name", [name for name in PEMS if "encrypted" in name])
-def test_missing_and_wrong_passphrase(name):
-    """The errors for a missing and for a wrong passphrase show neither key nor passphrase."""
-    missing, wrong = refusal(pem_of(name)), refusal(pem_of(name), passphrase=CANARY)
-    assert "encrypted" in missing.what
-    assert "passphrase=" in missing.next_step
-    assert "cannot be decrypted with this passphrase" in wrong.what
-    for error in (missing, wrong):
-        assert error.about == "passphrase"
-        assert_shows_nothing_of(error, f"{pem_of(name)}\n{CANARY}")
-
-
 def test_unreadable_key_files(tmp_path):
     """The error for a file that cannot be read says why, and shows neither its content nor a key given as its path."""
     (tmp_path / "der").write_bytes(der(key("P-256")))
@@ -199,18 +185,6 @@ def test_bad_text(bad, tmp_path):
     """Text that is not a private key is refused, also from a file; the error says what is wrong and shows no key."""
     make, words = BAD_TEXTS[bad]
     assert_refused(make(), words, tmp_path / "key")
-
-
-@given(
-    st.text(), st.sampled_from(["{}", "-----BEGIN PRIVATE KEY-----{}", "{{{}", "{{{}}}", '{{"d": "{}"}}', "0\x02{}"])
-)
-@example("\ud800", "{}")
-@example("\ud800", "-----BEGIN PRIVATE KEY-----{}-----END PRIVATE KEY-----")
-@example("\x00", "{}")
-def test_any_text_as_key(text, form):
-    """Any text that is not a key is refused with a ConfigurationError; no other error escapes."""
-    refusal(form.format(text))
-    refusal(form.format(text), passphrase="a")
 
 
 @pytest.mark.parametrize("algorithm", ["ES256", "ES384", "ES512", "EdDSA", "PS256"])

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from key_forms import KEYS_AND_ALGORITHMS, frames_of, key, refusal
 
-from toolkit.auth.private_keys import as_signer
-from toolkit.auth.signers import ASSERTION_LIFETIME, client_assertion
+from toolkit.auth.private_keys import ASSERTION_LIFETIME, as_signer, client_assertion
 from toolkit.core.errors import ConfigurationError
 
 NOW = datetime(2026, 5, 12, 9, 30, 0, 999_999, tzinfo=UTC)

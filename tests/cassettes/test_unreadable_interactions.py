@@ -53,7 +53,7 @@ def checked(file: Path) -> list[tuple[str, int]]:
 
 
 def test_nothing_can_be_read(tmp_path: Path) -> None:
-    """A file of which nothing can be read opens; a call is told why, and each interaction has a line in `check`."""
+    """A file of which nothing can be read opens; a call is told why, and reports have a line for each interaction."""
     file = tmp_path / "recorded.yaml"
     text = "".join(ITEM.format(path=path, body=BAD, status=200) for path in "ab")
     file.write_text(f"interactions:\n{text}version: 1\n")
@@ -62,6 +62,9 @@ def test_nothing_can_be_read(tmp_path: Path) -> None:
             with pytest.raises(tk.CassetteCorrupt, match="in interaction"):
                 client.get(path)
     assert checked(file) == [("corrupt", 1), ("corrupt", 2)]
+    assert all(row["problem"] for row in json.loads(CliRunner().invoke(app, ["show", str(file), "--json"]).output))
+    report = tk.import_cassette(file, tmp_path / "new.yaml", settings=Settings())
+    assert (report.path, [each.number for each in report.left_out]) == (None, [1, 2])
     assert tk.list_cassettes(tmp_path, settings=Settings())["interactions"].tolist() == [2]
 
 

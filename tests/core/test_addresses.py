@@ -6,7 +6,7 @@ import traceback
 
 import httpx
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.addresses import Address, Origin, is_loopback
@@ -63,24 +63,13 @@ def test_agrees_with_httpx(url):
     assert seen.path.rstrip("/") == parse(url).prefix
 
 
-@given(LABELS, LABELS)
-def test_same_address(first, second):
-    """Case of scheme and host, the default port and a final dot do not matter."""
-    address = parse(f"https://{first}.{second}/Path")
-    assert parse(f"HTTPS://{first.upper()}.{second}/Path") == address
-    assert parse(f"https://{first}.{second}:443/Path") == address
-    assert parse(f"https://{first}.{second}./Path") == address
-    assert parse(f"https://{first}.{second}:/Path") == address
-    assert str(address) == f"https://{first}.{second}/Path"
-
-
 @pytest.mark.parametrize(
     ("url", "origin", "prefix"),
     [
         ("https://api.example.com", Origin("https", "api.example.com", 443), ""),
         ("https://api.example.com/", Origin("https", "api.example.com", 443), ""),
         ("https://api.example.com:8443/trading/", Origin("https", "api.example.com", 8443), "/trading"),
-        ("https://xn--bcher-kva.example", Origin("https", "xn--bcher-kva.example", 443), ""),
+        ("HTTPS://API.example.com.:443/Path", Origin("https", "api.example.com", 443), "/Path"),
         ("http://localhost:8000", Origin("http", "localhost", 8000), ""),
         ("http://127.0.0.1", Origin("http", "127.0.0.1", 80), ""),
         ("http://[::1]:8000/x", Origin("http", "::1", 8000), "/x"),
@@ -89,22 +78,14 @@ def test_same_address(first, second):
 def test_parts(url, origin, prefix):
     """An address is an origin and a path prefix without a trailing slash."""
     assert parse(url) == Address(origin, prefix)
-    assert str(parse(url)) == url.rstrip("/")
-
-
-@given(URLS, CANARIES, CANARIES)
-def test_userinfo(url, user, password):
-    """A URL with a user name or a password is refused, and no message shows either."""
-    for userinfo in (f"{user}:{password}", user, f":{password}", f"{user}@{password}"):
-        shown = all_text(refusal(url.replace("//", f"//{userinfo}@"), UnsafeAddress))
-        assert user not in shown
-        assert password not in shown
 
 
 @given(
     CANARIES,
     st.sampled_from(
         [
+            "https://user:{}@host",
+            "https://{}@host",
             "https://user:{}é@host",
             " https://user:{}@host",
             "https://user:{} @host",
@@ -130,40 +111,14 @@ def test_malformed_shows_no_secret(canary, form):
     assert canary not in all_text(refusal(form.format(canary)))
 
 
-@given(HOSTS)
-def test_plain_http(host):
-    """Plain http to another machine is refused."""
-    assume(not is_loopback(host))
-    refusal(f"http://{host}", UnsafeAddress)
-
-
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1.example.com", "localhost.example.com", "0.0.0.1", "[::]", "10.0.0.1", "localhost.localdomain"],
+    ["example.com", "127.0.0.1.example.com", "localhost.example.com", "0.0.0.1", "[::]", "10.0.0.1", "128.0.0.1"],
 )
-def test_not_quite_loopback(host):
-    """Hosts that only look like this machine, or mean it to some resolvers, do not count as loopback."""
+def test_plain_http(host):
+    """Plain http to another machine is refused, also if its name looks like this machine; names are not looked up."""
     refusal(f"http://{host}", UnsafeAddress)
-
-
-@pytest.mark.parametrize(
-    ("host", "expected"),
-    [
-        ("localhost", True),
-        ("127.0.0.1", True),
-        ("127.8.8.8", True),
-        ("::1", True),
-        ("[::1]", True),
-        ("localhost.example.com", False),
-        ("128.0.0.1", False),
-        ("::2", False),
-        ("", False),
-        ("example.com", False),
-    ],
-)
-def test_is_loopback(host, expected):
-    """`localhost` and loopback addresses are loopback; other names are not looked up."""
-    assert is_loopback(host) is expected
+    assert not is_loopback(host)
 
 
 @given(URLS, st.data(), st.characters(categories=["Cc", "Cf", "Cs", "Zl", "Zp", "Zs"]) | st.just("\\"))
@@ -185,37 +140,24 @@ def test_dot_segments(dots, before, after):
     "text",
     [
         "",
-        "https://",
         "https:///path",
         "https:api.example.com",
         "//api.example.com",
-        "/path",
-        "api.example.com",
         "api.example.com:443",
         "ftp://api.example.com",
-        "file:///etc/hosts",
         "javascript:alert(1)",
         "https://api.example.com?",
-        "https://api.example.com#",
         "https://api.example.com/x?y=z",
         "https://api.example.com:0",
         "https://api.example.com:65536",
-        "https://api.example.com:-1",
-        "https://api.example.com:https",
         "https://.",
-        "https://.example.com",
         "https://api..example.com",
-        "https://api.example.com..",
         "https://api%2eexample.com",
-        "https://api,example.com",
         "https://{trading_live_url}",
-        "https://<host>",
         "http://127.1",
         "http://2130706433",
         "https://0x7f.1",
-        "https://0177.0.0.1",
         "https://999.1.1.1",
-        "https://example.1",
         "https://[::1",
         "https://::1",
         "https://[api.example.com]",

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from toolkit.core import document
 from toolkit.core.document import (
     ACCESS,
     ADDRESS_NAMES,
     CredentialKind,
     Environment,
-    Interface,
     Placeholder,
 )
 
@@ -52,24 +50,3 @@ def test_placeholders():
     assert shown <= set(ours)
     assert len(set(ours)) == len(ours)
     assert all(value.startswith("<") and value.endswith(">") for value in ours)
-
-
-def test_symbolic_addresses():
-    """Each address has its own stand-in, in a domain that never resolves."""
-    stand_ins = [document.symbolic_address(name) for name in ADDRESS_NAMES]
-    assert document.symbolic_address("broker_sandbox") == "https://broker-sandbox.svc.invalid"
-    assert len(set(stand_ins)) == 8
-    assert all(address.endswith(".svc.invalid") for address in stand_ins)
-
-
-def test_rules_cannot_be_changed():
-    """The rules of an environment cannot be changed at run time."""
-    rules = Environment.PAPER.rules
-    with pytest.raises(TypeError):
-        rules.addresses[Interface.BROKER] = "broker"
-    with pytest.raises(TypeError):
-        ACCESS[Environment.PAPER] = Environment.LIVE.rules
-    with pytest.raises(AttributeError):
-        rules.credentials = frozenset(CredentialKind)
-    with pytest.raises(AttributeError):
-        rules.credentials.add(CredentialKind.CLIENT_SECRET)

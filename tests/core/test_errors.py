@@ -19,7 +19,6 @@ from toolkit.core import errors
 from toolkit.core.errors import (
     CassetteMiss,
     ConfigurationError,
-    InterfaceNotAllowed,
     SecretLeak,
     ServiceError,
     TokenRefused,
@@ -90,22 +89,6 @@ def test_leak_without_response():
     assert back.response is None
     assert back.what == error.what
     assert error.response is response
-
-
-def test_interface_not_allowed_leaves_its_object_behind():
-    """The pickle of an error raised by a property does not include the session, which holds credentials."""
-
-    class Session:
-        def __reduce__(self):
-            raise AssertionError("the session was pickled")
-
-        @property
-        def broker(self):
-            raise InterfaceNotAllowed("A live account does not have this interface.")
-
-    with pytest.raises(InterfaceNotAllowed) as caught:
-        _ = Session().broker
-    assert pickle.loads(pickle.dumps(caught.value)).what == caught.value.what
 
 
 def is_safe(text):

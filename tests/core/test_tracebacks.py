@@ -2,27 +2,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import secrets
 import socket
 import sys
 import threading
 import traceback
 import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import REGISTER, Secret
-from toolkit.core.tracebacks import attempt, frameless, shell, warn, without_frames
-
-_LINGER_NONE = b"\x01\0\0\0\0\0\0\0"  # closing resets the connection
+from toolkit.core.tracebacks import attempt, frameless, warn, without_frames
 
 
 class Server:
@@ -61,11 +54,6 @@ def drop(connection, ended):
     connection.recv(100)
 
 
-def reset(connection, ended):
-    connection.recv(100)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NONE)
-
-
 def garbage(connection, ended):
     connection.recv(65536)
     connection.sendall(b"\x00\xff this is not HTTP\r\n\r\n")
@@ -76,18 +64,9 @@ def silence(connection, ended):
     ended.wait(30)
 
 
-def deafness(connection, ended):
-    ended.wait(30)
-
-
 def half_a_body(connection, ended):
     connection.recv(65536)
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
-
-
-def a_body_that_stops(connection, ended):
-    half_a_body(connection, ended)
-    ended.wait(30)
 
 
 def refused_tunnel(connection, ended):
@@ -119,17 +98,12 @@ class Fault:
 FAULTS = {
     "drop": Fault(drop, httpx.TransportError),
     "drop mid-upload": Fault(drop, httpx.TransportError, "POST"),
-    "reset": Fault(reset, httpx.TransportError),
-    "reset mid-upload": Fault(reset, httpx.TransportError, "POST"),
     "garbage": Fault(garbage, httpx.RemoteProtocolError),
     "read timeout": Fault(silence, httpx.ReadTimeout),
-    "write timeout": Fault(deafness, httpx.WriteTimeout, "POST"),
-    "write timeout in headers": Fault(deafness, httpx.WriteTimeout, header=(b"X-Long", b"x" * 8_000_000)),
+    "write timeout": Fault(silence, httpx.WriteTimeout, "POST", header=(b"X-Long", b"x" * 8_000_000)),
     "illegal header of the caller": Fault(drop, httpx.LocalProtocolError, header=(b"X-Bad", b"a\nb")),
     "half a body": Fault(half_a_body, httpx.RemoteProtocolError),
-    "body timeout": Fault(a_body_that_stops, httpx.ReadTimeout),
     "drop by a proxy": Fault(drop, httpx.TransportError, proxied="http://elsewhere.invalid"),
-    "garbage of a proxy": Fault(garbage, httpx.RemoteProtocolError, proxied="http://elsewhere.invalid"),
     "refused tunnel": Fault(refused_tunnel, httpx.ProxyError, proxied="https://elsewhere.invalid"),
 }
 
@@ -200,10 +174,7 @@ def with_locals(error):
 
 @pytest.mark.parametrize(
     ("name", "is_async"),
-    [
-        *((name, False) for name in FAULTS),
-        *((name, True) for name in ("drop mid-upload", "body timeout", "garbage of a proxy", "reset", "write timeout")),
-    ],
+    [*((name, False) for name in FAULTS), *((name, True) for name in ("drop mid-upload", "half a body"))],
 )
 def test_no_frame_shows_a_secret(name, is_async):
     """Whatever the network does, a traceback with local variables shows the error but no credentials."""
@@ -218,12 +189,7 @@ def test_no_frame_shows_a_secret(name, is_async):
 
 @pytest.mark.parametrize(
     ("name", "show", "is_async"),
-    [
-        ("write timeout in headers", as_ipython_shows, False),
-        ("write timeout in headers", with_locals, True),
-        ("illegal header of the caller", with_locals, False),
-        ("drop by a proxy", with_locals, True),
-    ],
+    [("illegal header of the caller", with_locals, False), ("drop by a proxy", with_locals, True)],
 )
 def test_frames_of_libraries_show_secrets(name, show, is_async):
     """Without cleaning, the frames of httpx and httpcore show credentials, so the test above can fail."""
@@ -231,21 +197,6 @@ def test_frames_of_libraries_show_secrets(name, show, is_async):
     with Server(fault.treat) as server:
         error = caught(server.url, fault, secret, is_async=is_async, clean=False)
     assert secret in show(error.with_traceback(error.__traceback__.tb_next))  # without the frame of this test
-
-
-def test_the_chain_stays():
-    """Types and messages of an error and its causes stay."""
-    fault = FAULTS["garbage"]
-    with Server(fault.treat) as server:
-        before = caught(server.url, fault, "secret", is_async=False, clean=False)
-        after = caught(server.url, fault, "secret", is_async=False, clean=True)
-    chains = [[], []]
-    for error, chain in zip((before, after), chains, strict=True):
-        while error is not None:
-            chain.append((type(error), str(error), error.__suppress_context__))
-            error = error.__cause__  # noqa: PLW2901
-    assert chains[0] == chains[1]
-    assert len(chains[0]) == 2
 
 
 def raised(error, cause=None):
@@ -256,17 +207,15 @@ def raised(error, cause=None):
         return raised_error
 
 
-def test_cycle_and_groups():
-    """Cyclic chains are handled, and members of nested groups are cleaned with their causes."""
-    inner, cause, note = raised(OSError("a")), raised(ValueError("b")), raised(KeyError("c"))
+def test_groups():
+    """Members of nested groups are cleaned with their causes; messages, notes and links stay."""
+    cause, inner = raised(ValueError("b")), raised(OSError("a"))
     inner.__cause__ = cause
-    cause.__context__ = inner
-    group = raised(BaseExceptionGroup("many", [ExceptionGroup("some", [inner]), note]))
-    note.__context__ = group
+    group = raised(BaseExceptionGroup("many", [ExceptionGroup("some", [inner])]))
     group.add_note("a note")
     without_frames(group)
-    assert [error.__traceback__ for error in (group, group.exceptions[0], inner, cause, note)] == [None] * 5
-    assert (group.__notes__, inner.__cause__, cause.__context__) == (["a note"], cause, inner)
+    assert [error.__traceback__ for error in (group, group.exceptions[0], inner, cause)] == [None] * 4
+    assert (group.__notes__, inner.__cause__, str(inner)) == (["a note"], cause, "a")
 
 
 def failing_call():
@@ -281,31 +230,21 @@ def failing_call():
         return error
 
 
-async def failing_call_async():
-    await asyncio.sleep(0)
-    return failing_call()
-
-
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_error_that_the_caller_was_handling(is_async):
-    """An error that the caller was handling during the call keeps its traceback and chain."""
+def test_error_that_the_caller_was_handling():
+    """An error that the caller was handling during the call keeps its traceback and chain, also in a task."""
 
     async def handling():
         try:
-            try:
-                raise LookupError("of the caller")  # noqa: TRY301
-            except LookupError as first:
-                raise KeyError("of the caller") from first
+            raise KeyError("of the caller")  # noqa: TRY301
         except KeyError:
-            return await failing_call_async() if is_async else failing_call()
+            await asyncio.sleep(0)
+            return failing_call()
 
     error = asyncio.run(handling())
     below = error.__cause__
-    own = below.__context__
     assert (error.__traceback__, below.__traceback__) == (None, None)
-    assert isinstance(own, KeyError)
-    assert own.__traceback__ is not None
-    assert own.__cause__.__traceback__ is not None
+    assert isinstance(below.__context__, KeyError)
+    assert below.__context__.__traceback__ is not None
 
 
 def test_request_of_an_error():
@@ -316,24 +255,6 @@ def test_request_of_an_error():
     error = raised(httpx.ConnectError("a", request=hot), cause)
     without_frames(error, clean)
     assert (error.request, cause.request, cause.response.request) == (clean, clean, clean)
-
-
-@given(st.lists(st.tuples(st.integers(0, 7), st.sampled_from(["__cause__", "__context__"]), st.integers(0, 7))))
-def test_any_graph(links):
-    """All errors that are linked to the first, in any graph, lose their traceback, and all links stay."""
-    errors = [raised(RuntimeError(str(number))) for number in range(8)]
-    for source, link, target in links:
-        setattr(errors[source], link, errors[target])
-    before = [(error.__cause__, error.__context__) for error in errors]
-    without_frames(errors[0])
-    reachable, pending = set(), [errors[0]]
-    while pending:
-        error = pending.pop()
-        if error is not None and error not in reachable:
-            reachable.add(error)
-            pending += (error.__cause__, error.__context__)
-    assert all((error.__traceback__ is None) == (error in reachable) for error in errors)
-    assert [(error.__cause__, error.__context__) for error in errors] == before
 
 
 SECRET = secrets.token_hex(20)
@@ -425,13 +346,6 @@ def test_frameless_error_shows_no_secret(then, kind):
     assert SECRET not in shown_by(error)
 
 
-def test_frameless_names_the_place_of_an_unexpected_error():
-    """An error of another library is replaced by one with its type and place, but not its text."""
-    error = caught_from(Constructed, SECRET, then=fail)
-    assert "Constructed failed with Foreign in" in error.what
-    assert f"{__name__}, line " in error.what
-
-
 def test_frameless_keeps_the_error_of_the_caller():
     """An error that the caller was handling remains the context, with its frames, and is shown."""
     own = raised(LookupError("of the caller"))
@@ -445,20 +359,11 @@ def test_frameless_keeps_the_error_of_the_caller():
 
 
 def test_frameless_call_with_wrong_arguments():
-    """A call with missing or unknown arguments raises the usual TypeError, and help shows the usual signature."""
+    """A call with missing or unknown arguments raises the usual TypeError."""
     error = caught_from(Constructed, SECRET, unknown=SECRET)
     assert isinstance(error, TypeError)
     assert "unexpected keyword argument 'unknown'" in str(error)
     assert SECRET not in shown_by(error)
-    assert str(inspect.signature(Constructed)).startswith("(text, *, then=")
-
-
-def test_attempt():
-    """A result is passed on; an error is replaced by one that does not lead to the original."""
-    assert attempt(lambda: 1, otherwise=lambda: ConfigurationError("x")) == 1
-    error = caught_from(attempted, SECRET)
-    assert (str(error), error.about) == ("The key cannot be read.", "key")
-    assert (error.__cause__, error.__context__) == (None, None)
 
 
 def test_warn_at_the_caller():
@@ -473,19 +378,6 @@ def test_warn_at_the_caller():
     assert [warning.filename for warning in caught] == [__file__, __file__]
 
 
-def test_warn_in_a_context_manager():
-    """A warning at the end of a context manager points at the caller of the function that uses it."""
-    package = {"__name__": "toolkit.somewhere", "warn": warn, "contextmanager": contextmanager}
-    code = (
-        "@contextmanager\ndef inner():\n    yield\n    warn('careful')\ndef outer():\n    with inner():\n        pass"
-    )
-    exec(code, package)  # noqa: S102 - stands for a module of the toolkit
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        package["outer"]()
-    assert [warning.filename for warning in caught] == [__file__]
-
-
 def test_a_known_secret_in_a_warning():
     """A warning that quotes a name from an answer shows the placeholder of a secret."""
     REGISTER.add("ACCESS_TOKEN", Secret("quoted" + "7f3e" * 6))
@@ -493,13 +385,3 @@ def test_a_known_secret_in_a_warning():
         warnings.simplefilter("always")
         warn(f"There is more at 'quoted{'7f3e' * 6}.next'.")
     assert str(caught[0].message) == "There is more at '<ACCESS_TOKEN>.next'."
-
-
-def test_shell(monkeypatch):
-    """The running shell is found if IPython is loaded; otherwise the result is None, and IPython is not imported."""
-    running = object()
-    monkeypatch.setitem(sys.modules, "IPython.core.getipython", SimpleNamespace(get_ipython=lambda: running))
-    assert shell() is running
-    monkeypatch.delitem(sys.modules, "IPython.core.getipython")
-    assert shell() is None
-    assert "IPython.core.getipython" not in sys.modules

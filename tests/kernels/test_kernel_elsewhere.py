@@ -38,13 +38,14 @@ def place(tmp_path_factory):
     return place
 
 
-def execute(place, *command, **variables):
-    """Run a program elsewhere; return the executed notebook as text, or what the program says of its failure."""
+def papermill(place, *options, **variables):
+    """Run papermill elsewhere; return the output of the notebook, or what papermill says of its failure."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(("TOOLKIT_", "JPY_", "VSCODE_"))}
     own |= {"HOME": str(place), "PYTHONPATH": str(Path(tk.__file__).parents[1]), "IPYTHONDIR": str(place / ".ipython")}
     elsewhere = place / "elsewhere"
+    notebook = str(place / "desk" / "notebooks" / "tour.ipynb")
     done = subprocess.run(
-        [sys.executable, "-m", *command],
+        [sys.executable, "-m", "papermill", "--no-progress-bar", notebook, "out.ipynb", *options],
         cwd=elsewhere,
         env={**own, **variables},
         capture_output=True,
@@ -56,11 +57,6 @@ def execute(place, *command, **variables):
         return done.stderr
     outputs = json.loads((elsewhere / "out.ipynb").read_text())["cells"][0]["outputs"]
     return "".join("".join(output["text"]) for output in outputs)
-
-
-def papermill(place, *options, **variables):
-    notebook = str(place / "desk" / "notebooks" / "tour.ipynb")
-    return execute(place, "papermill", "--no-progress-bar", notebook, "out.ipynb", *options, **variables)
 
 
 def test_papermill(place):

@@ -75,15 +75,6 @@ def test_find_project_stays_in_the_repository(project, kind):
     assert find_project(below) == project / "repository"
 
 
-def test_find_project_from_home(project, home):
-    """A search that starts in the home folder stays there, which is not the project of the folders in it."""
-    (home.parent / "toolkit.toml").touch()
-    assert find_project(home) == home
-    (home / "toolkit.toml").touch()
-    assert find_project(home) == home
-    assert find_project(project) == project
-
-
 def make(folder, name="toolkit.toml"):
     folder.mkdir(exist_ok=True)
     (folder / name).touch()

@@ -84,12 +84,6 @@ def test_a_loop_shows_how_far_it_is(is_async: bool, watched: Watched) -> None:
     assert (watched.shown[-1], watched.ended) == ((203, ""), 1)
 
 
-def test_a_short_loop_shows_nothing(watched: Watched) -> None:
-    for _ in tk.progress(range(40)):
-        watched.at += 0.01
-    assert watched.bars == []
-
-
 @pytest.mark.usefixtures("only_new_garbage")
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt, RuntimeError])
 def test_a_stopped_loop_leaves_its_last_count(watched: Watched, error: type[BaseException] | None) -> None:

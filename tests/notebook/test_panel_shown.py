@@ -12,7 +12,7 @@ from ipywidgets.widgets.widget import _instances as all_widgets
 from pages import Page
 
 from toolkit.auth.kinds import KeyPair
-from toolkit.auth.profiles import practice_profiles
+from toolkit.auth.profiles import saving
 from toolkit.core.errors import ConfigurationError
 from toolkit.notebook.connecting import Problem
 from toolkit.notebook.panel_view import problem_html
@@ -30,7 +30,7 @@ def test_a_real_account_carries_a_badge(open_panel, service, monkeypatch):
     """A real account has a badge before and after connecting, and in the plain text."""
     pair = service.credentials["live"]
     real = KeyPair(pair.key_id, pair.secret_key, environment="live")
-    monkeypatch.setattr(practice_profiles, "_SERVICES", [])  # as if the service ran elsewhere
+    monkeypatch.setattr(saving, "_SERVICES", [])  # as if the service ran elsewhere
     user = open_panel(None, real)
     assert "real account" in user.words
     user.press()

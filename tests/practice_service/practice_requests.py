@@ -7,7 +7,7 @@ import json
 import secrets
 
 from toolkit.auth.kinds import ClientSecret, KeyPair
-from toolkit.auth.signers import ASSERTION_TYPE, client_assertion
+from toolkit.auth.private_keys import ASSERTION_TYPE, client_assertion
 
 # Section 1 of the service document, written out by hand: the addresses that each caller may use.
 ALLOWED = {

@@ -59,11 +59,3 @@ def test_malformed_key_pairs(http, service):
         response = http.get(url_of(service, "trading_live") + "/v2/account", headers=headers)
         assert response.status_code == 401, mistake
         assert response.headers["www-authenticate"].startswith('Basic realm="trading_live"'), mistake
-
-
-def test_bearer_challenges(http, service):
-    """A refused token gets `invalid_token`, missing credentials only the scheme (RFC 6750)."""
-    url = url_of(service, "broker") + "/v1/accounts"
-    assert http.get(url).headers["www-authenticate"] == 'Bearer realm="broker"'
-    shown = http.get(url, headers={"Authorization": "Bearer x"}).headers["www-authenticate"]
-    assert shown == 'Bearer realm="broker", error="invalid_token"'

@@ -7,7 +7,6 @@ import httpx
 import pytest
 from practice_requests import ask_token, get, own_headers, url_of
 
-from toolkit.core.errors import ConfigurationError
 from toolkit.practice_service import practice
 
 
@@ -48,22 +47,6 @@ def test_order_and_number(http, service, clock):
     assert ask_token(http, service, service.credentials["broker-key"], clock).status_code == 200
     service.faults.clear()
     assert get(http, service, "live", clock, "trading_live").status_code == 200
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"status": "503"},
-        {"body": "xml"},
-        {"times": 0},
-        {"place": "broker"},
-    ],
-)
-def test_malformed_faults(service, fault):
-    """A malformed fault is refused where it is injected."""
-    with pytest.raises(ConfigurationError):
-        service.faults.inject(**{"place": "token", **fault})
-    assert service.faults.take("token") is None
 
 
 def test_delays(http, clock):

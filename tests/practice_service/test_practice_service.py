@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import secrets
@@ -15,17 +14,6 @@ from practice_requests import ALLOWED, CLIENTS, PATHS, get, own_headers
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError
 from toolkit.practice_service import practice
-
-
-def test_unknown_credentials() -> None:
-    """The error for an unknown name lists the names."""
-    service = practice()
-    with pytest.raises(ConfigurationError, match="name 'sandbox' is not known") as caught:
-        service.credentials["sandbox"]
-    assert caught.value.next_step.endswith(f"Choose one of {', '.join(service.credentials)}.")
-    assert "sandbox-secret" in caught.value.next_step
-    assert service.credentials.get("sandbox") is None
-    assert "sandbox" not in service.credentials
 
 
 def start_on_consecutive_ports(clock):
@@ -70,18 +58,6 @@ def test_close(http):
     assert server_threads() == earlier_threads
     with pytest.raises(httpx.ConnectError):
         http.get(url)
-
-
-@pytest.mark.usefixtures("only_new_garbage")
-def test_garbage_collected_service():
-    """A service without references ends, as when its cell runs again."""
-    earlier_threads = server_threads()
-    service = practice().start()
-    (thread,) = (thread for thread in server_threads() if thread not in earlier_threads)
-    del service
-    gc.collect()
-    thread.join(30)
-    assert not thread.is_alive()
 
 
 def run_python(code, *options):
@@ -138,27 +114,6 @@ def test_offline(monkeypatch):
         assert tuple(service.settings.addresses) == ADDRESS_NAMES
         assert list(service.credentials) == list(ALLOWED)
         assert (service.stats.token_requests, service.stats.calls, service.stats.by_status) == (0, 0, {})
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"accounts": -1},
-        {"accounts": 2.5},
-        {"accounts": 1_000_000},
-        {"accounts": True},
-        {"token_validity": 1},
-        {"token_validity": float("nan")},
-        {"token_delay": float("inf")},
-        {"port": 80},
-        {"port": 65_530},
-        {"port": "8000"},
-    ],
-)
-def test_malformed_options(option):
-    """An option out of range is refused at once."""
-    with pytest.raises(ConfigurationError, match=next(iter(option))):
-        practice(**option)
 
 
 def test_secrets_in_reprs_and_logs(http, service, clock, caplog):

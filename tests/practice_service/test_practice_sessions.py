@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import toolkit as tk
-from toolkit.auth.profiles.practice_profiles import practice_credentials
+from toolkit.auth.profiles.saving import practice_credentials
 from toolkit.core.document import Environment
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from practice_requests import CLIENTS, FORM_TYPE, TOKEN_PATH, ask_token, get, own_headers, token_form, url_of
+from practice_requests import CLIENTS, TOKEN_PATH, ask_token, own_headers, token_form, url_of
 
 
 @pytest.mark.parametrize("name", CLIENTS)
@@ -27,14 +27,6 @@ def test_end_of_a_token(http, service, clock):
     refused = http.get(url, headers=headers)
     assert refused.status_code == 401
     assert 'error="invalid_token"' in refused.headers["www-authenticate"]
-
-
-def test_revoked_token(http, service, clock):
-    """After `revoke_tokens()` an earlier token gets 401 and a new token works."""
-    headers = own_headers(http, service, service.credentials["broker-secret"], clock)
-    service.revoke_tokens()
-    assert http.get(url_of(service, "broker") + "/v1/accounts", headers=headers).status_code == 401
-    assert get(http, service, "broker-secret", clock, "broker").status_code == 200
 
 
 def form_mistakes(service):
@@ -73,23 +65,3 @@ def test_form_mistakes(http, service, clock):
         scheme = headers.get("Authorization", "").partition(" ")[0] if status == 401 else ""
         assert response.headers.get("www-authenticate", "").partition(" ")[0] == scheme, mistake
     assert http.post(url, data=valid).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("content_type", "content"),
-    [
-        ("application/json", b'{"grant_type": "client_credentials"}'),
-        (FORM_TYPE, b"grant_type&client_secret=x"),
-    ],
-)
-def test_malformed_forms(http, service, content_type, content):
-    """Anything but a well-formed form is an invalid request."""
-    response = http.post(url_of(service, "auth") + TOKEN_PATH, content=content, headers={"Content-Type": content_type})
-    assert (response.status_code, response.json()["error"]) == (400, "invalid_request")
-
-
-def test_query_of_the_token_url(http, service, clock):
-    """A query is refused: credentials in a URL would get into logs."""
-    form = token_form(service, service.credentials["broker-secret"], clock)
-    url = url_of(service, "auth") + TOKEN_PATH
-    assert http.post(url, params={"client_id": form["client_id"]}, data=form).json()["error"] == "invalid_request"

@@ -290,6 +290,10 @@ def test_command(project, published, tmp_path):
         error = invoke(*arguments).exception
         assert isinstance(error, tk.ConfigurationError), error
         assert message in str(error)
+    (published.path / "mine.csv").touch()
+    error = invoke(notebook, "-o", published.path, "--replace").exception
+    assert "is not an earlier publication and nothing else" in str(error)
+    (published.path / "mine.csv").unlink()
     result = invoke(notebook, "-o", published.path, "--replace")
     assert result.exit_code == 0, result.exception
     assert "cell 1: 5 values" in result.output

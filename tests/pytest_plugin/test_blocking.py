@@ -15,11 +15,6 @@ from toolkit.core.errors import NetworkBlocked
 from toolkit.sharing.pytest_plugin.item_cassette import network_blocked
 
 
-def refusal(host):
-    """Return the error for a host."""
-    return NetworkBlocked(f"may not connect to {host}")
-
-
 def state():
     """Return the functions that the guard replaces."""
     return [*vars(socket.socket).items(), socket.getaddrinfo]
@@ -36,7 +31,7 @@ def listener():
 def blocked():
     """Refuse connections in the test."""
     before = state()
-    with network_blocked((), refusal):
+    with network_blocked((), NetworkBlocked):
         yield
     assert state() == before
 
@@ -58,7 +53,7 @@ CLIENTS = {
 @pytest.mark.parametrize("name", CLIENTS)
 def test_clients(blocked, name):
     """Every client is refused at once, before a name is looked up."""
-    with pytest.raises(NetworkBlocked, match=r"connect to example\.com"):
+    with pytest.raises(NetworkBlocked, match=r"example\.com"):
         CLIENTS[name]("http://example.com/")
 
 
@@ -102,7 +97,7 @@ def test_what_stays_allowed(blocked, tmp_path):
 @pytest.mark.parametrize("allowed", ["127.*", "localhost"])
 def test_allowed_hosts(listener, allowed):
     """Hosts that the project allows are reached, and no others."""
-    with network_blocked([allowed], refusal):
+    with network_blocked([allowed], NetworkBlocked):
         socket.create_connection(("localhost" if allowed == "localhost" else "127.0.0.1", listener)).close()
         with pytest.raises(NetworkBlocked):
             socket.create_connection(("192.0.2.1", listener))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import json
 import string
@@ -62,11 +61,3 @@ def test_replaced_to_its_ends(outer, inner):
     for ending in ENDINGS:
         for secret in (f"{ending}obviously-fake", f"obviously-fake{ending}", f"{ending}fake-key{ending}"):
             assert replaced(secret, written(secret)) == written("S").replace("S", "<SECRET>")
-
-
-def test_neighbours_in_a_url_stay():
-    """Path, field names and other fields around base64 stay, so that requests remain distinct."""
-    secret = "hunter-2-and-more"
-    encoded = base64.urlsafe_b64encode(secret.encode()).decode().rstrip("=")
-    for url in (f"https://h.example/v1/{encoded}/items?a=1", f"https://h.example/v1?sig={encoded}&b=2"):
-        assert replaced(secret, url) == url.replace(encoded, "<SECRET>")

@@ -13,22 +13,10 @@ from toolkit.core.secret import REGISTER, Secret
 from toolkit.scrubbing.known import KnownSecrets
 
 TOKEN = "obviously-fake-token-1"
-PEM = (
-    "-----BEGIN PRIVATE KEY-----\nobviouslyfake0123456789abcdefghij\nklmnopqrstuvwxyz+/==\n-----END PRIVATE KEY-----\n"
-)
 
 
 def known(*texts):
     return KnownSecrets(("ACCESS_TOKEN", Secret(text)) for text in texts)
-
-
-def test_distinct_secrets_keep_distinct_placeholders():
-    """Secrets of one kind are numbered in the order in which they became known, and keep their numbers."""
-    several = known("first-fake-token", "second-fake-token", "first-fake-token")
-    several.add("CLIENT_SECRET", Secret("a-fake-client-secret"))
-    several.add("ACCESS_TOKEN", Secret("third-fake-token"))
-    text = "third-fake-token first-fake-token a-fake-client-secret second-fake-token"
-    assert several.scrub_text(text) == "<ACCESS_TOKEN-3> <ACCESS_TOKEN> <CLIENT_SECRET> <ACCESS_TOKEN-2>"
 
 
 def test_a_secret_within_a_secret():

@@ -136,10 +136,8 @@ def zipped(data, times=1):
 PACKED = {
     "gzip": gzip.compress,
     "zlib": zlib.compress,
-    "zip": zipped,
     "zip in zip in zip": lambda data: zipped(data, 3),
     "zip in gzip": lambda data: gzip.compress(zipped(data)),
-    "part": lambda data: b"--b\r\n\r\n" + gzip.compress(data) + b"\r\n--b--",
 }
 
 

@@ -15,7 +15,6 @@ import toolkit as tk
 from toolkit.core.document import symbolic_address
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.scrubber import Scrubber
 
 TOKEN = "obviously-fake-token-1"
@@ -73,16 +72,12 @@ BROKER, SANDBOX, AUTH = (symbolic_address(name) for name in ("broker", "broker_s
         ("see https://api.example.com.", f"see {BROKER}."),
         ('{"next": "https:\\/\\/api.example.com\\/v1"}', '{"next": "' + BROKER.replace("/", "\\/") + '\\/v1"}'),
         ("to=https%3A%2F%2Fapi.example.com%2Fv1", f"to={quote(BROKER, safe='')}%2Fv1"),
-        ("to=https%3a%2f%2fapi.example.com%2fv1", f"to={quote(BROKER, safe='').lower()}%2fv1"),
         ("https://api.example.com/sandbox/v1", f"{SANDBOX}/v1"),
-        ("https://api.example.com/sandbox?a=1", f"{SANDBOX}?a=1"),
         ("https://api.example.com/sandboxes", f"{BROKER}/sandboxes"),
         ("https://auth.example.com:8443/v1", f"{AUTH}/v1"),
-        ("https://api.example.com https://auth.example.com:8443", f"{BROKER} {AUTH}"),
         ("HTTPS://API.Example.com/v1", f"{BROKER}/v1"),
         ("https://api.example.com:443/v1", f"{BROKER}/v1"),
         ("wss://api.example.com/sandbox/v1", f"{SANDBOX.replace('https', 'wss')}/v1"),
-        ("ws://127.0.0.1:8000/v1", f"{symbolic_address('trading_live').replace('https', 'wss')}/v1"),
         ("<//api.example.com/v1?page=2>", f"<{BROKER.removeprefix('https:')}/v1?page=2>"),
         (
             r"https:\u002f\u002Fapi.example.com\u002Fsandbox\u002fv1",
@@ -95,7 +90,6 @@ BROKER, SANDBOX, AUTH = (symbolic_address(name) for name in ("broker", "broker_s
             '{"host": "broker.svc.invalid", "at": "trading-live.svc.invalid"}',
         ),
         ("at auth.example.com:8443 and auth.example.com", "at auth.svc.invalid and auth.svc.invalid"),
-        ("https://api.example.com:8443/v1", "https://other.svc.invalid:8443/v1"),
         ("https://auth.example.com/v1", "https://other.svc.invalid/v1"),
         ("http://api.example.com/v1", "http://other.svc.invalid/v1"),
         ("https://api.example.community/v1", None),
@@ -142,25 +136,6 @@ def test_header_prefix(interaction):
     )
 
 
-def test_a_replay_searches_only_what_is_written_otherwise(tmp_path, monkeypatch):
-    """A request that is written as it is recorded is not searched for secrets in a replay; another one is."""
-    path, searched = tmp_path / "a.yaml", []
-    service = httpx.MockTransport(lambda request: httpx.Response(200, text=request.url.path))
-
-    def texts(mode):
-        with httpx.Client(transport=tk.Cassette(path, mode).transport(service), base_url="https://h.example") as client:
-            return [client.get(url).text for url in ("/a?page=2", "/b?api_key=obviously-fake-1")]
-
-    def noted(one, request):
-        searched.append(request.uri)
-        return lookup(one, request)
-
-    lookup = Scrubber.lookup_request
-    monkeypatch.setattr(Scrubber, "lookup_request", noted)
-    assert texts("all") == texts("none") == ["/a", "/b"]
-    assert searched == ["https://h.example/b?api_key=obviously-fake-1"]
-
-
 def test_placeholders_of_headers_count_in_a_replay(tmp_path):
     """A credential in a header has its number in a replay too, so that the next one of its kind is found."""
     first, second = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
@@ -179,16 +154,6 @@ def test_lookup_equals_recording(interactions, data):
     interaction = data.draw(interactions())
     scrubbing = scrubber(TOKEN)
     assert scrubbing.lookup_request(interaction.request) == as_recorded(scrubbing, interaction).request
-
-
-def test_lookup_of_a_body_in_an_unknown_encoding():
-    """A request that could not be recorded can be looked up, with its body unchanged and the rest scrubbed."""
-    headers = (("Content-Encoding", "unheard-of"), ("X-Echo", TOKEN))
-    request = RecordedRequest("POST", f"https://api.example.com/{TOKEN}", headers, b"\x01")
-    found = scrubber(TOKEN).lookup_request(request)
-    assert found.uri == f"{BROKER}/%3CACCESS_TOKEN%3E"
-    assert found.headers == (("Content-Encoding", "unheard-of"), ("X-Echo", "<ACCESS_TOKEN>"))
-    assert found.body == b"\x01"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.addresses import Address
 from toolkit.core.document import Interface
 from toolkit.core.errors import CredentialsMismatch, UnsafeAddress
 from toolkit.session.scope import Scope
@@ -18,9 +17,7 @@ SYMBOLIC = "https://broker.svc.invalid"
 
 
 def scope(address="https://broker.example.com", *, others=(), header_prefix="SVC"):
-    own = None if address is None else Address.parse(address, setting="broker")
-    others = [Address.parse(other, setting="other") for other in others]
-    return Scope(Interface.BROKER, own=own, symbolic=SYMBOLIC, header_prefix=header_prefix, others=others)
+    return Scope(Interface.BROKER, own=address, symbolic=SYMBOLIC, header_prefix=header_prefix, others=others)
 
 
 def path_of(url, of=None, **request):
@@ -155,6 +152,13 @@ def test_refusal_shows_the_origin_only(address, secret):
             path_of(url)
         assert secret not in str(caught.value)
         assert httpx.URL(address).host in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["/baseline/v1/accounts", "/bas", "/", "/base%2f..%2fv1"])
+def test_a_path_beside_the_prefix(path):
+    """An address with a path has what is below it, and not what only begins with the same letters."""
+    with pytest.raises(UnsafeAddress):
+        path_of(f"https://api.example.com{path}", scope("https://api.example.com/base"))
 
 
 def test_to_send():

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.auth.tokens.store import FileTokenStore
+from toolkit.auth.tokens.token import FileTokenStore
 from toolkit.cli.credentials_command import app
 from toolkit.local.folders import cache_folder, config_folder
 

@@ -48,3 +48,17 @@ def test_credentials_in_answers(session: tk.Session, tmp_path: Path) -> None:
     for file in (tmp_path / "swept").rglob("*.parquet"):
         assert b"aJ5kW8" not in file.read_bytes()
         assert b"hunter2" not in file.read_bytes()
+
+
+def test_keys_of_one_hash(session: tk.Session, tmp_path: Path) -> None:
+    """A key that Python hashes like a finished one is asked for all the same: -1 and -2, for example."""
+    assert hash(-1) == hash(-2)
+    asked: list[int] = []
+
+    def call(key: int) -> str:
+        asked.append(key)
+        return "/v2/account"
+
+    for keys in ([-1], [-1, -2], [-2, -1]):
+        result = tk.sweep(session.trading, keys, call, into=tmp_path / "swept")
+    assert (asked, result.answered, result.rows) == ([-1, -2], 2, 2)

@@ -510,3 +510,15 @@ def test_arguments(session, answering, tmp_path, name, value, error):
     assert caught.value.about == name
     assert answering.requests == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_other_names_beside_the_keys(session, answering, tmp_path):
+    """The table can show account numbers beside the keys, if these are ids."""
+    answering.answer = lambda request: answering.reply([{"symbol": "ALFA"}] * 2)
+    accounts = pd.DataFrame({"id": ["a", "b"], "account_number": ["01", "02"], "cash": [1.0, 2.0]})
+    result = tk.sweep(session.broker, accounts["id"], lambda key: f"/v1/{key}", into=tmp_path / "rows")
+    table = result.table(accounts)
+    assert list(table.columns) == ["key", "account_number", "symbol"]
+    assert table["account_number"].tolist() == ["01", "01", "02", "02"]
+    with pytest.raises(tk.ConfigurationError, match="No column of names= has all keys"):
+        result.table(accounts[:1])

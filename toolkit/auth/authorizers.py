@@ -16,11 +16,9 @@ from urllib.parse import urlencode
 import httpx
 
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.kinds import Client, Headers, KeyPair
+from toolkit.auth.kinds import Client, Headers, KeyPair, revealed
 from toolkit.auth.tokens.single_flight import MemoryTokenStore, TokenSource, token_source, with_retries
-from toolkit.auth.tokens.store import TokenStore
-from toolkit.auth.tokens.token import Token
-from toolkit.core.addresses import Address
+from toolkit.auth.tokens.token import Token, TokenStore
 from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, Placeholder
 from toolkit.core.ledger import Authorization, Clock
 from toolkit.core.secret import Secret
@@ -160,11 +158,8 @@ class BearerAuthorizer:
 class TokenAuthorizer(BearerAuthorizer):
     """The client credentials flow (section 5.1): tokens come from the token endpoint.
 
-    Args:
-        exchange: sends token requests.
-        new_jti: returns a new identifier for an assertion.
-        retry: how often and for how long a failed token request is repeated.
-        timeout: of a token request; None means 30 seconds. The longest part limits the time in which tries begin.
+    `exchange` sends token requests, and `new_jti` returns a new identifier for an assertion. A `timeout` of None means
+    30 seconds; its longest part limits the time in which tries begin.
     """
 
     _credentials: Client
@@ -173,7 +168,7 @@ class TokenAuthorizer(BearerAuthorizer):
         self,
         credentials: Client,
         *,
-        auth_address: Address,
+        auth_address: str,
         clock: Clock,
         store: MemoryTokenStore | TokenStore,
         exchange: Exchange,
@@ -185,7 +180,7 @@ class TokenAuthorizer(BearerAuthorizer):
         self._token_url = f"{auth_address}{TOKEN_PATH}"
         source = token_source(store, credentials, self._token_url)
         super().__init__(credentials, clock=clock, number=number, source=source)
-        self._issuer = str(auth_address)
+        self._issuer = auth_address
         self._exchange = exchange
         self._new_jti = new_jti
         self._retry = retry
@@ -208,25 +203,23 @@ class TokenAuthorizer(BearerAuthorizer):
 
     def _token_request(self, tries: int) -> TokenRequest:
         """Return a token request with the credentials in its form and nowhere else (section 4.1)."""
-        further = self._credentials.form_fields
+        further, client_id = self._credentials.form_fields, self._credentials.client_id
         evidence = self._credentials.evidence(
             token_url=self._token_url, issuer=self._issuer, now=self._clock.now(), new_jti=self._new_jti
         )
-        fields = {**further, "grant_type": GRANT_TYPE, "client_id": self._credentials.client_id}
-        shown = {**further.recorded(), "grant_type": GRANT_TYPE, "client_id": Placeholder.CLIENT_ID}
         secrets = tuple((name.upper(), value) for name, value in evidence.items() if isinstance(value, Secret))
-        for name, value in evidence.items():
-            fields[name], shown[name] = (
-                (value.reveal(), f"<{name.upper()}>") if isinstance(value, Secret) else (value, value)
-            )
+        fields = {**further, "grant_type": GRANT_TYPE, "client_id": client_id, **evidence}
+        hidden = {name: str(Placeholder.SECRET) for name, value in further.items() if isinstance(value, Secret)}
+        hidden |= {name.lower(): f"<{name}>" for name, _ in secrets}
+        shown = {**fields, **hidden, "client_id": Placeholder.CLIENT_ID}
         request = httpx.Request(
             "POST",
             self._token_url,
             headers={"Accept": "application/json"},
-            data=fields,
+            data=revealed(fields),
             extensions={"timeout": dict(self._timeout)},
         )
-        return TokenRequest(request, urlencode(shown, safe="<>").encode("ascii"), secrets, tries)
+        return TokenRequest(request, urlencode(revealed(shown), safe="<>").encode("ascii"), secrets, tries)
 
 
 Authorizer = KeyPairAuthorizer | BearerAuthorizer

@@ -5,25 +5,38 @@ Section 1, rule 5 of the service document: credentials of one account or environ
 Constructors check every text with the functions at the end, because httpx would quote malformed text in its error. They
 return the value to keep, or raise a ConfigurationError about the argument, which does not quote it. Call them below a
 `frameless` function, because their frames hold the value.
+
+Secrets are asked for unseen. The notebook file and IPython's history keep the source of a cell, and JupyterLab keeps in
+the notebook what is typed at `input()`. The toolkit cannot remove it there, so a warning says that the user has to.
 """
 
 from __future__ import annotations
 
+import getpass
 import hashlib
+import json
 import re
 import shlex
-from collections.abc import Callable, Mapping
+import sys
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, wrong_type
-from toolkit.core.secret import Secret
+from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.core.tracebacks import frameless, shell
 
 if TYPE_CHECKING:
     from toolkit.auth.authorizers import BearerAuthorizer
     from toolkit.auth.tokens.token import Token
     from toolkit.core.ledger import Clock
 
+_USE_VARIABLES: Final = "Set environment variables instead."
+_IN_SOURCE: Final = "This cell contains the {}, and so do the notebook file and the history. Remove it, clear both,"
+_AT_INPUT: Final = "The {} was typed at input(), and JupyterLab saves what is typed there. Clear that output,"
+_inputs: Final[deque[Secret]] = deque(maxlen=50)
 _PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
 
@@ -55,6 +68,7 @@ class Credentials:
         name: name of the profile; recordings tell callers apart by it.
         loaded_from: where they were loaded from, in words; "" if code made them.
         binding: the destinations that they were saved for, by their names; None unless they are a saved profile.
+        holds_secret: False if the secret is kept elsewhere than in this process, so that no key can be derived of it.
         is_practice: True if a practice service made them up; no other service accepts them.
     """
 
@@ -65,9 +79,10 @@ class Credentials:
     loaded_from: str
     binding: Mapping[str, str] | None
     is_practice: bool
+    holds_secret = True
 
     def __init__(self, *, environment: Environment | str, name: str) -> None:
-        self.environment = as_environment(environment)
+        self.environment = Environment(environment)
         rules = self.environment.rules
         if self.kind not in rules.credentials:
             uses = f"A {rules.holder} uses a {' or a '.join(sorted(rules.credentials))}."
@@ -108,12 +123,6 @@ class Credentials:
 
     __delattr__ = __setattr__
 
-    def __copy__(self) -> Credentials:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Credentials:
-        return self
-
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("credentials cannot be pickled; tk.lend(session, cluster) lends a session to a Dask cluster")
 
@@ -124,11 +133,6 @@ class Credentials:
     def proof(self) -> str:
         """Return the secret that proves who calls, in one form, without the IDs and options that go with it."""
         return self.secrets()[-1][1].reveal()
-
-    @property
-    def holds_secret(self) -> bool:
-        """True if the secret is in this process; False if it is kept elsewhere, so that no key can be derived of it."""
-        return True
 
     def borrowing_authorizer(self, clock: Clock, number: Callable[[Token], int]) -> BearerAuthorizer | None:  # noqa: ARG002
         """Return what gets the tokens of these credentials from somebody else, or None if they request their own."""
@@ -146,36 +150,15 @@ class Credentials:
         return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
 
 
-def as_environment(environment: Environment | str) -> Environment:
-    """Return the environment of this name."""
-    value: object = environment
-    if isinstance(value, Credentials):
-        what = "The first argument of a session is the name of an environment, but credentials were given."
-        raise ConfigurationError(what, "Write tk.Session(credentials=...).", about="environment")
-    return Environment(environment)
-
-
 def as_text(value: object, about: str) -> str:
     """Check that a value is one run of printable ASCII characters, and return it."""
     if not isinstance(value, str):
         raise wrong_type(about, "text", value, "Pass it as a string.")
-    if flaw := _flaw(value):
+    if not value or not value.isascii() or not value.isprintable() or value != value.strip():
         label = about.replace("_", " ").replace(" id", " ID")
+        flaw = "has a line break, a space at an end or a character outside printable ASCII" if value else "is empty"
         raise ConfigurationError(f"The {label} {flaw}.", "Copy it again as the service issued it.", about=about)
     return value
-
-
-def _flaw(value: str) -> str:
-    """Return what keeps a value from being one run of printable ASCII characters, or ""."""
-    if not value:
-        return "is empty"
-    if "\n" in value or "\r" in value:
-        return "contains a line break"
-    if value != value.strip():
-        return "begins or ends with a space"
-    if not value.isascii():
-        return "contains a character outside ASCII"
-    return "" if value.isprintable() else "contains a control character"
 
 
 def as_optional_text(value: object, about: str) -> str | None:
@@ -201,3 +184,80 @@ def as_profile_name(value: object) -> str:
         return value
     what = "This is not a profile name, which has up to 64 letters, digits, dots, hyphens and underscores."
     raise ConfigurationError(what, 'Use a name such as "default", which begins with a letter or digit.', about="name")
+
+
+def can_ask() -> bool:
+    """Return True if somebody can answer: at a terminal, or in a notebook with a front end that takes input."""
+    kernel = getattr(shell(), "kernel", None)
+    if kernel is not None:
+        return bool(getattr(kernel, "_allow_stdin", False))
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+@frameless
+def ask_secret(question: str, prompt: Callable[[str], str] | None = None, *, next_step: str = _USE_VARIABLES) -> Secret:
+    """Ask a question and return the answer as a Secret.
+
+    `prompt` asks the question, such as `input` if the answer may be seen; by default it is typed unseen. `next_step` is
+    what an error advises instead.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", getpass.GetPassWarning)  # before anything is typed
+            return Secret((prompt or getpass.getpass)(question))
+    except EOFError:
+        reason = "the input has ended"
+    except getpass.GetPassWarning:
+        reason = "what you type would be seen"
+    raise ConfigurationError(f'"{question.strip(" :")}" was not answered: {reason}.', next_step, about="prompt")
+
+
+def field_in_words(field: str) -> str:
+    """Return a field in words: `key_id` is "Key ID"."""
+    words = field.replace("_", " ")
+    return (words[0].upper() + words[1:]).replace(" id", " ID")
+
+
+def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
+    """Warn if the source of the running IPython cell, or an answer to its `input()`, holds one of these secrets.
+
+    Outside IPython, which is not imported, this costs nothing. Nothing is raised, unless the user has turned warnings
+    into errors.
+    """
+    try:
+        cells = shell().history_manager.input_hist_raw  # type: ignore[union-attr]
+        number, source = len(cells) - 1, cells[-1]
+    except Exception:  # noqa: BLE001 - no shell, or another kind of shell
+        return
+    answers = "\n".join(answer.reveal() for answer in tuple(_inputs))
+    for text, message in ((source, _IN_SOURCE), (answers, _AT_INPUT)):
+        for kind in dict.fromkeys(kind for kind, secret in secrets if _holds(text, secret.reveal())):
+            label = kind.removeprefix("API_").lower().replace("_", " ").replace(" id", " ID")
+            # Shown under the name of the cell and with a registry of its own: at the line in the cell, Python would
+            # print that line with the secret.
+            warnings.warn_explicit(
+                f"{message.format(label)} replace the key; type it with getpass.getpass() or save it with "
+                "`toolkit credentials add`.",
+                UserWarning,
+                filename=f"In [{number}]",
+                lineno=1,
+                module=__name__,
+                registry={},
+            )
+
+
+def remember_input(answer: object) -> None:
+    """Keep an answer to `input()` for a while, to recognize it if it turns out to be a secret."""
+    if isinstance(answer, str) and len(answer) >= SHORTEST_SECRET:
+        _inputs.append(Secret(answer))
+
+
+def _holds(source: str, secret: str) -> bool:
+    r"""Return True if a source contains a secret as it is, escaped as in a literal, or by one of its lines.
+
+    A PEM may be written with line breaks, with `\n` or without either. So this searches for each of its lines, except
+    BEGIN and END, which are not secret.
+    """
+    lines = [line.strip() for line in secret.splitlines()]
+    parts = lines if len(lines) > 1 else (secret, repr(secret)[1:-1], json.dumps(secret)[1:-1])
+    return any(len(part) >= SHORTEST_SECRET and not part.startswith("-----") and part in source for part in parts)

@@ -12,17 +12,15 @@ from __future__ import annotations
 import base64
 import re
 import textwrap
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from secrets import token_hex
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qsl, urlencode
 
-from toolkit.auth.credentials import Credentials, Field, as_optional_text, as_secret, as_text
-from toolkit.auth.private_keys import as_signer
-from toolkit.auth.signers import ASSERTION_LIFETIME, ASSERTION_TYPE, LocalKey, Signer, client_assertion
-from toolkit.auth.typed_secrets import warn_if_in_cell
+from toolkit.auth.credentials import Credentials, Field, as_optional_text, as_secret, as_text, warn_if_in_cell
+from toolkit.auth.private_keys import ASSERTION_LIFETIME, ASSERTION_TYPE, LocalKey, Signer, as_signer, client_assertion
 from toolkit.core.document import CredentialKind, Environment, Placeholder, header_names
 from toolkit.core.errors import ConfigurationError, as_choice, as_count, as_mapping
 from toolkit.core.secret import REGISTER, Secret
@@ -44,39 +42,6 @@ _OTHER_FIELDS: Final = frozenset(
 # What is asked for (RFC 6749 section 3.3, RFC 8707 section 2). Any other field may be a part of the credentials.
 _NOT_SECRET: Final = frozenset({"scope", "audience", "resource"})
 _SIGNERS: dict[int, tuple[str, Signer]] = {}  # identity and Signer, by the id of the Signer
-
-
-class FormFields(Mapping[str, str]):
-    """Further fields of token requests, such as a scope, as an immutable mapping of names to values.
-
-    What the service means by a field, only the user knows. So the repr shows the values only of fields that are never
-    secret.
-    """
-
-    __slots__ = ("_secrets",)
-
-    def __init__(self, fields: Mapping[str, str]) -> None:
-        self._secrets = {name: Secret(value) for name, value in fields.items()}
-
-    def __getitem__(self, name: str) -> str:
-        return self._secrets[name].reveal()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._secrets)
-
-    def __len__(self) -> int:
-        return len(self._secrets)
-
-    def __repr__(self) -> str:
-        return repr(self.recorded())
-
-    def recorded(self) -> dict[str, str]:
-        """Return the fields as a recording shows them: with a placeholder for each value that may be secret."""
-        return {name: self[name] if name.lower() in _NOT_SECRET else Placeholder.SECRET for name in self}
-
-    def secrets(self) -> list[Secret]:
-        """Return the values that may be secret."""
-        return [secret for name, secret in self._secrets.items() if name.lower() not in _NOT_SECRET]
 
 
 class KeyPair(Credentials):
@@ -135,32 +100,40 @@ class KeyPair(Credentials):
         )
 
 
-def _as_form_fields(value: object) -> FormFields:
-    """Return further form fields of the token request as an immutable copy; None gives an empty one."""
-    if value is None:
-        return FormFields({})
-    fields = dict(as_mapping(value, about="form_fields", example='{"scope": "accounts.read"}'))
-    for name, content in fields.items():
+def _as_form_fields(value: object) -> Mapping[str, str | Secret]:
+    """Return further form fields of the token request as an immutable copy; None gives an empty one.
+
+    What the service means by a field, only the user knows, so most values are kept as Secrets.
+    """
+    given = {} if value is None else as_mapping(value, about="form_fields", example='{"scope": "accounts.read"}')
+    fields: dict[str, str | Secret] = {}
+    for name, content in given.items():
         if not isinstance(name, str) or not _FIELD_NAME.match(name) or name.lower() in _OTHER_FIELDS:
             what = "A form field has a name that no field can have, or that is set from the credentials."
             raise ConfigurationError(what, 'Name it as the service does, such as "scope".', about="form_fields")
         if not isinstance(content, str) or not content or not content.isprintable():
             what = f"The form field {name} is not text of printable characters."
             raise ConfigurationError(what, "Give one line of text, or leave the field out.", about="form_fields")
-    return FormFields(fields)
+        fields[name] = content if name.lower() in _NOT_SECRET else Secret(content)
+    return MappingProxyType(fields)
 
 
 class Client(Credentials):
     """Credentials of a broker partner, which prove who calls in the form of a token request (section 4.1)."""
 
     client_id: str
-    form_fields: FormFields
+    form_fields: Mapping[str, str | Secret]
 
-    @abstractmethod
     def evidence(
         self, *, token_url: str, issuer: str, now: datetime, new_jti: Callable[[], str]
     ) -> dict[str, str | Secret]:
         """Return the fields of a token request that prove who calls; a recording shows placeholders for Secrets."""
+        raise NotImplementedError
+
+
+def revealed(fields: Mapping[str, str | Secret]) -> dict[str, str]:
+    """Return the fields of a form as they are sent."""
+    return {name: value.reveal() if isinstance(value, Secret) else value for name, value in fields.items()}
 
 
 _CLIENT_ID: Final = Field("client_id", is_required=True, identifies=True)
@@ -168,7 +141,7 @@ _FORM_FIELDS: Final = Field(  # as a form is sent; a text that is not a form is 
     "form_fields",
     identifies=True,
     read=lambda text: dict(parse_qsl(text.reveal())) or text.reveal(),
-    write=lambda fields: urlencode(sorted(fields.items())) or None,
+    write=lambda fields: urlencode(sorted(revealed(fields).items())) or None,
 )
 
 
@@ -181,7 +154,7 @@ class ClientSecret(Client):
         environment: "broker-live" or "broker-sandbox".
         name: profile name.
         form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as an
-            immutable mapping. Recordings show the values of scope, audience and resource only.
+            immutable mapping. The values of scope, audience and resource are texts, all others Secrets.
 
     Raises:
         CredentialsMismatch: if the environment does not take a client secret.
@@ -243,7 +216,7 @@ class ClientKey(Client):
         assertion_typ: `typ` in the header of assertions, such as "client-authentication+jwt"; None leaves it out.
         assertion_lifetime: seconds for which an assertion is valid, 1 to 3600.
         form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as an
-            immutable mapping. Recordings show the values of scope, audience and resource only.
+            immutable mapping. The values of scope, audience and resource are texts, all others Secrets.
 
     Raises:
         CredentialsMismatch: if the environment does not take a client key.
@@ -296,6 +269,7 @@ class ClientKey(Client):
         REGISTER.add_all(self.secrets())
         self.key_id: str | None = self.private_key.key_id
         self.algorithm: str = self.private_key.algorithm
+        vars(self)["holds_secret"] = isinstance(self.private_key, LocalKey)
         warn_if_in_cell(self.secrets())
 
     def evidence(
@@ -322,10 +296,6 @@ class ClientKey(Client):
         # A key that is kept elsewhere cannot be compared, so a token is shared only by credentials with the same
         # Signer. The Signer is kept alive, so that no other Signer can get its id.
         return _SIGNERS.setdefault(id(self.private_key), (token_hex(), self.private_key))[0]
-
-    @property
-    def holds_secret(self) -> bool:
-        return isinstance(self.private_key, LocalKey)
 
 
 KINDS: Final[Mapping[CredentialKind, type[Credentials]]] = {

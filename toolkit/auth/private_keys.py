@@ -1,9 +1,13 @@
-"""Private keys: read one from PEM, a JWK or a JWK set, as text or in a file, or from a key object; and make new ones.
+"""Private keys: read one from PEM, a JWK or a JWK set, as text or in a file, make new ones, and sign assertions.
 
 `cryptography` reads PEM (PKCS#8, PKCS#1 and SEC 1, encrypted too), and PyJWT reads a JWK (RFC 7517). Text is always key
-text, and a file is always a Path. Text that was changed on its way is refused, not repaired. All errors are
-ConfigurationErrors. The frames below `as_signer` hold the key, so its errors show none of them (`frameless`), and
-errors of other libraries, which may quote the key, are replaced.
+text, and a file is always a Path. Text that was changed on its way is refused, not repaired. The frames below
+`as_signer` hold the key, so its errors show none of them (`frameless`), and errors of other libraries, which may quote
+the key, are replaced.
+
+private_key_jwt follows RFC 7523 sections 2.2 and 3. An assertion is built and signed again for every token request. Its
+claims follow RFC 7523 section 3 and OpenID Connect Core 1.0 section 9. PyJWT does not build it, because it does not
+sign through a Signer that keeps the key elsewhere.
 """
 
 from __future__ import annotations
@@ -13,29 +17,30 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from toolkit.auth.credentials import as_optional_text, as_passphrase
-from toolkit.auth.signers import (
-    ALGORITHMS,
-    EC_ALGORITHMS,
-    RSA_ALGORITHMS,
-    SMALLEST_RSA_KEY,
-    LocalKey,
-    Signer,
-    describe_signer,
-)
 from toolkit.core.errors import ConfigurationError, as_choice
-from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.core.secret import REGISTER, SHORTEST_SECRET, Secret
 from toolkit.core.tracebacks import attempt, frameless
 from toolkit.local.files import create_new, expanded, read_text
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+    from jwt.algorithms import Algorithm
 
+EC_ALGORITHMS: Final = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
+RSA_ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
+ALGORITHMS: Final = (*EC_ALGORITHMS.values(), "EdDSA", *RSA_ALGORITHMS)
+SMALLEST_RSA_KEY: Final = 2048  # bits; RFC 7518 section 3.3
+ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+ASSERTION_LIFETIME: Final = 60  # seconds
+_SIZES: Final = {"ES256": 64, "ES384": 96, "ES512": 132, "EdDSA": 64}  # bytes; RFC 7518 section 3.4, RFC 8032
+_NOT_A_SIGNATURE: Final = "returned something that is not a signature of its algorithm"
 RSA_BITS: Final = 3072  # of a new key: as strong as P-256; NIST SP 800-57 part 1, table 2
 _BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----(?:(?!-----)[\s\S])*-----END \1-----")
 _PRIVATE_MEMBERS: Final = ("d", "p", "q", "dp", "dq", "qi", "k")  # RFC 7518 sections 6.2.2, 6.3.2 and 6.4
@@ -52,6 +57,138 @@ _HOW_TO_GIVE_A_KEY: Final = (
 )
 
 
+@runtime_checkable
+class Signer(Protocol):
+    """Signs with a key that is kept in this process, in hardware or in a key service."""
+
+    @property
+    def algorithm(self) -> str:
+        """The JWS algorithm of the signatures, such as "ES256"."""
+        ...
+
+    @property
+    def key_id(self) -> str | None:
+        """The `kid` that the service knows the key by, or None."""
+        ...
+
+    def sign(self, data: bytes, /) -> bytes:
+        """Return the signature of `data` as JWS wants it (RFC 7518 section 3).
+
+        An ECDSA signature may also be in DER, as key services return it; it is converted.
+        """
+        ...
+
+
+class LocalKey:
+    """A Signer with a private key that is in this process; loaded once, never shown."""
+
+    __slots__ = ("__key", "__secrets", "_implementation", "algorithm", "key_id")
+
+    def __init__(
+        self, key: Any, *, algorithm: str, key_id: str | None, secrets: tuple[tuple[str, Secret], ...]
+    ) -> None:
+        import jwt
+
+        self._implementation: Algorithm = jwt.get_algorithm_by_name(algorithm)
+        self.__key = key
+        self.__secrets = secrets
+        self.algorithm = algorithm
+        self.key_id = key_id
+
+    def sign(self, data: bytes, /) -> bytes:
+        """Return the signature of `data` (RFC 7518 section 3)."""
+        return self._implementation.sign(data, self.__key)
+
+    def secrets(self) -> tuple[tuple[str, Secret], ...]:
+        """Return the texts that would give the key away, each with the name of its placeholder."""
+        return self.__secrets
+
+    def identity(self) -> str:
+        """Return the key as base64 of its PKCS#8 DER: a secret, and the same for every form of the key."""
+        return self.__secrets[0][1].reveal()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("a private key cannot be pickled")
+
+
+def describe_signer(signer: Signer) -> tuple[str, str | None]:
+    """Return algorithm and key ID of a signer, which may have to ask a key service for them."""
+    answer: tuple[Any, Any] = attempt(
+        lambda: (signer.algorithm, signer.key_id),
+        otherwise=lambda: _signer_error("did not return its algorithm and key_id"),
+    )
+    if answer[0] not in ALGORITHMS or not (answer[1] is None or (isinstance(answer[1], str) and answer[1])):
+        raise _signer_error("has an algorithm that does not sign with a private key, or a key_id that is not text")
+    return answer
+
+
+@frameless
+def client_assertion(
+    signer: Signer,
+    *,
+    client_id: str,
+    audience: str,
+    now: datetime,
+    new_jti: Callable[[], str],
+    typ: str | None = "JWT",
+    lifetime: int = ASSERTION_LIFETIME,
+) -> Secret:
+    """Return a fresh signed assertion, valid for `lifetime` seconds from `now`, and enter it in the register.
+
+    `client_id` is issuer and subject, `audience` the recipient. It has no `nbf`, so that a clock slightly behind the
+    server's does no harm. `aud` is one string. Without a `typ` the header has none.
+    """
+    algorithm, key_id = describe_signer(signer)
+    header = {"alg": algorithm, "typ": typ, "kid": key_id}
+    issued_at = int(now.timestamp())
+    claims = {
+        "iss": client_id,
+        "sub": client_id,
+        "aud": audience,
+        "iat": issued_at,
+        "exp": issued_at + lifetime,
+        "jti": new_jti(),
+    }
+    parts = ({name: value for name, value in header.items() if value is not None}, claims)
+    signed = ".".join(_base64url(json.dumps(part, separators=(",", ":")).encode("ascii")) for part in parts)
+    assertion = Secret(f"{signed}.{_base64url(_signature(signer, algorithm, signed.encode('ascii')))}")
+    REGISTER.add("CLIENT_ASSERTION", assertion)
+    return assertion
+
+
+def _signature(signer: Signer, algorithm: str, data: bytes) -> bytes:
+    """Return the signature of `data` as JWS wants it; errors are replaced, because they may quote secrets."""
+    result, failure = b"", ""
+    try:
+        result = bytes(signer.sign(data))
+    except Exception as error:  # noqa: BLE001 - a signer may raise anything
+        failure = f"could not sign: {type(error).__name__}"
+    if failure:  # raised here, the error does not hold that of the signer
+        raise _signer_error(failure)
+    size = _SIZES.get(algorithm)
+    if size is not None and len(result) != size and algorithm in EC_ALGORITHMS.values():
+        from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+        result = attempt(
+            lambda: b"".join(number.to_bytes(size // 2, "big") for number in decode_dss_signature(result)),
+            otherwise=lambda: _signer_error(_NOT_A_SIGNATURE),
+        )
+    if len(result) < SMALLEST_RSA_KEY // 8 if size is None else len(result) != size:
+        raise _signer_error(_NOT_A_SIGNATURE)
+    return result
+
+
+def _base64url(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
+
+
+def _signer_error(what: str) -> ConfigurationError:
+    next_step = (
+        f"Its algorithm is one of {', '.join(ALGORITHMS)}; sign() returns bytes as in RFC 7518 section 3, or DER."
+    )
+    return ConfigurationError(f"The signer {what}.", next_step, about="private_key")
+
+
 @frameless
 def as_signer(
     private_key: Any,
@@ -60,15 +197,7 @@ def as_signer(
     key_id: str | None = None,
     passphrase: str | Secret | None = None,
 ) -> Signer:
-    """Return a Signer for a private key.
-
-    Args:
-        private_key: PEM, JWK or JWK set as text, a Path to a file with any of them, a private key object of
-            `cryptography`, or a Signer, which is returned as it is.
-        algorithm: JWS algorithm; by default the JWK's own, else the usual one for the key.
-        key_id: the `kid`; names the key of a JWK set.
-        passphrase: decrypts an encrypted key.
-    """
+    """Return a Signer for a private key, as `ClientKey` takes it; a Signer is returned as it is."""
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     secret_phrase, key_id = as_passphrase(passphrase), as_optional_text(key_id, "key_id")
@@ -115,7 +244,7 @@ def _loaded(
     if not text.startswith("{"):
         return _from_pem(text, passphrase)
     if passphrase is not None:
-        raise _passphrase_error(*_NOT_ENCRYPTED)
+        raise _error(*_NOT_ENCRYPTED, about="passphrase")
     return _from_jwk(text, key_id) if is_text else (private_key, (), {})
 
 
@@ -132,11 +261,13 @@ def _from_pem(text: str, passphrase: Secret | None) -> tuple[Any, tuple[Secret, 
         password = None if passphrase is None else passphrase.reveal().encode("utf-8", "surrogatepass")
         return load_pem_private_key(blocks[0].encode("ascii"), password), (Secret(blocks[0]),), {}
     except TypeError:  # a passphrase is missing or superfluous
-        missing = _passphrase_error("The private key is encrypted with a passphrase.", 'Add passphrase="...".')
-        problem = _passphrase_error(*_NOT_ENCRYPTED) if passphrase else missing
+        missing = ("The private key is encrypted with a passphrase.", 'Add passphrase="...".')
+        problem = _error(*(_NOT_ENCRYPTED if passphrase else missing), about="passphrase")
     except Exception:  # noqa: BLE001 - whatever it is, it may hold the key
-        what = "The private key cannot be decrypted with this passphrase, or is damaged."
-        problem = _passphrase_error(what, "Check the passphrase.") if passphrase else _unreadable("PEM")
+        problem = _unreadable("PEM")
+        if passphrase:
+            what = "The private key cannot be decrypted with this passphrase, or is damaged."
+            problem = _error(what, "Check the passphrase.", about="passphrase")
     raise problem
 
 
@@ -181,10 +312,6 @@ def _error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY, about: str = "private
 
 def _unreadable(form: str = "JWK") -> ConfigurationError:
     return _error(f"The {form} of the private key cannot be read: it is damaged, or of a kind that does not sign.")
-
-
-def _passphrase_error(what: str, next_step: str) -> ConfigurationError:
-    return _error(what, next_step, about="passphrase")
 
 
 @dataclass(frozen=True, slots=True)

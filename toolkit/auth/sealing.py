@@ -1,6 +1,6 @@
 """Encrypt stored data, so that only holders of the same secret can find and open it; and write it one at a time.
 
-Two secrets are used: credentials seal the tokens that processes share (`tokens/store.py`), and a random key in the
+Two secrets are used: credentials seal the tokens that processes share (`tokens/token.py`), and a random key in the
 system keyring seals saved profiles (`profiles/saved.py`).
 """
 
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, NoReturn, final
+from typing import Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.files import shown
@@ -21,20 +21,14 @@ _MOST_LOOKS: Final = 1200  # one minute: the process that holds the lock may be 
 _SALT: Final = b"service-access-toolkit\x00\x02"  # the number is the version of the format
 
 
-@final
 class Seal:
     """Encrypts and decrypts the data of one purpose.
 
     The key is derived from the secret and the purpose (HKDF, RFC 5869) and encrypts with Fernet (AES-128-CBC and
     HMAC-SHA256). Data sealed for one purpose does not open for another, even with the same secret.
 
-    Args:
-        secret: the key is derived from it. It must be hard to guess: anybody who can read a sealed entry can try
-            secrets on it.
-        purpose: what the seal is for, such as a token endpoint or the name of a profile.
-
-    Attributes:
-        name: a name for the entry: 64 hexadecimal digits that reveal neither the secret nor the purpose.
+    The secret must be hard to guess: anybody who can read a sealed entry can try secrets on it. `name` names the entry:
+    64 hexadecimal digits that reveal neither the secret nor the purpose.
     """
 
     __slots__ = ("__fernet", "name")
@@ -59,9 +53,6 @@ class Seal:
             return self.__fernet.decrypt(sealed)
         except InvalidToken:
             return None
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError("a Seal cannot be pickled: its key would reach a disk or another process")
 
 
 def _derive(secret: bytes, info: str) -> bytes:

@@ -24,7 +24,6 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import httpx
 
-from toolkit.auth.credentials import as_environment
 from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, check_rewritable, rescrubbed, rewrite
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
@@ -174,7 +173,7 @@ def import_cassette(
         SecretLeak: if a secret would have reached the cassette; nothing was written.
     """
     settings = as_settings(settings)
-    called = None if environment is None else as_environment(environment)
+    called = None if environment is None else Environment(environment)
     patterns = as_several(only, str, about="only", example='"api.example.com"')
     file = expanded(source, about="source")
     program, entries = _read(file)

@@ -17,7 +17,7 @@ import httpx
 import typer
 from rich.text import Text
 
-from toolkit.auth.credentials import as_profile_name, as_secret
+from toolkit.auth.credentials import as_profile_name, as_secret, ask_secret, can_ask, field_in_words
 from toolkit.auth.destinations import Change, allow_destinations, changes, new_in_environment, uses_of
 from toolkit.auth.profiles.fields import PASSPHRASE, REQUIRED, Profile, ProfileFields, variables_to_set
 from toolkit.auth.profiles.saved import profile_at
@@ -29,7 +29,6 @@ from toolkit.auth.profiles.saving import (
     survey,
 )
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.auth.typed_secrets import ask_secret, can_ask, field_in_words
 from toolkit.cli import terminal
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment, Interface
 from toolkit.core.errors import ConfigurationError, ToolkitError, as_choice

@@ -9,9 +9,8 @@ from typing import Annotated
 
 import typer
 
-from toolkit.auth.private_keys import new_key, write_key_file
-from toolkit.auth.signers import ALGORITHMS
-from toolkit.auth.typed_secrets import can_ask
+from toolkit.auth.credentials import can_ask
+from toolkit.auth.private_keys import ALGORITHMS, new_key, write_key_file
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret

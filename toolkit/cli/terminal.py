@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from toolkit.auth.typed_secrets import can_ask
+from toolkit.auth.credentials import can_ask
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import Secret

@@ -16,7 +16,7 @@ _HOST_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\Z"
 _NUMERIC = re.compile(r"(^|\.)(\d+|0x[0-9a-f]*)\Z")  # an IPv4 address to some parsers (WHATWG URL section 3.5)
 _URL = re.compile(r"\s*[A-Za-z]+://")
 _QUERY = re.compile(r"[?#].*", re.DOTALL)
-_EXAMPLE = "Write it like https://api.example.com, without a query or fragment."
+_EXAMPLE = "Write it like https://api.example.com, without a query, a fragment, or dots as a path segment."
 
 
 def is_loopback(host: str) -> bool:
@@ -61,19 +61,19 @@ class Address(NamedTuple):
     def parse(cls, text: str, *, setting: str, about: str = "") -> Address:
         """Parse an address.
 
-        Errors do not show userinfo, a query, or text that is not a URL, because secrets end up there by mistake.
-
         Args:
             text: the URL.
             setting, about: name the address in an error, such as "The address auth" and "auth".
 
         Raises:
-            ConfigurationError: if it is not an absolute http(s) URL of a plain host, or has a query or fragment.
+            ConfigurationError: if it is not an absolute http(s) URL of a plain host, or has a query, a fragment, or
+                dots as a path segment. It shows no part where secrets end up by mistake.
             UnsafeAddress: if it has userinfo, or is plain http to another machine.
         """
         if not isinstance(text, str):
             raise ConfigurationError(f"{setting} is {type(text).__name__}, not text.", _EXAMPLE, about=about)
-        shown = _shown(text)
+        # Userinfo, queries and text that is not a URL are not shown.
+        shown = "." if "@" in text or not _URL.match(text) else f": {excerpt(_QUERY.sub('?…', text, count=1))!r}"
         malformed = ConfigurationError(f"{setting} is not an address{shown}", _EXAMPLE, about=about)
         if not text.isascii() or not text.isprintable() or any(character in text for character in " \\?#"):
             raise malformed
@@ -83,22 +83,15 @@ class Address(NamedTuple):
         except ValueError:  # its message may quote a secret part
             raise malformed from None
         if "@" in parts.netloc:
-            raise UnsafeAddress(
-                f"{setting} has a user name or password in its URL.",
-                "Remove it, and pass credentials as KeyPair, ClientSecret or ClientKey.",
-                about=about,
-            )
-        bracketed = "[" in parts.netloc
-        if parts.scheme not in _DEFAULT_PORTS or port == 0 or bracketed != (":" in host) or not _is_host(host):
+            what = f"{setting} has a user name or password in its URL."
+            raise UnsafeAddress(what, "Pass credentials as KeyPair, ClientSecret or ClientKey.", about=about)
+        has_dots = any(unquote(segment) in {".", ".."} for segment in parts.path.split("/"))
+        is_wrong_host = ("[" in parts.netloc) != (":" in host) or not _is_host(host)
+        if parts.scheme not in _DEFAULT_PORTS or port == 0 or has_dots or is_wrong_host:
             raise malformed
-        if any(unquote(segment) in {".", ".."} for segment in parts.path.split("/")):
-            raise ConfigurationError(f"{setting} has dots as a path segment{shown}", _EXAMPLE, about=about)
         if parts.scheme == "http" and not is_loopback(host):
-            raise UnsafeAddress(
-                f"{setting} is plain http to another machine{shown}",
-                "Use https: over http, others on the network can read the credentials.",
-                about=about,
-            )
+            what = f"{setting} is plain http to another machine{shown}"
+            raise UnsafeAddress(what, "Use https: others on the network can read the credentials.", about=about)
         origin = Origin(parts.scheme, host, port or _DEFAULT_PORTS[parts.scheme])
         return cls(origin, parts.path.rstrip("/"))
 
@@ -112,10 +105,3 @@ def _is_host(host: str) -> bool:
     except ValueError:
         return False
     return isinstance(literal, ipaddress.IPv4Address) or literal.scope_id is None
-
-
-def _shown(text: str) -> str:
-    """Return the end of a message about a refused address: its safe part, and a full stop."""
-    if "@" in text or not _URL.match(text):
-        return "."
-    return f": {excerpt(_QUERY.sub('?…', text, count=1))!r}"

@@ -1,8 +1,7 @@
 """The service document as values: who may call what, where, and how callers authenticate.
 
-Section numbers refer to the service document, and every other module takes its facts from here. What the
-document does not show (payloads, error bodies, rate limits, a version policy) is not assumed here either;
-the meaning of a status comes from RFC 9110, RFC 6749 and RFC 6750.
+Section numbers refer to the service document, and every other module takes its facts from here. What the document does
+not show, such as payloads and rate limits, is not assumed; the meaning of a status comes from RFC 9110, 6749 and 6750.
 """
 
 from __future__ import annotations
@@ -90,49 +89,35 @@ DEFAULT_HEADER_PREFIX: Final = "SVC"
 KEY_ID_HEADER: Final = "API-KEY-ID"
 SECRET_KEY_HEADER: Final = "API-SECRET-KEY"  # noqa: S105
 
-_KEY_PAIR: Final = frozenset({CredentialKind.KEY_PAIR})
-_CLIENT: Final = frozenset({CredentialKind.CLIENT_SECRET, CredentialKind.CLIENT_KEY})
-_TRADING_ACCOUNT: Final = (Interface.TRADING, TRADING_ACCOUNT_PATH)
-_BROKER_ACCOUNTS: Final = (Interface.BROKER, BROKER_ACCOUNTS_PATH)
+
+def _access(holder: str, *, is_real: bool, **addresses: str) -> Access:
+    """Return what an environment may call: addresses by interface; partners have the broker interface (section 1)."""
+    is_partner = "broker" in addresses
+    return Access(
+        holder=holder,
+        addresses=MappingProxyType({Interface(name): address for name, address in addresses.items()}),
+        credentials=frozenset(
+            {CredentialKind.CLIENT_SECRET, CredentialKind.CLIENT_KEY} if is_partner else {CredentialKind.KEY_PAIR}
+        ),
+        real_account=is_real,
+        accounts=(Interface.BROKER, BROKER_ACCOUNTS_PATH) if is_partner else (Interface.TRADING, TRADING_ACCOUNT_PATH),
+    )
+
 
 # Section 1, rules 1 to 4. The document does not say which flow market data uses; it is taken to be the caller's own.
 ACCESS: Final[Mapping[Environment, Access]] = MappingProxyType(
     {
-        Environment.LIVE: Access(
-            holder="live account",
-            addresses=MappingProxyType({Interface.TRADING: "trading_live", Interface.MARKET_DATA: "market_data"}),
-            credentials=_KEY_PAIR,
-            real_account=True,
-            accounts=_TRADING_ACCOUNT,
+        Environment.LIVE: _access("live account", is_real=True, trading="trading_live", market_data="market_data"),
+        Environment.PAPER: _access("paper account", is_real=False, trading="trading_paper", market_data="market_data"),
+        Environment.BROKER_LIVE: _access(
+            "live broker partner", is_real=True, broker="broker", market_data="market_data", auth="auth"
         ),
-        Environment.PAPER: Access(
-            holder="paper account",
-            addresses=MappingProxyType({Interface.TRADING: "trading_paper", Interface.MARKET_DATA: "market_data"}),
-            credentials=_KEY_PAIR,
-            real_account=False,
-            accounts=_TRADING_ACCOUNT,
-        ),
-        Environment.BROKER_LIVE: Access(
-            holder="live broker partner",
-            addresses=MappingProxyType(
-                {Interface.BROKER: "broker", Interface.MARKET_DATA: "market_data", Interface.AUTH: "auth"}
-            ),
-            credentials=_CLIENT,
-            real_account=True,
-            accounts=_BROKER_ACCOUNTS,
-        ),
-        Environment.BROKER_SANDBOX: Access(
-            holder="sandbox broker partner",
-            addresses=MappingProxyType(
-                {
-                    Interface.BROKER: "broker_sandbox",
-                    Interface.MARKET_DATA: "market_data_sandbox",
-                    Interface.AUTH: "auth_sandbox",
-                }
-            ),
-            credentials=_CLIENT,
-            real_account=False,
-            accounts=_BROKER_ACCOUNTS,
+        Environment.BROKER_SANDBOX: _access(
+            "sandbox broker partner",
+            is_real=False,
+            broker="broker_sandbox",
+            market_data="market_data_sandbox",
+            auth="auth_sandbox",
         ),
     }
 )

@@ -68,12 +68,17 @@ class ToolkitError(Exception):
         next_step: what to do about it; empty if there is nothing to do.
         about: the argument or setting that the error is about, such as "secret_key" or "auth_sandbox", so that
             nobody has to parse messages; empty if there is none.
+
+    A class with more attributes takes them as keyword arguments, too.
     """
 
-    def __init__(self, what: str, next_step: str = "", *, about: str = "") -> None:
+    def __init__(self, what: str, next_step: str = "", *, about: str = "", **details: Any) -> None:
         self.what = _safe(what)
         self.next_step = _safe(next_step)
         self.about = about
+        for name, value in details.items():
+            getattr(self, name)  # AttributeError for a detail that the class does not have
+            setattr(self, name, value)
         super().__init__(self.what, self.next_step)
 
     def __str__(self) -> str:
@@ -154,22 +159,10 @@ class TokenRefused(TokenError):
         retry_after: seconds to wait before the next request, or None if the service does not say.
     """
 
-    def __init__(
-        self,
-        what: str,
-        next_step: str = "",
-        *,
-        about: str = "",
-        status: int = 0,
-        error: str | None = None,
-        clock_offset: timedelta | None = None,
-        retry_after: float | None = None,
-    ) -> None:
-        super().__init__(what, next_step, about=about)
-        self.status = status
-        self.error = None if error is None else excerpt(error)
-        self.clock_offset = clock_offset
-        self.retry_after = retry_after
+    status: int = 0
+    error: str | None = None
+    clock_offset: timedelta | None = None
+    retry_after: float | None = None
 
     @property
     def is_passing(self) -> bool:
@@ -188,9 +181,7 @@ class Unreachable(ToolkitError):
         is_passing: True if another try may succeed, as after a dropped connection but not with a wrong certificate.
     """
 
-    def __init__(self, what: str, next_step: str = "", *, about: str = "", is_passing: bool = True) -> None:
-        super().__init__(what, next_step, about=about)
-        self.is_passing = is_passing
+    is_passing: bool = True
 
 
 class ServiceError(ToolkitError):
@@ -201,12 +192,8 @@ class ServiceError(ToolkitError):
         response: the response with its body read, or None if it could not be read.
     """
 
-    def __init__(
-        self, what: str, next_step: str = "", *, about: str = "", status: int = 0, response: Any = None
-    ) -> None:
-        super().__init__(what, next_step, about=about)
-        self.status = status
-        self.response = response
+    status: int = 0
+    response: Any = None
 
 
 class CassetteError(ToolkitError):
@@ -217,9 +204,7 @@ class CassetteError(ToolkitError):
             anyway; None if there was no response.
     """
 
-    def __init__(self, what: str, next_step: str = "", *, about: str = "", response: Any = None) -> None:
-        super().__init__(what, next_step, about=about)
-        self.response = response
+    response: Any = None
 
 
 class CassetteMiss(CassetteError):
@@ -229,9 +214,7 @@ class CassetteMiss(CassetteError):
         nearest: the most similar recorded request and what differs, safe to print; empty without recordings.
     """
 
-    def __init__(self, what: str, next_step: str = "", *, about: str = "", nearest: Sequence[str] = ()) -> None:
-        super().__init__(what, next_step, about=about)
-        self.nearest = tuple(printable(description) for description in nearest)
+    nearest: Sequence[str] = ()
 
 
 class CassetteCorrupt(CassetteError):

@@ -1,10 +1,8 @@
 """Clocks, instants as text, and the calls of a session with how each of them was authorized.
 
 The source of time is passed in as a `Clock`. The tables of calls and tokens are made from a `Ledger`. A recording keeps
-the same facts beside each interaction, so that a replay gives the same tables. `TRAFFIC` counts the calls of the whole
-process, live and replayed.
-
-A response knows where it came from and which call it answers, and its error says so if it has an error status.
+the same facts beside each interaction, so that a replay gives the same tables. A response knows where it came from and
+which call it answers, and its error says so if it has an error status.
 """
 
 from __future__ import annotations
@@ -61,11 +59,9 @@ class SystemClock:
 
 def as_clock(clock: Any) -> Clock:
     """Return the clock that was passed as an argument, or for None the machine's."""
-    if clock is None:
-        return SystemClock()
+    clock = SystemClock() if clock is None else clock
     if isinstance(clock, type) or not all(callable(getattr(clock, name, None)) for name in ("now", "monotonic")):
-        next_step = "Leave it out for the machine's."
-        raise wrong_type("clock", "an object with the methods now and monotonic", clock, next_step)
+        raise wrong_type("clock", "an object with the methods now and monotonic", clock, "Leave it out.")
     return clock  # type: ignore[no-any-return]
 
 
@@ -108,7 +104,7 @@ def parse_instant(text: str) -> datetime:
 
 def parse_http_date(text: str) -> datetime | None:
     """Return the instant of an HTTP date in UTC (RFC 9110 section 5.6.7), or None if the text is not one."""
-    from email.utils import parsedate_to_datetime  # slow to load, and rarely needed
+    from email.utils import parsedate_to_datetime
 
     try:
         instant = parsedate_to_datetime(text)

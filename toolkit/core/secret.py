@@ -1,15 +1,13 @@
 """Secret text, masked wherever Python would print it, and the register of all secrets that this process knows.
 
 Credentials add their secrets to `REGISTER` when they are made, token replies when they arrive, and `secrets=` of a
-cassette adds what the user names. Every recorder, log filter, mask and leak check of the process reads it, so a secret
-of one session does not reach the recording of another. What a message names as a credential belongs to its recording.
-
-`HELD` has every Secret that the user's own code made. Displays mask them like those of the register.
+cassette adds what the user names. Every recorder, log filter, mask and leak check of the process reads it. Displays
+also mask what `HELD` has: every Secret that the user's own code made.
 """
 
 from __future__ import annotations
 
-import hmac
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -68,9 +66,7 @@ class Secret:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Secret):
             return NotImplemented
-        mine = self.__text.encode("utf-8", "surrogatepass")
-        theirs = other.__text.encode("utf-8", "surrogatepass")
-        return hmac.compare_digest(mine, theirs)
+        return self.__text == other.__text
 
     def __hash__(self) -> int:
         return hash((Secret, self.__text))
@@ -90,10 +86,7 @@ class Secret:
 
 
 class Register:
-    """Secrets in the order in which they became known, each with its kind. A secret is never removed.
-
-    It may be shared between threads. A reader remembers how many entries it has seen, and asks for those `since` then.
-    """
+    """Secrets in the order in which they became known, each with its kind, shared between threads; none is removed."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # reentrant: a finalizer may run inside, and add or read
@@ -141,4 +134,6 @@ class Register:
 
 
 REGISTER: Final = Register()
+if hasattr(os, "register_at_fork"):  # another thread may have held the lock, which nobody would release in the child
+    os.register_at_fork(after_in_child=lambda: setattr(REGISTER, "_lock", threading.RLock()))
 HELD: Final[dict[Secret, None]] = {}  # in the order in which they were made; never removed

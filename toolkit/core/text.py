@@ -3,9 +3,8 @@
 Foreign text is escaped for a terminal (`printable`), an error message (`excerpt`), a page (`as_html`) or a job's log
 (`annotation`), and known secrets are masked (`masked`). Counts, dates and lifetimes are written in one way everywhere.
 
-Cards and lists in HTML read well in light and dark themes, on code-hosting sites and in print: styles are set on the
-elements, because such sites strip style sheets and classes, and colours come from the theme's variables where there
-are any. Without any style, a card is still a line of words and a table.
+Cards and lists in HTML read well in light and dark themes and on code-hosting sites, which strip style sheets and
+classes: styles are set on the elements, and colours come from the theme's variables where there are any.
 """
 
 from __future__ import annotations
@@ -131,7 +130,7 @@ def card(title: str, badges: Iterable[str], rows: Iterable[tuple[str, str]]) -> 
     Args:
         title: text.
         badges: HTML to put after the title.
-        rows: for each fact its name as text and its value as HTML.
+        rows: the name of each fact as text, and its value as HTML.
     """
     head = " · ".join([f"<strong>{as_html(title)}</strong>", *badges])
     name = f"{_CELL};vertical-align:top;white-space:nowrap;font-weight:normal;{_MUTED}"
@@ -201,9 +200,6 @@ def matches_in(pattern: AnyStr, text: AnyStr, *, longest: int) -> Iterator[re.Ma
             done = match.end()
 
 
-_LONGEST_MESSAGE: Final = 4000  # characters
-
-
 def annotation(
     level: Literal["error", "warning", "notice"],
     message: str,
@@ -215,23 +211,21 @@ def annotation(
     """Return the line that annotates a file, or the whole run if `file` is None.
 
     Args:
-        message: the text, which may have several lines; a very long one is cut.
+        level: how it is marked.
+        message: the text, which may have several lines.
         file: the path as `workspace_path` gives it.
         line: the line in the file, from 1.
         title: a few words above the message.
     """
     properties = {"file": file, "line": line, "title": title}
-    shown = ",".join(
-        f"{name}={_escaped(str(value)).replace(':', '%3A').replace(',', '%2C')}"
-        for name, value in properties.items()
-        if value
-    )
-    text = message if len(message) <= _LONGEST_MESSAGE else f"{message[: _LONGEST_MESSAGE - 1]}…"
-    return f"::{level}{f' {shown}' if shown else ''}::{_escaped(text)}"
+    pairs = ",".join(f"{name}={_escaped(str(value), ':,')}" for name, value in properties.items() if value)
+    return f"::{level}{f' {pairs}' if pairs else ''}::{_escaped(message)}"
 
 
-def _escaped(text: str) -> str:
-    return printable(text.replace("\r\n", "\n")).replace("%", "%25").replace("\n", "%0A")
+def _escaped(text: str, more: str = "") -> str:
+    for sign in f"%\n{more}":
+        text = printable(text).replace(sign, f"%{ord(sign):02X}")
+    return text
 
 
 def workspace_path(path: Path, workspace: Path) -> str:

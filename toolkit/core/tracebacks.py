@@ -1,8 +1,7 @@
 """Errors without the frames that hold credentials.
 
-Verbose tracebacks (IPython's `%xmode Verbose`, rich, `pytest -l`) show the local variables of every frame. In code
-that reads credentials these are the credentials; in httpx, httpcore and h11 they are the authorized request with its
-headers and bytes.
+Verbose tracebacks (IPython's `%xmode Verbose`, rich, `pytest -l`) show the local variables of every frame: in code that
+reads credentials the credentials, and in httpx, httpcore and h11 the authorized request with its headers and bytes.
 
 - `frameless` is for public functions and constructors that take secrets: their errors show none of our frames.
 - `attempt` is for calls of other libraries with secrets: their errors are replaced by ours.
@@ -18,7 +17,8 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
-from types import FrameType, TracebackType
+from traceback import walk_tb
+from types import FrameType
 from typing import Any, Final, ParamSpec, TypeVar
 
 from toolkit.core.errors import ToolkitError
@@ -35,11 +35,8 @@ def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
     """Decorate a function or constructor that takes secrets, so that its errors do not lead to them.
 
     The traceback of any error ends at this decorator, which no longer holds the arguments. Its cause and context are
-    dropped, except an error that the caller was already handling, which stays the context as usual.
-
-    A ToolkitError, a warning turned into an error, and a KeyboardInterrupt are raised again in this way, and so is the
-    TypeError of a call with missing or unknown arguments. Any other error may quote a secret: it is replaced
-    by a ToolkitError that names its type and place.
+    dropped, except an error that the caller was already handling. An error that is neither the toolkit's nor one of
+    Python's about the call itself may quote a secret: it is replaced by a ToolkitError that names its type and place.
 
     Not for generators and coroutine functions, whose errors are raised only after they have returned.
     """
@@ -73,9 +70,8 @@ def attempt(call: Callable[[], _Result], *, otherwise: Callable[[], ToolkitError
 def without_frames(error: BaseException, request: Any = None) -> None:
     """Remove the tracebacks of an error that a transport raised, and of all errors linked to it.
 
-    Types, messages, notes and the chain stay. Causes, contexts and members of groups are cleaned too. An error that
-    the caller was already handling, and that is in the chain only for that reason, keeps its traceback. Call this
-    where the error is caught.
+    Types, messages, notes and the chain stay. An error that the caller was already handling keeps its traceback. Call
+    this where the error is caught.
 
     Args:
         error: the error; changed in place.
@@ -106,23 +102,18 @@ def without_frames(error: BaseException, request: Any = None) -> None:
 
 def _showable(error: BaseException, name: str) -> BaseException:
     """Return the error without traceback and chain, or a ToolkitError in its place if it may quote a secret."""
-    frames = error.__traceback__
-    is_signature_mismatch = isinstance(error, TypeError) and frames is not None and frames.tb_next is None
+    places = list(walk_tb(error.__traceback__))
+    is_signature_mismatch = isinstance(error, TypeError) and len(places) == 1
     if isinstance(error, Exception) and not (isinstance(error, ToolkitError | Warning) or is_signature_mismatch):
+        frame, line = places[-1]
+        place = f"{frame.f_globals.get('__name__')}, line {line}"
         return ToolkitError(
-            f"{name.removesuffix('.__init__')} failed with {type(error).__name__} in {_place(frames)}.",
+            f"{name.removesuffix('.__init__')} failed with {type(error).__name__} in {place}.",
             "Check its arguments. The error itself is not shown, because it may quote a secret.",
         )
     error.__cause__ = error.__context__ = None
     error.__suppress_context__ = False  # set by setting the cause; it would hide the error that the caller handles
     return error.with_traceback(None)
-
-
-def _place(frames: TracebackType | None) -> str:
-    """Return module and line where an error was raised."""
-    while frames is not None and frames.tb_next is not None:
-        frames = frames.tb_next
-    return "unknown code" if frames is None else f"{frames.tb_frame.f_globals.get('__name__')}, line {frames.tb_lineno}"
 
 
 def _frames_above(error: BaseException) -> set[FrameType]:

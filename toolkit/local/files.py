@@ -14,10 +14,9 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError, wrong_type
 from toolkit.core.text import printable
@@ -58,10 +57,7 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False, like: Pa
     if not private:
         refuse_link(path)
     temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}{PARTIAL}")
-    with _removed_on_error(temporary, open_new(temporary, like=None if private else like or path)) as stream:
-        _write(stream, data)
-        stream.close()
-        replace_file(temporary, path)
+    _write(temporary, data, like=None if private else like or path, target=path)
 
 
 def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
@@ -71,8 +67,7 @@ def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
         FileExistsError: if the name exists already, even as a dangling link.
         OSError: if the file cannot be written. No error leaves a new file behind.
     """
-    with _removed_on_error(path, open_new(path, like=None if private else path)) as stream:
-        _write(stream, data)
+    _write(path, data, like=None if private else path)
 
 
 def open_new(file: Path, *, like: Path | None) -> int:
@@ -84,8 +79,7 @@ def open_new(file: Path, *, like: Path | None) -> int:
             gets no permissions. None for a file that only the user may read.
 
     Raises:
-        FileExistsError: if the name exists already, even as a dangling link.
-        OSError: if it cannot be created.
+        OSError: if it cannot be created, or its name exists already, even as a dangling link.
     """
     try:
         old = None if like is None else os.lstat(like)
@@ -112,7 +106,7 @@ def replace_file(temporary: Path, target: Path) -> None:
 def remove_partials(path: Path) -> None:
     """Remove the temporary files of `write_atomically` that killed processes left, while no other process writes."""
     partial = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}{re.escape(PARTIAL)}")
-    with suppress(FileNotFoundError):
+    with suppress(OSError):  # the folder does not exist, or cannot be listed
         for file in list(path.parent.iterdir()):
             if partial.fullmatch(file.name):
                 file.unlink(missing_ok=True)
@@ -182,13 +176,9 @@ def parse_toml(text: str, what: str, next_step: str, *, says_where: bool = False
 
 
 def read_private(file: Path, limit: int) -> bytes | None:
-    """Return the content of a private file, or None if it is missing or cannot be trusted.
+    """Return the content of a private file, or None if it is missing, unreadable or larger than `limit` bytes.
 
-    A link, a folder, a pipe, another user's file, an unreadable file, and a file of more than `limit` bytes count
-    as missing.
-
-    Raises:
-        OSError: if the disk fails.
+    A link, a folder, a pipe, and another user's file count as missing. A failing disk is an OSError.
     """
     try:
         descriptor = open_own(file, os.O_RDONLY)
@@ -200,13 +190,7 @@ def read_private(file: Path, limit: int) -> bytes | None:
 
 
 def open_own(file: Path, flags: int) -> int:
-    """Open a plain file that belongs to this user, never through a link; a new file gets the permissions 0600.
-
-    Raises:
-        LinkInTheWay: if the path is a link.
-        UnfitFile: if it is not a plain file of this user.
-        OSError: if it cannot be opened.
-    """
+    """Open a plain file of this user as `open_plain` does; a new file gets the permissions 0600."""
     descriptor = open_plain(file, flags, 0o600)
     if not _is_own(os.fstat(descriptor)):
         os.close(descriptor)
@@ -244,8 +228,7 @@ def private_folder(folder: Path) -> None:
     """Make a folder that only its user may enter, or close an existing folder of this user to others.
 
     Raises:
-        LinkInTheWay: if it is a link.
-        UnfitFile: if it belongs to another user.
+        UnfitFile: if it is a link, or belongs to another user.
         OSError: if it cannot be made, or is not a folder.
     """
     refuse_link(folder)
@@ -306,17 +289,16 @@ def shown(path: Path) -> str:
         return printable(str(path))
 
 
-def _write(stream: BinaryIO, data: bytes) -> None:
-    stream.write(data)
-    stream.flush()
-    os.fsync(stream.fileno())
-
-
-@contextmanager
-def _removed_on_error(file: Path, descriptor: int) -> Iterator[BinaryIO]:
+def _write(file: Path, data: bytes, *, like: Path | None, target: Path | None = None) -> None:
+    """Write a new file, wait until it is on the disk, and give it the name of the target; leave none if that fails."""
+    descriptor = open_new(file, like=like)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            yield stream
+            stream.write(data)
+            stream.flush()
+            os.fsync(descriptor)
+        if target is not None:
+            replace_file(file, target)
     except BaseException:
         with suppress(OSError):
             file.unlink(missing_ok=True)

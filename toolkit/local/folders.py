@@ -96,14 +96,11 @@ def belongs_to_stranger(file: Path, folder: Path) -> bool:
 
 
 def exported_by(project: Path, *, beside: bool = False) -> dict[str, Path]:
-    """Return the names of variables that the `.env` files around a project and a working folder set, with the files.
+    """Return the names of variables, in capitals, that the `.env` files around a project set, with the files.
 
     The files lie in these folders and in all above them, below the home folder: the project, the working directory,
-    the folder that the shell was in, that in TOOLKIT_PROJECT, and that of the running notebook, each under its own name
-    and without links. No settings are taken from these files.
-
-    Names are in capitals, because on Windows a variable in small letters is the same. What looks like an assignment
-    counts even within a value, but not in a line that is a comment: editors read such files each in its own way.
+    the folder that the shell was in, that in TOOLKIT_PROJECT, and that of the running notebook. What looks like an
+    assignment counts even within a value, but not in a comment: editors read such files each in its own way.
 
     Args:
         project: the folder of the project.
@@ -145,21 +142,16 @@ def cache_folder() -> Path:
     """Return the user's cache folder for the toolkit, such as `~/.cache/service-access-toolkit`; it need not exist."""
     from platformdirs import user_cache_dir
 
-    if os.environ.get("XDG_CACHE_HOME") and not own_variable("XDG_CACHE_HOME"):
-        return Path.home() / ".cache" / APPLICATION
-    return Path(user_cache_dir(APPLICATION, appauthor=False))
+    is_moved = os.environ.get("XDG_CACHE_HOME") and not own_variable("XDG_CACHE_HOME")
+    return Path.home() / ".cache" / APPLICATION if is_moved else Path(user_cache_dir(APPLICATION, appauthor=False))
 
 
 def config_folder() -> Path:
-    """Return the user's configuration folder for the toolkit; it need not exist.
-
-    For example `~/.config/service-access-toolkit` on Linux.
-    """
+    """Return the user's configuration folder, such as `~/.config/service-access-toolkit`; it need not exist."""
     from platformdirs import user_config_dir
 
-    if os.environ.get("XDG_CONFIG_HOME") and not own_variable("XDG_CONFIG_HOME"):
-        return Path.home() / ".config" / APPLICATION
-    return Path(user_config_dir(APPLICATION, appauthor=False))
+    is_moved = os.environ.get("XDG_CONFIG_HOME") and not own_variable("XDG_CONFIG_HOME")
+    return Path.home() / ".config" / APPLICATION if is_moved else Path(user_config_dir(APPLICATION, appauthor=False))
 
 
 def user_key(name: str, *, makes: bool) -> bytes | None:

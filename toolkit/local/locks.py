@@ -34,14 +34,17 @@ class FileLock:
 
     def release(self) -> None:
         """Release the lock, from any thread; a second call does nothing."""
-        with suppress(IndexError):  # pop is atomic, so that only one of two threads closes the descriptor
-            _unlock(self._descriptors.pop())
+        with suppress(IndexError, OSError):
+            descriptor = self._descriptors.pop()  # atomic, so that only one of two threads closes it
+            with suppress(OSError):
+                # Before closing: a child forked just now has a copy of the descriptor, which would keep the lock.
+                _flock(descriptor, takes=False)
+            os.close(descriptor)
 
     def forget(self) -> None:
-        """Close the copy of a forked child; the parent keeps the lock."""
-        while self._descriptors:
-            with suppress(OSError):
-                os.close(self._descriptors.pop())
+        """Close the file without unlocking it, as in a forked child, whose parent keeps the lock."""
+        with suppress(IndexError, OSError):
+            os.close(self._descriptors.pop())
 
     def __del__(self) -> None:
         self.release()
@@ -72,55 +75,27 @@ def try_lock(file: Path) -> FileLock | None:
     """
     for _ in range(_ATTEMPTS):
         descriptor = open_own(file, os.O_RDWR | os.O_CREAT)
+        lock = FileLock(descriptor)
         try:
-            if not _lock(descriptor):
-                os.close(descriptor)
+            _flock(descriptor, takes=True)
+        except OSError as error:
+            lock.forget()
+            if error.errno in _LOCKED_ELSEWHERE:
                 return None
-            if _is_at(file, descriptor):
-                return FileLock(descriptor)
-        except BaseException:
-            os.close(descriptor)
             raise
-        _unlock(descriptor)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), os.lstat(file)):
+                return lock
+        lock.release()
     return None
 
 
-def _is_at(file: Path, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.lstat(file))
-    except FileNotFoundError:
-        return False
+def _flock(descriptor: int, *, takes: bool) -> None:
+    if sys.platform == "win32":
+        import msvcrt
 
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK if takes else msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
 
-def _lock(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in _LOCKED_ELSEWHERE:
-            return False
-        raise
-    return True
-
-
-def _unlock(descriptor: int) -> None:
-    # Unlock before closing: a child forked just now has a copy of the descriptor, which would keep the lock.
-    try:
-        with suppress(OSError):
-            if sys.platform == "win32":
-                import msvcrt
-
-                msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
-            else:
-                import fcntl
-
-                fcntl.flock(descriptor, fcntl.LOCK_UN)
-    finally:
-        with suppress(OSError):
-            os.close(descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB if takes else fcntl.LOCK_UN)

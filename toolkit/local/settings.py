@@ -166,8 +166,8 @@ class Settings:
             raise error.reworded(error.what, next_step) from None
         return settings
 
-    def address(self, name: str) -> Address:
-        """Return the address with this name.
+    def address(self, name: str) -> str:
+        """Return the address with this name, without a trailing slash.
 
         Raises:
             ConfigurationError: if it is not set; names the setting, the variable and the file.
@@ -182,7 +182,7 @@ class Settings:
                 f"{variable_name(name)}, which is not read from .env. {advice}".rstrip(),
                 about=name,
             )
-        return _parse(name, text)
+        return text
 
     def place_of(self, name: str) -> Path | str:
         """Return where an address, `header_prefix` or `verify` is set: the file, a variable, or "" for code."""
@@ -249,16 +249,13 @@ def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
     """Return whose certificates a session that may send trusts: with True, what the settings say, or httpx's.
 
     Whoever wrote the `.env` of a project could vouch for a server of his own, write down the keys of connections, or
-    name a proxy with a reference to a secret in its URL, which the editor expands. So such a file does not choose them.
+    name a proxy with a reference to a secret in its URL, which the editor expands. If such a file sets one of these
+    variables, and the session would use it, this is an UnsafeAddress.
 
     Args:
         verify: the argument of the session.
         settings: its settings.
         needs_proxy: True if it takes its proxy from the variables.
-
-    Raises:
-        UnsafeAddress: if a file sets the variable that names the authorities in force, or the file for the keys of
-            connections; or a proxy for a session that may send beyond this machine.
     """
     trusted = settings.trusted or True if verify is True else verify
     names = [_KEY_LOG_VARIABLE]

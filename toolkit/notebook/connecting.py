@@ -12,9 +12,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolkit.auth.credentials import Credentials
-from toolkit.auth.profiles.practice_profiles import is_over
-from toolkit.auth.typed_secrets import ask_secret, can_ask
+from toolkit.auth.credentials import Credentials, ask_secret, can_ask
+from toolkit.auth.profiles.saving import is_over
 from toolkit.cassettes.paths import find_cassette
 from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import (

@@ -23,7 +23,7 @@ from functools import partial, wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from toolkit.auth.typed_secrets import remember_input
+from toolkit.auth.credentials import remember_input
 from toolkit.core.secret import HELD, REGISTER
 from toolkit.core.text import compiled, printable
 from toolkit.scrubbing.known import KnownSecrets, is_secret

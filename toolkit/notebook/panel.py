@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Final
 import ipywidgets
 from IPython.display import display as show
 
-from toolkit.auth.credentials import Credentials, as_environment
-from toolkit.auth.profiles.practice_profiles import is_over
-from toolkit.auth.typed_secrets import can_ask
+from toolkit.auth.credentials import Credentials, can_ask
+from toolkit.auth.profiles.saving import is_over
 from toolkit.cassettes.paths import find_cassette
 from toolkit.core import tracebacks
 from toolkit.core.document import Environment
@@ -358,7 +357,7 @@ def _first_mode(cassette: str | Path | None, settings: Settings, *, for_visitors
 
 
 def _chosen_environment(named: Environment | str | None, credentials: Credentials | str | None) -> Environment | None:
-    chosen = None if named is None else as_environment(named)
+    chosen = None if named is None else Environment(named)
     own = credentials.environment if isinstance(credentials, Credentials) else None
     if chosen is not None and own is not None and chosen is not own:
         next_step = "Credentials of one environment are not accepted by another (section 1, rule 5)."

@@ -18,7 +18,7 @@ import ipywidgets
 
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.destinations import Change, new_in_environment, note_destinations
-from toolkit.auth.profiles.practice_profiles import is_practice, running_services
+from toolkit.auth.profiles.saving import is_practice, running_services
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ToolkitError
 from toolkit.local.settings import Settings, is_offline

@@ -19,10 +19,9 @@ from typing import Any, Final, cast
 import anywidget
 import traitlets
 
-from toolkit.auth.credentials import Credentials
+from toolkit.auth.credentials import Credentials, field_in_words
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair, Scheme
-from toolkit.auth.signers import ALGORITHMS
-from toolkit.auth.typed_secrets import field_in_words
+from toolkit.auth.private_keys import ALGORITHMS
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret

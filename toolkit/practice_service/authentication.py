@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
-from toolkit.auth.private_keys import new_key
-from toolkit.auth.signers import ASSERTION_TYPE
+from toolkit.auth.private_keys import ASSERTION_TYPE, new_key
 from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, TOKEN_TYPE, Environment, header_names
 from toolkit.core.errors import as_choice
 from toolkit.core.secret import Secret

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
-from toolkit.auth.profiles.practice_profiles import register_service
+from toolkit.auth.profiles.saving import register_service
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
 from toolkit.core.errors import ConfigurationError, as_choice, as_count, as_number, how_to_install
 from toolkit.core.ledger import Clock, SystemClock

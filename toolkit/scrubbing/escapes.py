@@ -6,6 +6,7 @@ levels of them. `views` does so for a text, and keeps the way back to it.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -59,12 +60,11 @@ def without_escapes(data: bytes) -> Iterator[bytes]:
 
 @lru_cache(maxsize=8192)  # a text has the same escapes again and again
 def _read(escape: bytes) -> bytes:
-    """Return what an escape stands for."""
     first, rest = escape[:1], escape[1:]
     if first == b"%":
         return _utf8(rest) if rest[:1] == b"u" else bytes.fromhex(rest.decode())
     if first == b"&":
-        return _entity(rest)
+        return html.unescape(escape.decode()).encode("utf-8", "surrogatepass")
     if first == b"\\":
         if rest[:1] == b"x":
             return bytes.fromhex(rest[1:].decode())
@@ -83,17 +83,6 @@ def _utf8(rest: bytes) -> bytes:
     if len(codes) == 2:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text.encode("utf-8", "surrogatepass")
-
-
-def _entity(rest: bytes) -> bytes:
-    if rest[:1] == b"#":
-        digits = rest[1:].rstrip(b";")
-        code = int(digits[1:], 16) if digits[:1] in b"xX" else int(digits)
-        return chr(code).encode("utf-8", "surrogatepass") if code < 0x110000 else b"&" + rest
-    from html.entities import html5
-
-    text = html5.get(rest.decode())
-    return b"&" + rest if text is None else text.encode()
 
 
 def _undone(match: re.Match[bytes]) -> bytes:

@@ -59,10 +59,6 @@ class KnownSecrets:
         self.used: Mapping[str, str] = {}
         self.add_all(secrets)
 
-    def add(self, kind: str, secret: Secret) -> None:
-        """Add a secret of a kind such as "ACCESS_TOKEN" to the register, and give it its placeholder here."""
-        self.add_all([(kind, secret)])
-
     def add_all(self, secrets: Iterable[tuple[str, Secret]]) -> None:
         """Add several secrets, each with its kind. Warn about short secrets."""
         secrets = [(kind, secret) for kind, secret in secrets if is_secret(secret)]
@@ -112,16 +108,12 @@ class KnownSecrets:
 
     def placeholder(self, kind: str, secret: Secret) -> str:
         """Return the placeholder or stand-in of a value; one that has none yet gets the next of its kind."""
-        placeholder = self._placeholders.get(secret)
-        if placeholder is None:
-            with self._lock:
-                placeholder = self._placeholders.get(secret)
-                if placeholder is None:
-                    kind = REGISTER.kind_of(secret) or kind
-                    count = self._counts[kind] = self._counts.get(kind, 0) + 1
-                    placeholder = f"<{kind}>" if count == 1 else f"<{kind}-{count}>"
-                    self._placeholders[secret] = placeholder
-        return placeholder
+        with self._lock:
+            if secret not in self._placeholders:
+                kind = REGISTER.kind_of(secret) or kind
+                count = self._counts[kind] = self._counts.get(kind, 0) + 1
+                self._placeholders[secret] = f"<{kind}>" if count == 1 else f"<{kind}-{count}>"
+            return self._placeholders[secret]
 
     def placeholder_of(self, secret: Secret) -> str | None:
         """Return the placeholder or stand-in of a secret, or None if the secret is not known."""
@@ -258,7 +250,6 @@ class KnownSecrets:
             yield start, end, written
 
     def __len__(self) -> int:
-        """Return the number of values that have a placeholder or stand-in so far."""
         return len(self._placeholders)
 
 

@@ -58,7 +58,6 @@ def clean(record: logging.LogRecord) -> None:
 
 
 def _scrubbed(text: str | None) -> str | None:
-    """Return a text without secrets, or None if it has none."""
     scrubbed = PROCESS_SECRETS.scrub_text(text or "")
     return None if scrubbed == (text or "") else scrubbed
 

@@ -106,7 +106,8 @@ def _plain(plain: Needle, text: str, *, is_exact: bool) -> Iterator[Needle]:
 
 def _coded(plain: Needle, text: str) -> Iterator[Needle]:
     # The text within base64 or hex may be escaped itself, as in JSON or a URL.
-    for inner in dict.fromkeys((text, json.dumps(text)[1:-1], html.escape(text), *_quoted(text))):
+    quoted = quote(text, safe="", errors="surrogatepass"), quote_plus(text, errors="surrogatepass")
+    for inner in dict.fromkeys((text, json.dumps(text)[1:-1], html.escape(text), *quoted)):
         data = inner.encode("utf-8", "surrogatepass")
         # In hex also as a list, whose commas do not count.
         for written in (data.hex().encode(), b"0x" + data.hex("_").replace("_", "0x").encode()):
@@ -115,13 +116,6 @@ def _coded(plain: Needle, text: str) -> Iterator[Needle]:
             yield _part(plain, core, before, after, "in base64")
     for core, before, after in _cores(plain.literal, base64.b32encode, 5):
         yield _part(plain, core, before, after, "in base32")
-
-
-def _quoted(text: str) -> tuple[str, ...]:
-    try:
-        return quote(text, safe=""), quote_plus(text)
-    except UnicodeEncodeError:  # URLs cannot hold a lone surrogate
-        return ()
 
 
 def _cores(data: bytes, encode: Callable[[bytes], bytes], bits: int) -> Iterator[tuple[bytes, int, int]]:

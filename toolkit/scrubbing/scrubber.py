@@ -8,7 +8,7 @@ symbolic. A scrubber may be shared between threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from toolkit.core.document import DEFAULT_HEADER_PREFIX
@@ -40,13 +40,6 @@ _LEAST_ERROR: Final = 400  # RFC 9110 section 15.5
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _LARGE: Final = 1 << 16  # bytes of a body that is searched by itself
 _LINK_HEADERS: Final = frozenset({"location", "content-location", "link", "refresh", "referer"})
-
-
-class ScrubbedExchange(NamedTuple):
-    """A request and its response in a form that is safe to record."""
-
-    request: RecordedRequest
-    response: RecordedResponse
 
 
 class Scrubber:
@@ -132,7 +125,7 @@ class Scrubber:
 
     def exchange(
         self, request: RecordedRequest, response: RecordedResponse, *, replaced: Collection[str] = ()
-    ) -> ScrubbedExchange:
+    ) -> tuple[RecordedRequest, RecordedResponse]:
         """Return a request and its response in a form that is safe to record.
 
         Args:
@@ -150,9 +143,7 @@ class Scrubber:
         request_by_rules = _by_rules(rules, request, request_body, records=True)
         asked = self._found(*request_by_rules)
         answered = self._found(*response_by_rules, request=request)
-        return ScrubbedExchange(
-            self._request(request, request_body, *asked), self._response(response, response_body, *answered)
-        )
+        return self._request(request, request_body, *asked), self._response(response, response_body, *answered)
 
     def with_symbols(self, request: RecordedRequest) -> RecordedRequest:
         """Return a request with a symbolic address, and note the credentials in its headers; nothing else changes."""

@@ -20,12 +20,11 @@ _END: Final = rb"(?![A-Za-z0-9_-]|\.[A-Za-z0-9])"
 # What stands before a host, read backwards from it, which is quicker: slashes and a scheme, or nothing that makes it
 # the end of another name.
 _BEFORE: Final = re.compile(
-    rb"(?P<slashes>(?:/\\{0,7}|f2(?:52){0,3}%|f200u\\{1,7}){2})(?:(?::|a3(?:52){0,3}%)(?P<scheme>s?ptth|s?sw))?"
+    rb"(?P<slashes>(?:/\\{0,7}|f2(?:52){0,3}%|f200u\\{1,7}){2})(?:(?::|a3(?:52){0,3}%)(?P<scheme>s?ptth))?"
     rb"|\.?(?:\Z|[^a-z0-9_.-]|[0-9a-f]{2}(?:52){0,3}%|[bfnrt]\\|[0-9a-f]{4}u\\)"
 )
 _LONGEST_BEFORE: Final = 40  # bytes
 _DEFAULT_PORTS: Final = {b"https": 443, b"http": 80}
-_SOCKETS: Final = {b"https": b"wss", b"http": b"ws"}
 _OTHER: Final = b"other" + SYMBOLIC_ENDING.encode()  # in URLs at the host of an address that are not below it
 _DOMAIN: Final = SYMBOLIC_ENDING[1:].encode()
 
@@ -108,12 +107,11 @@ class SymbolicAddresses:
             for address in self._at[host] if is_named or is_telling else ():
                 path = address.path.match(data, port.end() if port else end)
                 number = int(port[1]) if port else _DEFAULT_PORTS[address.scheme]
-                is_socket = scheme == _SOCKETS[address.scheme]
-                if path and number == address.port and (is_socket or scheme in (None, address.scheme)):
+                if path and number == address.port and scheme in (None, address.scheme):
                     symbol = address.symbol
                     if scheme is not None:
                         between = data[start - before.start("scheme") : start]
-                        symbol = (b"wss" if is_socket else b"https") + between + symbol
+                        symbol = b"https" + between + symbol
                         start -= before.end("scheme")
                     yield start, path.end(), symbol
                     break

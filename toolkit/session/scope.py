@@ -13,9 +13,8 @@ from urllib.parse import unquote_to_bytes
 
 import httpx
 
-from toolkit.auth.credentials import Credentials, as_environment
+from toolkit.auth.credentials import Credentials
 from toolkit.cassettes.paths import same_name_in_project
-from toolkit.core.addresses import Address
 from toolkit.core.document import KEY_ID_HEADER, SECRET_KEY_HEADER, Environment, Interface, symbolic_address
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, InterfaceNotAllowed, UnsafeAddress, wrong_type
 from toolkit.local.settings import Settings
@@ -36,8 +35,8 @@ class ComparedAddress(NamedTuple):
     prefix: bytes  # of the path, without a slash at its end
 
     @classmethod
-    def of(cls, address: Address | str) -> ComparedAddress:
-        url = httpx.URL(str(address))
+    def of(cls, address: str) -> ComparedAddress:
+        url = httpx.URL(address)
         return cls((url.raw_scheme, url.raw_host, url.port), url.netloc, url.raw_path.rstrip(b"/"))
 
     def path_below(self, path: bytes) -> bytes | None:
@@ -64,22 +63,20 @@ class Scope:
         self,
         interface: Interface,
         *,
-        own: Address | None,
+        own: str | None,
         symbolic: str,
         header_prefix: str,
-        others: Iterable[Address] = (),
+        others: Iterable[str] = (),
     ) -> None:
         self.interface = interface
         self.symbolic = ComparedAddress.of(symbolic)
         self.own = None if own is None else ComparedAddress.of(own)
         self._places = (self.symbolic,) if self.own is None else (self.own, self.symbolic)
         self._foreign_prefixes = [
-            _segments(other.prefix.encode("ascii"))
-            for other in others
-            if own is not None and other.origin == own.origin and other.prefix.startswith(f"{own.prefix}/")
+            _segments(ComparedAddress.of(other).prefix) for other in others if other.startswith(f"{own}/")
         ]
-        self._shares_origin = bool(self._foreign_prefixes) or (own is not None and own.prefix != "")
-        self._address_text = str(own or symbolic)
+        self._shares_origin = bool(self._foreign_prefixes) or (self.own is not None and self.own.prefix != b"")
+        self._address_text = own or symbolic
         self.symbolic_text = symbolic
         self._last_headers: list[
             tuple[bytes, bytes]
@@ -211,11 +208,11 @@ def scope_of(
         )
     is_optional = cassette is not None and cassette.replays
     own = None if is_optional and name not in settings.addresses else settings.address(name)
-    others = [settings.address(other) for other, text in settings.addresses.items() if text.startswith(f"{own}/")]
     symbolic = symbolic_address(name)
+    others = settings.addresses.values()
     scope = Scope(interface, own=own, symbolic=symbolic, header_prefix=settings.header_prefix, others=others)
     replays_only = cassette is not None and not cassette.records
-    return scope, symbolic if own is None or replays_only else str(own)
+    return scope, symbolic if own is None or replays_only else own
 
 
 def resolve_credentials(
@@ -231,7 +228,11 @@ def resolve_credentials(
         ConfigurationError: if environment or credentials are missing or malformed.
         CredentialsMismatch: if the credentials belong to another environment.
     """
-    requested = None if environment is None else as_environment(environment)
+    given: object = environment
+    if isinstance(given, Credentials):
+        what = "The first argument of a session is the name of an environment, but credentials were given."
+        raise ConfigurationError(what, "Write tk.Session(credentials=...).", about="environment")
+    requested = None if environment is None else Environment(environment)
     if isinstance(credentials, Credentials):
         if requested is not None and requested is not credentials.environment:
             raise CredentialsMismatch(
@@ -279,7 +280,7 @@ def _without_environment(cassette: Cassette | None, settings: Settings) -> Confi
 def _environment_of(cassette: Cassette) -> Environment:
     names = cassette.environments
     if len(names) == 1:
-        return as_environment(names[0])
+        return Environment(names[0])
     content = f"It holds calls of {', '.join(names)}" if names else "It does not say which environment was called"
     raise ConfigurationError(
         f"The cassette {cassette.path.name} does not determine the environment.",

@@ -19,8 +19,7 @@ import httpx
 from toolkit.auth.authorizers import Authorizer, Grant, authorized
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.auth.tokens.store import TokenStore
-from toolkit.auth.tokens.token import Token
+from toolkit.auth.tokens.token import Token, TokenStore
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.cell_cassette import source_text
 from toolkit.cassettes.replay.matching import Identity

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 import httpx
 
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.profiles.practice_profiles import is_practice
+from toolkit.auth.profiles.saving import is_practice
 from toolkit.auth.tokens.single_flight import MemoryTokenStore, as_token_store
-from toolkit.auth.tokens.store import TokenStore
-from toolkit.auth.tokens.token import Token
+from toolkit.auth.tokens.token import Token, TokenStore
 from toolkit.cassettes.cell_cassette import open_cassette
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.document import Environment, Interface

@@ -85,7 +85,7 @@ class TokenExchange:
 
         From here on no recording shows the token's text.
         """
-        self._sender.known.add("ACCESS_TOKEN", token.access_token)
+        self._sender.known.add_all([("ACCESS_TOKEN", token.access_token)])
         with self._lock:
             return self._numbers.setdefault(token.access_token, self._recorded_tokens + len(self._numbers) + 1)
 
@@ -166,7 +166,8 @@ def _decoded(response: httpx.Response, body: bytes) -> bytes:
 
 def _strong_fields(credentials: Credentials) -> list[tuple[str, Secret]]:
     """Return the values of form fields that look like secrets, to be replaced wherever they occur."""
-    fields = credentials.form_fields.secrets() if isinstance(credentials, Client) else []
+    values = credentials.form_fields.values() if isinstance(credentials, Client) else ()
+    fields = [value for value in values if isinstance(value, Secret)]
     if not fields:
         return []
     from toolkit.scrubbing.strength import Strength, grade

@@ -153,7 +153,7 @@ def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Intera
         )
         headers = tuple(pair for pair in header_list(answer.headers) if pair[0].lower() not in _ENCODING)
         response = RecordedResponse(answer.status_code, "", headers, answer.content)
-        scrubbed = tape.scrubber.exchange(request, response).response
+        _, scrubbed = tape.scrubber.exchange(request, response)
         return recorded._replace(response=scrubbed, failure=None, elapsed=answer.elapsed)
     except RECORDABLE as error:
         return recorded._replace(response=NO_ANSWER, failure=as_failure(error), elapsed=None)

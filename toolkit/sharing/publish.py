@@ -41,6 +41,7 @@ from toolkit.verification import Verdict, verify
 from toolkit.verification.notebooks import SUFFIX, read_notebook, write_notebook
 from toolkit.verification.run import TIMEOUT, need_kernels
 
+_COMPANIONS: Final = (SETTINGS_FILE, "requirements.txt", "README.md")
 _COMMENT: Final = "# Written by `toolkit publish`: a copy to replay, without addresses and credentials."
 _ARCHIVE, _PAGES = ".zip", (".html", ".htm")
 _OTHER_FILES: Final = (SUFFIX, ".pdf", ".md", ".py", ".tex", ".tar", ".gz", ".docx", ".pptx")
@@ -289,14 +290,18 @@ def _check_target(target: Path, source: Path, *, replace: bool) -> None:
     elif os.path.lexists(target) and not replace:
         what, next_step = f"{shown(target)} exists already.", "Choose another name, or replace it: replace=True."
     elif target.is_symlink() or (target.is_dir() and not _is_published(target)):
-        what = f"{shown(target)} is not an earlier publication, so it is not replaced."
+        what = f"{shown(target)} is not an earlier publication and nothing else, so it is not replaced."
     if what:
         raise ConfigurationError(what, next_step, about="to")
 
 
 def _is_published(folder: Path) -> bool:
-    settings = folder / SETTINGS_FILE
-    return settings.is_file() and settings.read_text(encoding="utf-8").startswith(_COMMENT)
+    """Check that a folder holds an earlier publication, and no file that its owner may miss."""
+    settings, names = folder / SETTINGS_FILE, [name for name in _files_in(folder) if "_checkpoints/" not in name]
+    added = [name for name in names if not name.endswith((SUFFIX, ".yaml")) and name not in _COMPANIONS]
+    has_one_notebook = sum(name.endswith(SUFFIX) for name in names) == 1
+    is_ours = settings.is_file() and settings.read_text(encoding="utf-8").startswith(_COMMENT)
+    return is_ours and has_one_notebook and not added
 
 
 def _put(stage: Path, target: Path) -> None:

@@ -169,18 +169,21 @@ class Folder:
         """Read the ends of all parts, or of those of one writer; ConfigurationError if they belong to another sweep."""
         self.parts = {name: self._read(name) for name in self.place.names("parts") if writer in name}
         for part in self.parts.values():
-            self._check(part.definition)
             self.kind = self.kind or part.kind
+            for name, ours in self.definition.items():
+                if (theirs := part.definition.get(name)) != ours:
+                    words = "another schema" if name == "schema" else f"{name} = {excerpt(repr(theirs))}"
+                    what = f"The folder holds a sweep with {words}, which does not mix with this one."
+                    raise ConfigurationError(what, _ANEW, about=name)
         self._finished = FinishedKeys([part.keys for part in self.parts.values()])
         failures = (failure for part in self.parts.values() for failure in part.failures)
         self.failures = {failure.key: failure for failure in failures if failure.key not in self._finished}
 
     def clear(self) -> None:
         """Remove all parts; ConfigurationError, and nothing is removed, if another file is among them."""
-        names = self.place.names("parts")
-        for name in names:
+        for name in self.place.names("parts"):
             self._read(name)
-        for name in names:
+        for name in self.place.names("parts"):
             self.place.remove("parts", name)
 
     def repair(self) -> None:
@@ -254,10 +257,3 @@ class Folder:
     def _read(self, name: str) -> SweepPart:
         with self.place.open("parts", name) as file:
             return read_part(name, file)
-
-    def _check(self, definition: Definition) -> None:
-        for name, ours in self.definition.items():
-            if (theirs := definition.get(name)) != ours:
-                words = "another schema" if name == "schema" else f"{name} = {excerpt(repr(theirs))}"
-                what = f"The folder holds a sweep with {words}, which does not mix with this one."
-                raise ConfigurationError(what, _ANEW, about=name)

@@ -29,7 +29,7 @@ from toolkit.sweeps.folder import Folder, SweepPlace, place_of
 from toolkit.sweeps.parts import KEY, Key, KeySource, failures_table, key_column
 from toolkit.sweeps.running import Run
 from toolkit.tables.building import TableBuilder
-from toolkit.tables.columns import frame_of
+from toolkit.tables.columns import frame_of, is_key
 from toolkit.tables.display import readable
 from toolkit.tables.schema import schema as schema_of
 from toolkit.transport.next_page import Cursor
@@ -249,8 +249,7 @@ class Job:
             source = KeySource(asked, kind=folder.kind, is_done=is_done)
             try:
                 with progress_bar(Path(self.into).name, source.total) as show:
-                    options: Any = {"at_once": self.at_once, "is_replay": self.is_replay, "show": show}
-                    yield Run(self.plan, folder, source, **options)
+                    yield Run(self.plan, folder, source, at_once=self.at_once, is_replay=self.is_replay, show=show)
             finally:
                 folder.load()
                 folder.repair()
@@ -306,12 +305,23 @@ class SweepResult:
         self._environment = job.plan.definition["environment"]
         self._reasons = Counter(failure.status for failure in folder.failures.values())
 
-    def table(self) -> pd.DataFrame:
+    def table(self, names: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return all rows of the folder, in the order of the keys in this sweep; rows of other keys come last.
 
         A folder that does not fit into memory is better read by Polars, DuckDB or Dask.
+
+        Args:
+            names: a table with a column of the keys, such as `session.accounts()` if they are ids. Its columns with
+                other names for the same things, such as account numbers, are put beside the keys.
         """
         table = self._loaded().table(self._order)
+        if names is not None:
+            keys, columns = table.iloc[:, 0], [name for name in names.columns if is_key(str(name))]
+            own = next((name for name in columns if names[name].is_unique and keys.isin(names[name]).all()), None)
+            if own is None:
+                raise ConfigurationError("No column of names= has all keys of this sweep, once each.", about="names")
+            for place, name in enumerate((name for name in columns if name != own and name not in table.columns), 1):
+                table.insert(place, name, keys.map(names.set_index(own)[name]))
         table.attrs["source"] = " · ".join(filter(None, (self._environment, self._job.account, self._job.source)))
         return table
 
@@ -338,7 +348,7 @@ class SweepResult:
         earlier = f"; {count_text(self.earlier, 'key')} finished by earlier runs" if self.earlier else ""
         counts = f"{count_text(self.answered, 'key')} answered with {count_text(self.rows, 'row')}{failed}{earlier}"
         environment = ", ".join(filter(None, (self._environment, self._job.account)))
-        return f"<Sweep of {environment} into {printable(_shown(self.into))}: {counts}; {self._job.source}>"
+        return f"<Sweep of {environment} into {printable(self.into)}: {counts}; {self._job.source}>"
 
     def _repr_html_(self) -> str:
         badges = [badge(f"{self._environment} · {self._job.source}")]
@@ -352,7 +362,7 @@ class SweepResult:
         if self.earlier:
             lines.append(("earlier", f"{as_html(count_text(self.earlier, 'key'))}, not requested again"))
         retry = f" · {code('.failures()')} · {code('.retry()')}" if self.failed else ""
-        lines += [("folder", code(_shown(self.into))), ("next", code(".table()") + retry)]
+        lines += [("folder", code(self.into)), ("next", code(".table()") + retry)]
         return card("Sweep", badges, lines)
 
     def _loaded(self) -> Folder:
@@ -365,9 +375,3 @@ class SweepResult:
         ordered = sorted(self._reasons.items(), key=lambda item: (-item[1], item[0] or 0))
         reasons = ", ".join(f"{status or 'no answer'}: {count:,}" for status, count in ordered)
         return f"{f'{self.failed:,} {word}'.rstrip()} ({reasons})"
-
-
-def _shown(into: str) -> str:
-    """Return the folder as displays show it: an absolute path is that of one machine, so its last name is enough."""
-    path = Path(into)
-    return path.name if path.is_absolute() else into

@@ -118,8 +118,9 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="verify-", ignore_cleanup_errors=True) as folder:
         # Resolved, because programs that ask for their own folder see the resolved path.
         log = None if play_log is None else Path(play_log).absolute()
-        verification = _Verification(Path(folder).resolve(), update, timeout, targets, watch, log)
-        work = functools.partial(asyncio.run, verification.verify_all(notebooks, jobs or os.cpu_count() or 1))
+        slots = asyncio.Semaphore(jobs or os.cpu_count() or 1)
+        verification = _Verification(Path(folder).resolve(), slots, update, timeout, targets, watch, log)
+        work = functools.partial(asyncio.run, verification.verify_all(notebooks))
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -152,40 +153,36 @@ class _Verification:
     """One call of `verify`, whose arguments it has; its kernels write below `folder`."""
 
     folder: Path
+    slots: asyncio.Semaphore
     update: bool
     timeout: float
     targets: Mapping[Path, Path]
     watch: Callable[[str], None]
     play_log: Path | None
 
-    async def verify_all(self, notebooks: Sequence[Path], at_once: int) -> list[Verdict]:
-        slots = asyncio.Semaphore(at_once)
-
-        async def in_turn(path: Path) -> Verdict:
-            async with slots:
-                return await self._verify(path)
-
+    async def verify_all(self, notebooks: Sequence[Path]) -> list[Verdict]:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(in_turn(path)) for path in notebooks]
+            tasks = [group.create_task(self._verify(path)) for path in notebooks]
         return [task.result() for task in tasks]
 
     async def _verify(self, path: Path) -> Verdict:
         """Return the verdict on one notebook. An error belongs to this notebook and does not stop the others."""
-        started = time.monotonic()
-        verdict = Verdict(path, Outcome.FAILED, saved_to=self.targets.get(path))
-        try:
-            stored = read_notebook(path)
-            verdict = replace(verdict, cells=len(stored["cells"]))
-            outcome, changed = await self._compare(path, stored)
-            verdict = replace(verdict, outcome=outcome, differences=changed)
-        except _Failed as error:
-            verdict = replace(verdict, failure=error.args[0])
-        except ConfigurationError as error:
-            verdict = replace(verdict, failure=Failure(error.what, error.next_step))
-        except Exception as error:  # noqa: BLE001 - a notebook may fail in unforeseen ways
-            what = excerpt(f"It could not be verified: {type(error).__name__}: {error}", _LONGEST)
-            verdict = replace(verdict, failure=Failure(what, "Run it in JupyterLab, and save it."))
-        return replace(verdict, seconds=time.monotonic() - started)
+        async with self.slots:
+            started = time.monotonic()
+            verdict = Verdict(path, Outcome.FAILED, saved_to=self.targets.get(path))
+            try:
+                stored = read_notebook(path)
+                verdict = replace(verdict, cells=len(stored["cells"]))
+                outcome, changed = await self._compare(path, stored)
+                verdict = replace(verdict, outcome=outcome, differences=changed)
+            except _Failed as error:
+                verdict = replace(verdict, failure=error.args[0])
+            except ConfigurationError as error:
+                verdict = replace(verdict, failure=Failure(error.what, error.next_step))
+            except Exception as error:  # noqa: BLE001 - a notebook may fail in unforeseen ways
+                what = excerpt(f"It could not be verified: {type(error).__name__}: {error}", _LONGEST)
+                verdict = replace(verdict, failure=Failure(what, "Run it in JupyterLab, and save it."))
+            return replace(verdict, seconds=time.monotonic() - started)
 
     async def _compare(self, path: Path, stored: dict[str, Any]) -> tuple[Outcome, tuple[Difference, ...]]:
         cells = stored["cells"]

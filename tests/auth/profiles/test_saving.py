@@ -9,23 +9,18 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import canaries
-import keyring
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from keyring.backends import null
-from memory_keyring import MemoryKeyring
 
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
 from toolkit.auth.profiles.fields import FIELDS, Profile
 from toolkit.auth.profiles.saving import (
-    ProfileList,
     load_credentials,
     remove_credentials,
     save_credentials,
     saved_credentials,
-    survey,
 )
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
@@ -113,24 +108,6 @@ def test_save_to_keyring(memory_keyring, settings, folder):
     canaries.assert_absent(file.read_bytes(), canaries.secrets_of(credentials))
     canaries.assert_absent("".join(memory_keyring.entries.values()), canaries.secrets_of(credentials))
     assert load_credentials("broker-sandbox", settings=settings).client_secret == credentials.client_secret
-
-
-@pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
-def test_save_modes(place, settings, folder):
-    """Folders are 0700 and files 0600, whatever the umask and the modes before."""
-    folder.mkdir(parents=True)
-    folder.chmod(0o755)
-    before = os.umask(0)
-    try:
-        quietly(save_credentials, KeyPair("key-id-1", "s", environment="live"), "a", settings=settings)
-    finally:
-        os.umask(before)
-    assert [path.stat().st_mode & 0o777 for path in (folder.parent, folder, folder / "live.a.toml")] == [
-        0o700,
-        0o700,
-        0o600,
-    ]
-    assert [file.name for file in folder.iterdir()] == ["live.a.toml"]
 
 
 @pytest.mark.parametrize("broken", ["get", "set"])
@@ -266,50 +243,3 @@ def test_one_key(memory_keyring, settings):
         list(pool.map(save, range(8)))
     assert len(memory_keyring.entries) == 1
     assert load_credentials("live", "own-7", settings=settings).key_id.reveal() == "id-7"
-
-
-def test_keyrings_that_do_not_count(settings):
-    """A keyring that writes in the clear does not count; of several keyrings the first real one is used."""
-
-    class PlaintextKeyring(MemoryKeyring):
-        pass
-
-    plain, real = PlaintextKeyring(), MemoryKeyring()
-    keyring.set_keyring(plain)
-    assert quietly(save_credentials, KeyPair("k", "s", environment="live"), "a", settings=settings).source != "keyring"
-    chain = MemoryKeyring()
-    chain.backends = [null.Keyring(), plain, real]
-    keyring.set_keyring(chain)
-    assert save_credentials(KeyPair("k", "s", environment="live"), "b", settings=settings).source == "keyring"
-    assert (plain.entries, len(real.entries)) == ({}, 1)
-
-
-VARIABLES = {"TOOLKIT_LIVE__A_KEY_ID": "PK-1", "TOOLKIT_LIVE__A_SECRET_KEY": "secret-1"}
-FUND = Profile("fund", Environment.BROKER_LIVE, CredentialKind.CLIENT_KEY, "keyring")
-
-
-def test_survey(memory_keyring, settings, project):
-    """Every place is listed in the order in which places count, and only the first is used."""
-    for name in ("a", "b"):
-        save_credentials(KeyPair("PK-2", "secret-2", environment="live"), name, settings=settings)
-    (project / ".env").write_text("TOOLKIT_LIVE__A_KEY_ID=PK-3\nTOOLKIT_LIVE__A_SECRET_KEY=secret-3\n")
-    listed = survey(settings, VARIABLES)
-    assert all(isinstance(profile.outcome, Profile) for profile in listed)
-    assert [(profile.name, profile.outcome.source, profile.comes_first) for profile in listed] == [
-        ("a", "environment variables", True),
-        ("a", ".env", False),
-        ("a", "keyring", False),
-        ("b", "keyring", True),
-    ]
-
-
-def test_list_as_html():
-    """In a notebook a list is an HTML table with a heading; markup and control characters in names are escaped."""
-    odd = Profile("<b>", Environment.LIVE, CredentialKind.KEY_PAIR, "~/<script>\x1b[31m")
-    html = ProfileList([FUND, odd])._repr_html_()
-    assert html.count("<tr>") == 3
-    assert ">environment</th>" in html
-    assert "<script>" not in html
-    assert "&lt;b&gt;" in html
-    assert "\x1b" not in html + repr(ProfileList([odd]))
-    assert "No profiles" in ProfileList()._repr_html_()

@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from toolkit.auth.tokens.store import (
+from toolkit.auth.tokens.token import (
     LARGEST_ENTRY,
     FileTokenStore,
 )

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import toolkit as tk
-from toolkit.auth.tokens.store import FileTokenStore
+from toolkit.auth.tokens.token import FileTokenStore
 
 CHILD = """
 import sys

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import copy
 import itertools
 import json
 import warnings
@@ -16,8 +14,7 @@ from hypothesis import strategies as st
 from manual_clock import ManualClock
 
 from toolkit.auth.sealing import Seal
-from toolkit.auth.tokens.store import SharedToken, open_token
-from toolkit.auth.tokens.token import LONGEST_LIFETIME, Token
+from toolkit.auth.tokens.token import LONGEST_LIFETIME, SharedToken, Token, open_token
 from toolkit.core.errors import TokenRefused
 from toolkit.core.ledger import instant_text
 from toolkit.core.secret import Secret
@@ -185,30 +182,6 @@ def test_round_trip(lifetime, share, text):
     assert result.expires_monotonic == pytest.approx(clock.monotonic() + left)
 
 
-GOOD = {
-    "access_token": "QXZ-token",
-    "issued_at": "2026-05-12T09:30:00.000000Z",
-    "expires_at": "2026-05-12T09:44:50.000000Z",
-}
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"access_token": None},
-        {"access_token": "line\r\nHeader: x"},
-        {"issued_at": 5},
-        {"issued_at": "2026-05-12T09:30:00"},
-        {"expires_at": ["2026-05-12T09:30:00Z"]},
-        {"expires_at": "9999-12-31T23:59:59-23:00"},
-    ],
-)
-def test_malformed_field(changes):
-    """An entry with a malformed field counts as missing."""
-    assert opened({**GOOD, "more": [1]}) == token()
-    assert opened({**GOOD, **changes}) is None
-
-
 SECRET = canaries.new()
 SEAL = Seal(SECRET.encode(), "tests")
 secrets = st.binary(min_size=1, max_size=64)
@@ -217,12 +190,10 @@ purposes = st.text(max_size=20)
 
 @given(secrets, purposes, st.binary(max_size=2000))
 def test_sealing(secret, purpose, data):
-    """Data opens with an equal seal, derived again, and is never copied; it is sealed differently each time."""
+    """Data opens with an equal seal, derived again; it is sealed differently each time."""
     seal = Seal(secret, purpose)
     sealed = seal.seal(data)
     assert Seal(secret, purpose).open(sealed) == data
-    with pytest.raises(TypeError, match="cannot be pickled"):
-        copy.deepcopy(seal)
     assert seal.seal(data) != sealed
 
 
@@ -232,14 +203,3 @@ def test_other_secret_or_purpose(first, second):
     if first != second:
         assert Seal(*first).name != Seal(*second).name
         assert Seal(*second).open(Seal(*first).seal(b"data")) is None
-
-
-def test_changed():
-    """Data with any bit changed, or without its end, does not open."""
-    sealed = base64.urlsafe_b64decode(SEAL.seal(b"data"))
-    for position in range(len(sealed) * 8):
-        changed = bytearray(sealed)
-        changed[position // 8] ^= 1 << position % 8
-        assert SEAL.open(base64.urlsafe_b64encode(changed)) is None
-    for length in range(len(sealed)):
-        assert SEAL.open(base64.urlsafe_b64encode(sealed[:length])) is None

@@ -15,7 +15,7 @@ from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.core.errors import CassetteError, SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.scrubber import ScrubbedExchange, Scrubber
+from toolkit.scrubbing.scrubber import Scrubber
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ class LeakyScrubber(Scrubber):
     """A scrubber that changes nothing."""
 
     def exchange(self, request, response, *, replaced=()):
-        return ScrubbedExchange(request, response)
+        return request, response
 
 
 def test_leak_is_refused(path, interaction):

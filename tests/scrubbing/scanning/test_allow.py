@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import secrets
-import string
-
 import pytest
 
+from tests.planted_project import fake
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.scanning import scan_files
 from toolkit.scrubbing.scanning.allow import AllowList
 from toolkit.scrubbing.scanning.findings import entries_for
 from toolkit.sharing.saved_secrets import scan
-
-
-def fake():
-    return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(32))
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import io
 import json
 import lzma
 import os
-import secrets
 import string
 import struct
 import tarfile
@@ -18,11 +17,8 @@ import zlib
 
 import pytest
 
+from tests.planted_project import fake
 from toolkit.scrubbing.scanning import scan_files
-
-
-def fake():
-    return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(32))
 
 
 def leak():

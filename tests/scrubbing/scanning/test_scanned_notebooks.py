@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-import secrets
-import string
 
 import pytest
 
+from tests.planted_project import fake
 from toolkit.scrubbing.scanning import scan_files
-
-
-def fake():
-    return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(32))
 
 
 def cell(*outputs, source=("x",), **more):

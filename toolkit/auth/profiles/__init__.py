@@ -12,10 +12,9 @@ Fields from two places are never combined: otherwise the `.env` of a cloned repo
 user is used for. With the settings of a practice service that runs in this process, its own credentials are found
 before any saved profile. A replay does not need credentials.
 
-- `saving` loads, saves, lists and removes, and goes through the places.
+- `saving` loads, saves, lists and removes, and goes through the places; practice services stand there too.
 - `fields`: what one place gives, variables and `.env`, and credentials as texts and back.
 - `saved`: the files, with the destinations that they are bound to, and the key that seals them.
-- `practice_profiles`: the credentials of practice services that run in this process.
 
 A file `<environment>.<name>.toml` in the folder of saved profiles may be written by hand:
 

@@ -86,13 +86,11 @@ class ProfileFields:
         present = [_FIELDS[fitting[0]][name].name for name in self.values]
         if len(set(present)) < len(present):
             raise self._error(self.values, "give a value and its file, of which one can be used", "Remove one.")
-        kind = self.intended_kind()
-        missing = {kind: [name for name in REQUIRED[kind] if name not in present] for kind in fitting}
-        if missing[kind]:
-            needed = " or ".join(self._labels(missing[each]) for each in fitting)
-            what = f"make no credentials for {self.environment} without {needed}"
+        missing = [self._labels(name for name in REQUIRED[kind] if name not in present) for kind in fitting]
+        if all(missing):
+            what = f"make no credentials for {self.environment} without {' or '.join(missing)}"
             raise self._error(self.values, what, "Add what is missing, or remove the rest.")
-        return kind
+        return self.intended_kind()
 
     def intended_kind(self, wanted: CredentialKind | None = None) -> CredentialKind:
         """Return the wanted kind, or the one that the fields belong to; some may still be missing, all must fit."""
@@ -105,16 +103,14 @@ class ProfileFields:
         return min(fitting, key=lambda kind: len(set(REQUIRED[kind]) - present))
 
     def _fitting(self, kinds: list[CredentialKind]) -> list[CredentialKind]:
-        """Return those of the kinds that have all of these fields."""
         own = kinds_of(self.environment)
         if foreign := self.values.keys() - set[str]().union(*(_FIELDS[kind] for kind in own)):
             next_step = f"A {self.environment.rules.holder} uses a {' or a '.join(own)}."
             raise self._error(foreign, f"cannot be for {self.environment}", next_step, CredentialsMismatch)
         fitting = [kind for kind in kinds if self.values.keys() <= _FIELDS[kind].keys()]
         if not fitting:
-            useless = self.values.keys() - (_FIELDS[kinds[0]] if len(kinds) == 1 else ())
-            how = f"with a {kinds[0]}" if len(kinds) == 1 else "together"
-            raise self._error(useless, f"cannot be used {how}", "Remove what belongs to another kind of credentials.")
+            how = f"cannot be used {f'with a {kinds[0]}' if len(kinds) == 1 else 'together'}"
+            raise self._error(self.values, how, "Remove what belongs to another kind of credentials.")
         return fitting
 
     def _error(
@@ -209,10 +205,8 @@ def fields_in_dotenv(project: Path) -> list[ProfileFields]:
 
     text = io.StringIO(read_text(file, shown(file), "Fix or remove the file."))
     # If it were expanded, a value such as ${ANOTHER_SECRET} would hand a secret of the user to the project.
-    variables = dotenv_values(stream=text, interpolate=False)
-    return fields_in_variables(
-        {name: value for name, value in variables.items() if value}, ENV_FILE, project, confined=True
-    )
+    values = {name: value for name, value in dotenv_values(stream=text, interpolate=False).items() if value}
+    return fields_in_variables(values, ENV_FILE, project, confined=True)
 
 
 def _upper(name: str) -> str:

@@ -1,4 +1,9 @@
-"""Load, save, list and remove profiles, which come from several places in the order in which they count."""
+"""Load, save, list and remove profiles, which come from several places in the order in which they count.
+
+The credentials of a practice service that runs in this process are found only with settings in which every address of
+the environment is its own, so no other address can receive them. Displays show such a session as practice, whatever its
+environment, because no real account is behind it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolkit.auth.credentials import Credentials, as_environment, as_profile_name
+from toolkit.auth.credentials import Credentials, as_profile_name
 from toolkit.auth.destinations import Destination, check_destinations, destinations_of, note_destinations
 from toolkit.auth.profiles.fields import (
     DEFAULT,
@@ -18,7 +23,6 @@ from toolkit.auth.profiles.fields import (
     fields_in_variables,
     variables_to_set,
 )
-from toolkit.auth.profiles.practice_profiles import is_over, practice_credentials
 from toolkit.auth.profiles.saved import KEYRING, SavedProfile, profile_at, profiles_folder, saved_profiles
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
@@ -30,11 +34,59 @@ from toolkit.local.folders import ENV_FILE, SETTINGS_FILE
 from toolkit.local.settings import Settings, as_settings, variable_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from toolkit.core.document import CredentialKind
 
+# Practice services whose addresses the settings have come before saved profiles, because nobody else's credentials are
+# accepted there. When such a service has stopped, no profile takes their place: another program may have its ports.
+_SERVICES: Final[list[RunningService]] = []
 _COLUMNS: Final = ("environment", "profile", "kind", "source")
+
+
+@dataclass
+class RunningService:
+    """A practice service of this process: its addresses, and the credentials that it accepts until it has stopped."""
+
+    addresses: Mapping[str, str]
+    credentials: Mapping[str, Credentials]
+
+
+def register_service(addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Callable[[], None]:
+    """Enter a practice service that has started, and return the function that notes that it has stopped."""
+    service = RunningService(dict(addresses), credentials)
+    _SERVICES.append(service)
+    return lambda: setattr(service, "credentials", {})
+
+
+def running_services() -> list[RunningService]:
+    """Return the practice services that run in this process, in the order in which they started."""
+    return [service for service in _SERVICES if service.credentials]
+
+
+def _services_at(environment: Environment, settings: Settings) -> list[RunningService]:
+    """Return the services whose addresses the settings have for each interface of the environment; the latest first."""
+    wanted = {name: settings.addresses.get(name, "") for name in environment.rules.addresses.values()}
+    return [service for service in reversed(_SERVICES) if wanted.items() <= service.addresses.items()]
+
+
+def practice_credentials(environment: Environment, settings: Settings) -> dict[str, Credentials]:
+    """Return the practice credentials of an environment by name; empty unless the settings are a running service's."""
+    own = next((service.credentials for service in _services_at(environment, settings)), {})
+    return {name: each for name, each in own.items() if each.environment is environment}
+
+
+def is_over(environment: Environment, settings: Settings) -> bool:
+    """Return True if these are the addresses of a practice service of this process that has stopped."""
+    services = _services_at(environment, settings)
+    return bool(services) and not services[0].credentials
+
+
+def is_practice(environment: Environment, credentials: Credentials | None, settings: Settings | None) -> bool:
+    """Check whether a practice service answers: by the credentials, or by the addresses while it runs here."""
+    if credentials is not None and credentials.is_practice:
+        return True
+    return settings is not None and bool(practice_credentials(environment, settings))
 
 
 class ProfileList(list[Profile]):
@@ -117,23 +169,18 @@ def load_credentials(
 ) -> Credentials:
     """Return the credentials of a profile, or practice credentials if the settings are a running practice service's.
 
-    Args:
-        environment: the environment of the profile.
-        name: the name of the profile or of practice credentials; None for the only profile of the environment, or
-            for `default` among several.
-        settings: where the project is, and the addresses that the credentials are about to be used with.
-        environ: environment variables; by default those of the process.
-        anywhere: True to return a saved profile wherever the settings would send it.
+    Without a name, they are those of the only profile of the environment, or of `default` among several. `settings` say
+    where the project is, and the addresses that the credentials are about to be used with; with `anywhere`, a saved
+    profile is returned wherever they would send it.
 
     Raises:
-        ConfigurationError: if no profile matches, or several do and none is named `default`; if it is incomplete
-            or malformed; if the keyring does not open it.
+        ConfigurationError: if no profile matches, or it is incomplete or malformed, or the keyring does not open it.
         CredentialsMismatch: if a variable or file has a field that the environment does not take.
         UnsafeAddress: if a saved profile was saved for other destinations than the settings now have. (Credentials
             from variables are checked before each session's first live call.)
     """
     settings = _settings(settings, environ)
-    environment = as_environment(environment)
+    environment = Environment(environment)
     practice = practice_credentials(environment, settings)
     if name in practice:
         return practice[name]
@@ -210,7 +257,7 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
     Raises:
         ConfigurationError: if no such profile is saved, or it cannot be removed.
     """
-    environment = as_environment(environment)
+    environment = Environment(environment)
     try:
         profile_at(environment, as_profile_name(name)).file.unlink()
     except OSError as error:

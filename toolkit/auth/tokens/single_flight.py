@@ -10,19 +10,19 @@ service document shows no rate limits; the bounds are ours, and those of calls (
 from __future__ import annotations
 
 import math
+import os
 import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
-from os import getpid
 from threading import get_ident
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
+from weakref import WeakSet
 
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.tokens.store import FileTokenStore, SharedToken, TokenStore
-from toolkit.auth.tokens.token import Token
+from toolkit.auth.tokens.token import FileTokenStore, SharedToken, Token, TokenStore
 from toolkit.core.errors import ConfigurationError, TokenError, TokenRefused, Unreachable
 from toolkit.core.ledger import Clock
 from toolkit.transport.flow import Flow, Pause, Shielded, Wait, WhichLoop
@@ -39,12 +39,9 @@ _LASTING_IS_REMEMBERED: Final = 30.0  # seconds
 _PASSING_IS_REMEMBERED: Final = 1.0  # seconds; for callers who waited for the request that failed
 _LONGEST_REMEMBERED: Final = 60.0  # seconds; bounds a Retry-After
 _LONGEST_SILENCE: Final = 1.0  # seconds without a response after which an event loop counts as stuck
-
-
-class Fetch(Protocol):
-    """Sends a token request; patiently, without a good token, as often as is reasonable."""
-
-    def __call__(self, *, patiently: bool) -> Flow[Token]: ...
+# Sends a token request; with `patiently=True`, without a good token, as often as is reasonable.
+Fetch = Callable[..., Flow[Token]]
+_SOURCES: Final[WeakSet[TokenSource]] = WeakSet()
 
 
 @dataclass(slots=True)
@@ -52,13 +49,12 @@ class Flight:
     """A fetch in progress that other callers wait for.
 
     It has landed when the fetch has ended, successfully or not. It does not carry the result: waiters look again,
-    because the result may be used up or stale by then. In a process forked from the one that fetches, it never lands.
+    because the result may be used up or stale by then.
     """
 
     loop: AbstractEventLoop | None = None  # that fetches, or None for synchronous code
     landed: Future[bool] = field(default_factory=Future)
     thread: int = field(default_factory=get_ident)
-    process: int = field(default_factory=getpid)
 
     def __post_init__(self) -> None:
         # A running future cannot be cancelled; otherwise one cancelled waiter would cancel it for all.
@@ -66,8 +62,8 @@ class Flight:
 
     @property
     def is_lost(self) -> bool:
-        """True if it never lands: this process was forked from the one that fetches, or the loop is closed."""
-        return self.process != getpid() or (self.loop is not None and self.loop.is_closed())
+        """True if it never lands, because its loop is closed."""
+        return self.loop is not None and self.loop.is_closed()
 
     def wait(self, loop: AbstractEventLoop | None) -> Flow[bool]:
         """Wait until it has landed; the outcome is False if it cannot land.
@@ -106,13 +102,18 @@ class TokenSource:
     """
 
     def __init__(self, shared: SharedToken | None = None) -> None:
-        self._lock = threading.Lock()
+        _SOURCES.add(self)
+        self.forget_flight()
         self.shared = shared
         self.token: Token | None = None
-        self._flight: Flight | None = None
         self._rejected: Token | None = None
         self._failure: tuple[TokenError | Unreachable, float] | None = None  # not to be repeated until a monotonic time
         self.doubted: Token | None = None
+
+    def forget_flight(self) -> None:
+        """Begin without a fetch and with a free lock, as a forked process has to, where the other threads are gone."""
+        self._lock = threading.Lock()
+        self._flight: Flight | None = None
 
     def accept(self, token: Token) -> None:
         """Note that the service accepted this token; if it is refused later, it is worth renewing."""
@@ -235,8 +236,7 @@ def with_retries(
 ) -> Flow[Token]:
     """Send a token request until it gives a token, fails for good, or reaches the limits; raise the last error.
 
-    `attempt` makes a new request for each try, from 1, because an assertion is valid for one request only. A pause is
-    multiplied with `jitter`, from 0 to 1.
+    `attempt` makes a new request for each try, from 1, because an assertion is valid for one request only.
     """
     first_sent, tries = clock.monotonic(), 0
     while True:
@@ -268,16 +268,22 @@ class MemoryTokenStore:
     """Keeps tokens in this process; they are gone when it ends."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._sources: dict[str, TokenSource] = {}
 
     def source(self, key: str, shared: SharedToken | None = None) -> TokenSource:
-        """Return the token source of a key, which stands for credentials and a token endpoint."""
-        with self._lock:
-            return self._sources.setdefault(key, TokenSource(shared))
+        return self._sources.setdefault(key, TokenSource(shared))
 
 
 SHARED_IN_PROCESS: Final = MemoryTokenStore()
+
+
+def _forget_flights() -> None:
+    for source in list(_SOURCES):
+        source.forget_flight()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_flights)
 
 
 def token_source(store: MemoryTokenStore | TokenStore, credentials: Credentials, token_url: str) -> TokenSource:

@@ -105,7 +105,9 @@ def encode(interaction: Interaction) -> bytes:
         what = f"{request.method} cannot be recorded, because it could not be replayed: {error}."
         next_step = "The answer, if there was one, is this error's `response`. Make such a call without a cassette."
         raise CassetteError(what, next_step, about="cassette") from None
-    item: dict[str, Any] = {
+    failure, at, elapsed = interaction.failure, interaction.recorded_at, interaction.elapsed
+    by, obtained = interaction.authorized_by, interaction.token_obtained
+    keys = {
         "request": {
             "method": request.method,
             "uri": uri,
@@ -117,28 +119,21 @@ def encode(interaction: Interaction) -> bytes:
             "headers": _by_name(response.headers),
             "body": {"string": _text_or_bytes(response.body)},
         },
-    }
-    return yaml_text.dump({**item, **_own_keys(interaction), "complete": True})
-
-
-def _own_keys(interaction: Interaction) -> dict[str, Any]:
-    """Return the keys of ours that stand beside `request` and `response`, without those that say nothing new."""
-    request, response, failure = interaction.request, interaction.response, interaction.failure
-    by, obtained, recorded_at = interaction.authorized_by, interaction.token_obtained, interaction.recorded_at
-    keys = {
+        # Keys of ours, without those that say nothing new.
         "request_header_order": _order_of(request.headers),
         "http_version": response.http_version or None,
         "header_order": _order_of(response.headers),
-        "recorded_at": None if recorded_at in (None, EPOCH) else instant_text(recorded_at),
-        "elapsed": None if interaction.elapsed is None else interaction.elapsed.total_seconds(),
+        "recorded_at": None if at in (None, EPOCH) else instant_text(at),
+        "elapsed": None if elapsed is None else elapsed.total_seconds(),
         "tries": None if interaction.tries == 1 else interaction.tries,
         "ended_early": interaction.ended_early or None,
         "pseudonyms": list(interaction.pseudonyms) or None,
         "failure": failure and {name: text for name, text in asdict(failure).items() if text or name != "reason"},
         "authorized_by": by and by.to_fields(),
         "token_obtained": obtained and obtained.to_fields(),
+        "complete": True,
     }
-    return {name: value for name, value in keys.items() if value is not None}
+    return yaml_text.dump({name: value for name, value in keys.items() if value is not None})
 
 
 def is_uri(text: str) -> bool:

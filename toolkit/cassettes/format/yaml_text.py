@@ -12,7 +12,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final
 
 _MOST_LEVELS: Final = 500  # an interaction has six
@@ -137,20 +137,7 @@ def _value(scalar: str) -> Any:
     return scalar
 
 
-@cache
-def _loader() -> Any:
-    import yaml
-
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every platform has libyaml
-
-
-def _load(text: str) -> Any:
-    import yaml
-
-    return yaml.load(text, Loader=_loader())  # noqa: S506 - a safe one
-
-
-def _check(text: str) -> None:
+def _check(text: str, loader: Any) -> None:
     """Refuse YAML that would crash a loader, or fill the memory once it is loaded.
 
     Raises:
@@ -161,7 +148,7 @@ def _check(text: str) -> None:
     # Node count and anchor of each open collection; the first entry stands for the document.
     sizes, anchors = [0], [""]
     sizes_by_anchor: dict[str, int] = {}
-    for event in yaml.parse(text, Loader=_loader()):
+    for event in yaml.parse(text, Loader=loader):
         line = event.start_mark.line if event.start_mark else 0
         if isinstance(event, yaml.CollectionStartEvent):
             sizes.append(1)
@@ -180,7 +167,7 @@ def _check(text: str) -> None:
             raise NotYaml("it is nested too deeply" if is_too_deep else "its aliases repeat too much", line)
 
 
-def load(data: bytes, load_safely: Callable[[Any], Any] = _load) -> Any:
+def load(data: bytes, load_safely: Callable[[Any], Any] | None = None) -> Any:
     """Load YAML of plain types.
 
     Args:
@@ -192,10 +179,11 @@ def load(data: bytes, load_safely: Callable[[Any], Any] = _load) -> Any:
     """
     import yaml
 
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every platform has libyaml
     try:
         text = data.decode("utf-8-sig")
-        _check(text)
-        return load_safely(text)
+        _check(text, loader)
+        return load_safely(text) if load_safely else yaml.load(text, Loader=loader)  # noqa: S506
     except NotYaml:
         raise
     except UnicodeDecodeError as error:
@@ -203,14 +191,5 @@ def load(data: bytes, load_safely: Callable[[Any], Any] = _load) -> Any:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line if error.problem_mark else 0
         raise NotYaml(f"it is not valid YAML ({error.problem})", line) from None
-    except (
-        yaml.YAMLError,
-        ValueError,
-        TypeError,
-        LookupError,
-        ArithmeticError,
-        AttributeError,
-        RecursionError,
-    ) as error:
-        what = "character that YAML" if isinstance(error, yaml.YAMLError) else "value that its tag"
-        raise NotYaml(f"it is not valid YAML (a {what} does not allow)", 0) from None
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
+        raise NotYaml("it is not valid YAML (a character or a value that is not allowed)", 0) from None

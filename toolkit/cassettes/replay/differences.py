@@ -14,7 +14,7 @@ from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.matching import HEAD_PARTS, PARSED_PARTS, Identity, Matcher
 from toolkit.core.document import SYMBOLIC_ENDING
 from toolkit.core.errors import CassetteError, CassetteMiss
-from toolkit.core.text import excerpt
+from toolkit.core.text import excerpt, printable
 from toolkit.local.folders import HOW_TO_NAME_PROJECT
 from toolkit.scrubbing.messages import RecordedRequest
 
@@ -55,7 +55,7 @@ def no_match(
     advice = 'To add it, open the cassette online with mode="new_episodes"; to record everything again, use mode="all".'
     if SYMBOLIC_ENDING not in request.uri and SYMBOLIC_ENDING in nearest:
         advice += f" A host in {SYMBOLIC_ENDING} stands for an address in toolkit.toml: if that is missing, set it."
-    return CassetteMiss(what, advice, about="cassette", nearest=[nearest] if nearest else [])
+    return CassetteMiss(what, advice, about="cassette", nearest=(printable(nearest),) if nearest else ())
 
 
 def _nearest(matcher: Matcher, identity: Identity, request: RecordedRequest, calls: Sequence[Interaction]) -> str:
@@ -213,11 +213,10 @@ def _similar_names(path: Path) -> list[str]:
     return [excerpt(names[stem], 80) for stem in get_close_matches(path.stem, names)]
 
 
-def all_played(file_name: str, request: RecordedRequest, count: int) -> CassetteMiss:
-    """Return the error of a strict cassette for a scrubbed request whose `count` recordings were all played."""
-    recordings = "The only recording" if count == 1 else f"Each of the {count} recordings"
+def all_played(file_name: str, request: RecordedRequest) -> CassetteMiss:
+    """Return the error of a strict cassette for a scrubbed request whose recordings were all played."""
     return CassetteMiss(
-        f"{recordings} of {request.method} {excerpt(request.uri, 160)} in {file_name} was already played.",
+        f"Every recording of {request.method} {excerpt(request.uri, 160)} in {file_name} was already played.",
         "A strict cassette plays each recording once; without strict=True the last one repeats.",
         about="strict",
     )

@@ -137,7 +137,6 @@ class Fields:
         return found[::-1]
 
     def _members(self, name: str, place: Place, position: int, *, is_quoted: bool) -> Iterator[CredentialField]:
-        """Yield the texts in an object or a list under a name."""
         first = compiled(_BEFORE_VALUE).match(self._text, position).end()  # type: ignore[union-attr]
         is_certain = not needs_strong_value(name, place)
         if self._text[first : first + 1] not in ("{", "[") or not (is_certain or may_hold_several(name)):
@@ -221,7 +220,6 @@ def _quoted_at(text: str, position: int) -> re.Match[str] | None:
 
 
 def _decoded(match: re.Match[str]) -> str:
-    """Return a quoted text without its escapes."""
     written = match[1]
     if "\\" in written:
         if match[0][0] == '"':
@@ -251,8 +249,6 @@ _LONGEST_PAIR: Final = 2_000  # characters of a pair on each side of its name
 
 
 TITLES: Final = frozenset("columns column_names fields header headers cols names keys".split())
-_COLUMNS: Final = rf"\"(?:{'|'.join(sorted(TITLES))})\"\s{{0,40}}+:\s{{0,40}}+\[([^\[\]]{{3,4000}}+)\]"
-_NAME_IN_LIST: Final = r"\"([^\"\\]{1,80}+)\"\s{0,40}+(?=[,}\]]|\Z)"
 
 
 def elements_in(text: str) -> Iterator[CredentialField]:
@@ -325,10 +321,6 @@ def cells_in(text: str) -> Iterator[tuple[str, str]]:
 
     These stand under a name of TITLES.
     """
-    columns = matches_in(_COLUMNS, text, longest=5_000)
-    names = {name for each in columns for name in compiled(_NAME_IN_LIST).findall(each[1])}
-    if not any(credential_kind(name, Place.JSON) for name in names):
-        return
     levels: list[dict[str, Any]] = []
     with suppress(ValueError, RecursionError):
         json.loads(text, object_pairs_hook=lambda members: levels.append(level := dict(members)) or level)  # type: ignore[func-returns-value]

@@ -22,7 +22,7 @@ from toolkit.scrubbing.finding.fields import (
     elements_in,
     pairs_in,
 )
-from toolkit.scrubbing.finding.shapes import credentials_in
+from toolkit.scrubbing.finding.shapes import SHORTEST_SHAPED, credentials_in
 from toolkit.scrubbing.finding.walking import Walker, replace_cookies
 from toolkit.scrubbing.normal_form import spliced
 from toolkit.scrubbing.strength import Strength, grade
@@ -166,7 +166,7 @@ class Finder(Walker):
 
     def text(self, text: str) -> str:
         """Return a text with placeholders for its credentials; note those in texts that it has in it with escapes."""
-        if len(text) < _SHORTEST_FIELD:
+        if len(text) < _SHORTEST_FIELD or (len(text) < SHORTEST_SHAPED and text.isalnum()):
             return text
         is_markup = text.lstrip("\ufeff \t\r\n")[:1] == "<"
         spans = []
@@ -203,7 +203,6 @@ class Finder(Walker):
         yield from elements_in(text)
 
     def _field(self, text: str, field: CredentialField) -> str | None:
-        """Return what to write instead of the value of a field."""
         decision = self._decision(field)
         if decision is None or (decision.is_weak and not self._is_plainly_a_value(text, field)):
             return None
@@ -238,12 +237,10 @@ class Finder(Walker):
         """Yield what to write instead of texts of JSON and XML that are a short credential as a whole."""
         for value, placeholder in self._whole.items():
             if value in text:
-                written, element = _whole_text(value)
-                for match in written.finditer(text):
-                    yield match.start() + 1, match.end() - 1, placeholder
-                for match in element.finditer(text):
-                    yield match.start() + 1, match.end() - 2, html.escape(placeholder)
-
+                written, content = re.escape(json.dumps(value)[1:-1]), re.escape(html.escape(value))
+                whole = rf'(?<="){written}(?="(?!\s{{0,40}}:))|(?<=>){content}(?=</)'
+                for start, end in (match.span() for match in re.finditer(whole, text)):
+                    yield start, end, html.escape(placeholder) if text[start - 1] == ">" else placeholder
         for name, value in cells_in(text) if TITLES & self._others else ():
             decision = None if self._has_rule(name) else decision_on(name, value, Place.JSON, self._message)
             at = text.find(json.dumps(value)) if decision is not None else -1
@@ -258,7 +255,6 @@ class Finder(Walker):
         return self._replaced(decision, text) if decision.is_everywhere else f"<{COOKIE}>"
 
     def _credential_header(self, name: str, kind: str, value: str) -> str:
-        """Return the placeholder for the value of a header with the name of a credential."""
         if not value or is_placeholder(value):
             return value
         self.note_shapes(f"{name}: {value}")
@@ -291,14 +287,6 @@ class Finder(Walker):
         elif decision.is_weak and self._message is MessageKind.REQUEST:
             self._used.setdefault(text, decision.kind)
         return before + self._placeholder(decision.kind, text)
-
-
-def _whole_text(value: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns that find a value as a whole text of JSON, but not a key, and as the text of an element."""
-    return (
-        re.compile(re.escape(json.dumps(value)) + r"(?!\s{0,40}:)"),
-        re.compile(f">{re.escape(html.escape(value))}</"),
-    )
 
 
 def _is_input(text: str, position: int) -> bool:

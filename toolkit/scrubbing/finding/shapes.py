@@ -7,7 +7,6 @@ providers.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -18,13 +17,12 @@ from toolkit.scrubbing.strength import Strength, grade, provider_credentials
 from toolkit.scrubbing.vocabulary import password_of_pair
 
 PROVIDER_KEY: Final = "key in the format of"  # and the provider
-_SHORTEST: Final = 12  # characters of a text with a credential
+SHORTEST_SHAPED: Final = 12  # characters of a text with a credential
 _LONGEST: Final = 1 << 14  # characters of a credential that starts in a slice
 _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-(?!----)){16,16384}+)"
     r"-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 )
-_KEY_IN_BASE64: Final = r"LS0tLS1CRUdJTi(?<![A-Za-z0-9+/]LS0tLS1CRUdJTi)[A-Za-z0-9+/]{40,16000}+={0,2}"
 _KEY_LINE: Final = re.compile(r"[A-Za-z0-9+/]{16}")
 _ESCAPED_BREAK: Final = re.compile(r"\\{1,8}+([rn])")
 _ESCAPED_SLASH: Final = re.compile(r"\\{1,8}+/")
@@ -69,7 +67,7 @@ class ShapedCredential(NamedTuple):
 
 def credentials_in(text: str) -> Iterator[ShapedCredential]:
     """Yield the credentials that are recognized by their shape; first those whose kind is most certain."""
-    if len(text) < _SHORTEST:
+    if len(text) < SHORTEST_SHAPED:
         return
     # A pattern that begins with a literal text is searched for many times faster than one that takes both cases.
     shadow = text.encode("ascii", "replace").lower()
@@ -85,12 +83,6 @@ def _private_keys(text: str, _: bytes) -> Iterator[ShapedCredential]:
         key = _ESCAPED_SLASH.sub("/", _ESCAPED_BREAK.sub(lambda sign: {"n": "\n", "r": "\r"}[sign[1]], match[0]))
         if _KEY_LINE.search(match[1]):
             yield ShapedCredential(*match.span(), "PRIVATE_KEY", "private key", key)
-
-
-def _keys_in_base64(text: str, _: bytes) -> Iterator[ShapedCredential]:
-    for match in matches_in(_KEY_IN_BASE64, text, longest=_LONGEST):
-        if b"PRIVATE KEY" in base64.b64decode(match[0][:80]):
-            yield ShapedCredential(*match.span(), "PRIVATE_KEY", "private key", match[0])
 
 
 def _bearers(text: str, shadow: bytes) -> Iterator[ShapedCredential]:
@@ -143,7 +135,6 @@ def _segments_after_words(text: str, _: bytes) -> Iterator[ShapedCredential]:
 _FINDERS: Final = (
     (b"private key", _private_keys),
     (b"bearer", _bearers),
-    (b"ls0tls1crudjti", _keys_in_base64),
     (b"eyj", _signed_tokens),
     (b"@", _passwords_of_urls),
     (b"/", _parts_of_paths),

@@ -29,7 +29,6 @@ _ATTRIBUTES: Final = frozenset(
 )
 _SEPARATOR: Final = r"(;\s*+|,\s*+(?=[!#$%&'*+.^_`|~0-9A-Za-z-]++=))"
 _BOUNDARY: Final = r"(?i)boundary\s{0,8}+=\s{0,8}+(?:\"([^\"]{1,200}+)\"|([^\s;,]{1,200}+))"
-_FIRST_LINE: Final = rb"\A\s*+--([^\r\n]{1,200}+)\r?\n"
 _NAME: Final = (
     rb"(?i)(?<![\w-])name(?:\*\s{0,8}+=\s{0,8}+[\w-]{0,40}+'[\w-]{0,40}+'|\s{0,8}+=\s{0,8}+)"
     rb"(?:\"([^\"\r\n]{0,1000}+)\"|([^\s;\"]{1,1000}+))"
@@ -186,11 +185,8 @@ def parts_of(content_type: str, body: bytes) -> Iterator[Part]:
     """Yield the parts of a multipart body; nothing if it does not contain the boundary."""
     declared = compiled(_BOUNDARY).search(content_type)
     boundary = (declared[1] or declared[2]).encode("utf-8", "replace") if declared else b""
-    if not boundary or b"--" + boundary not in body:
-        first = compiled(_FIRST_LINE).match(body)
-        if first is None:
-            return
-        boundary = first[1].rstrip(b" \t")
+    if not boundary:
+        return
     delimiter = b"--" + boundary
     position = body.find(delimiter)
     while position >= 0:

@@ -55,18 +55,12 @@ class Rewriter(Walker):
     def text(self, text: str) -> str:
         """Return a text with values replaced in JSON and XML, also for several of these in one text."""
         if self._rules.names and "<" in text:
-            text = compiled(_ATTRIBUTE).sub(self._attribute, text)
-            text = compiled(_ELEMENT).sub(self._element, text)
+            text = compiled(_ATTRIBUTE).sub(self._tagged, text)
+            text = compiled(_ELEMENT).sub(self._tagged, text)
         return self._json(text) if "{" in text or "[" in text or '"' in text else text
 
-    def _element(self, match: re.Match[str]) -> str:
-        return self._tagged(match, match[2].rpartition(":")[2])
-
-    def _attribute(self, match: re.Match[str]) -> str:
-        return self._tagged(match, match[2])
-
-    def _tagged(self, match: re.Match[str], name: str) -> str:
-        treatment = self._rules.of_name(name)
+    def _tagged(self, match: re.Match[str]) -> str:
+        treatment = self._rules.of_name(match[2].rpartition(":")[2])
         if treatment is None or not match[3].strip():
             return match[0]
         return match[1] + html.escape(self._replace(treatment, html.unescape(match[3])))
@@ -209,7 +203,8 @@ class AppliedRules:
                 return text
             if treatment != STAND_IN:
                 return self._placeholder(treatment, text)
-            stand_in = self._stand_in(text, is_request=is_request, records=records)
+            stand_ins = self.pseudonyms
+            stand_in = stand_ins.of_request(text, records=records) if is_request else stand_ins.stand_in(text)
             if stand_in != text and len(text) < SHORTEST_SECRET:
                 self._short[text] = stand_in
             elif stand_in != text:
@@ -223,9 +218,6 @@ class AppliedRules:
         if len(text) >= SHORTEST_SECRET:
             self._known.add_stand_ins([(Secret(text), placeholder)])
         return placeholder
-
-    def _stand_in(self, text: str, *, is_request: bool, records: bool) -> str:
-        return self.pseudonyms.of_request(text, records=records) if is_request else self.pseudonyms.stand_in(text)
 
     def _is_placeholder(self, text: str) -> bool:
         return is_placeholder(text) or self._compiled.is_placeholder(text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache, cached_property, lru_cache, partial
 from typing import Any, Final
 
-from toolkit.core.errors import ConfigurationError, SecretLeak, as_instance, as_secrets
+from toolkit.core.errors import ConfigurationError, SecretLeak, as_instance, as_secrets, as_several
 from toolkit.core.secret import Secret
 from toolkit.core.text import compiled, excerpt
 from toolkit.local.settings import Settings
@@ -66,7 +66,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         for name in _LISTS:
-            object.__setattr__(self, name, _texts(name, getattr(self, name)))
+            object.__setattr__(self, name, as_several(getattr(self, name), str, about=name, example='["..."]'))
         if self.key is not None:
             [key] = as_secrets([self.key], about="key")
             object.__setattr__(self, "key", key)
@@ -209,15 +209,6 @@ def _places(pattern: Any, group: int, text: str) -> list[tuple[int, int]]:
     return [(start, end) for start, end in spans if end > start]
 
 
-def _texts(name: str, value: Any) -> tuple[str, ...]:
-    values = (value,) if isinstance(value, str) else value
-    if not isinstance(values, list | tuple) or not all(isinstance(text, str) and text for text in values):
-        raise ConfigurationError(
-            f"The rules' {name} are not a list of texts.", f'Write them like {name} = ["..."].', about=name
-        )
-    return tuple(values)
-
-
 def _normal(name: str) -> str:
     """Return a name in the form in which names are compared: lower case, without hyphens and underscores."""
     return _SEPARATORS.sub("", name.lower())
@@ -261,7 +252,6 @@ def _path_pattern(path: str) -> tuple[re.Pattern[str], str]:
 
 
 def _written(path: KeyPath) -> str:
-    """Return a path as one text."""
     return "".join([f"\0{part}" if isinstance(part, str) else f"\1{part}" for part in path])
 
 

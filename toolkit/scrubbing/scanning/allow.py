@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.text import excerpt
-from toolkit.scrubbing.scanning.findings import Finding, relative_path
+from toolkit.core.text import excerpt, workspace_path
+from toolkit.scrubbing.scanning.findings import Finding
 
 _CONDITIONS: Final = ("path", "kind", "fingerprint")
 _KEYS: Final = frozenset({*_CONDITIONS, "reason"})
@@ -43,16 +43,16 @@ class AllowList:
 
     def allows(self, finding: Finding) -> bool:
         """Check whether an entry allows a finding, and note that it is used."""
-        relative = relative_path(finding.path, self._project) if self._entries else ""
+        relative = workspace_path(finding.path, self._project) if self._entries else ""
         allowing = [number for number, entry in enumerate(self._entries, start=1) if _is_met(entry, finding, relative)]
         self._used.update(allowing)
         return bool(allowing)
 
     def unused(self) -> tuple[str, ...]:
         """Return the entries that allowed nothing, in words."""
-        texts = [f"entry {number} of [scan] allow matches nothing" for number in range(1, len(self._entries) + 1)]
-        named = [f"{text}: {', '.join(entry.values())}" for text, entry in zip(texts, self._entries, strict=True)]
-        return tuple(excerpt(text, 400) for number, text in enumerate(named, start=1) if number not in self._used)
+        unused = [(at, entry) for at, entry in enumerate(self._entries, start=1) if at not in self._used]
+        words = [f"entry {at} of [scan] allow matches nothing: {', '.join(entry.values())}" for at, entry in unused]
+        return tuple(excerpt(each, 400) for each in words)
 
 
 def _problem_of(entry: Any) -> str:

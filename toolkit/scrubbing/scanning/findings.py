@@ -146,14 +146,6 @@ def advice_for(findings: Iterable[Finding]) -> list[str]:
     return [step.replace("FILE", name) for step in _ADVICE]
 
 
-def relative_path(path: Path, folder: Path) -> str:
-    """Return a path relative to a folder, with slashes; one elsewhere begins with `..`, or is absolute."""
-    try:
-        return Path(os.path.relpath(path.absolute(), folder.absolute())).as_posix()
-    except ValueError:  # another drive
-        return path.absolute().as_posix()
-
-
 def _summary(findings: FindingList) -> str:
     counts = {"allowed": findings.allowed, "not read": len(findings.unreadable), "skipped": len(findings.skipped)}
     left_out = [f"{count:,} {words}" for words, count in counts.items() if count]
@@ -175,7 +167,7 @@ def entries_for(findings: Iterable[Finding], project: Path) -> list[str]:
     """Return the lines of `toolkit.toml` that allow these findings, ready to paste: an entry for each file."""
     fingerprints: dict[str, dict[str, None]] = {}
     for finding in findings:
-        path = masked(printable(relative_path(finding.path, project))).replace("\n", " ")
+        path = masked(printable(workspace_path(finding.path, project))).replace("\n", " ")
         fingerprints.setdefault(path, {})[finding.fingerprint] = None
     entries = [
         f'  {{path = {toml_string(path)}, fingerprint = "{" ".join(several)}", reason = "why it is harmless"}},'
