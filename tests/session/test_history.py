@@ -11,7 +11,7 @@ import pytest
 from manual_clock import ManualClock
 from session_calls import call
 
-from toolkit.tables import tabulate
+from toolkit.tables.tabulation import tabulate
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 
