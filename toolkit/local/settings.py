@@ -14,10 +14,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from toolkit.core.addresses import Address, is_loopback
@@ -97,7 +95,7 @@ class Settings:
                 raise _malformed("scrubbing", f"{name} of scrubbing is not a list of texts", f'{name} = ["..."]')
             tables["scrubbing"][name] = tuple(texts)  # whose texts `tk.Rules` checks
         for name, table in tables.items():
-            object.__setattr__(self, name, MappingProxyType(table))
+            object.__setattr__(self, name, table)
         if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
             what = "The header prefix cannot start a header name: it has letters, digits and single hyphens"
             raise _malformed("header_prefix", what, 'header_prefix = "SVC"')
@@ -121,12 +119,6 @@ class Settings:
         rows = [(name, code(self.addresses[name]) if name in self.addresses else "not set") for name in ADDRESS_NAMES]
         rows += [("header prefix", code(self.header_prefix)), ("cassettes", code(str(self.cassettes)))]
         return card("Settings", [badge(f"{len(self.addresses)} of {len(ADDRESS_NAMES)} addresses set")], rows)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A mapping proxy cannot be pickled or copied. The constructor checks the dict again and wraps it.
-        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        tables = {name: dict(values[name]) for name in ("addresses", "scrubbing", "scan", "sources")}
-        return partial(type(self), **{**values, **tables}), ()
 
     @classmethod
     @frameless
