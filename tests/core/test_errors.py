@@ -21,7 +21,6 @@ from toolkit.core.errors import (
     SecretLeak,
     ServiceError,
     TokenRefused,
-    ToolkitError,
     UnknownName,
     as_choice,
 )
