@@ -166,7 +166,7 @@ def publish(
         for name, data in {**copied.files, **_companions(place, settings)}.items():
             (stage / name).parent.mkdir(parents=True, exist_ok=True)
             (stage / name).write_bytes(data)
-        write_notebook(stage / place, clean, about="to")
+        write_notebook(stage / place, clean)
         watch("Running the copy")
         _run_copy(stage, place, folder / "plays-again", timeout)
         watch("Checking the copy")
@@ -209,7 +209,7 @@ def _played(source: Path, content: dict[str, Any], log: Path, timeout: float) ->
     descriptor, name = tempfile.mkstemp(prefix=f".{source.stem}-", suffix=SUFFIX, dir=source.parent)
     os.close(descriptor)
     try:
-        write_notebook(Path(name), content, about="notebook")
+        write_notebook(Path(name), content)
         _, opened = _run(Path(name), log, timeout, f"{source.name} does not run offline")
     finally:
         Path(name).unlink()
