@@ -7,7 +7,6 @@ stay allowed, and so do sockets that listen. It is for honest code that forgot t
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import socket
 import sys
@@ -39,6 +38,7 @@ FOLDER: Final = "cassettes"  # beside the tests, as pytest-recording has it
 FAILED: Final = ".failed"  # between the name of a cassette and its suffix, for the recording of a failed test
 _OPTION: Final = "--toolkit-record"
 _NOT_IN_NAMES: Final = re.compile(r"""[\x00-\x1f<>?%*:|"'/\\]""")
+_ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*")
 _MOST_FINDINGS: Final = 10  # shown
 
 
@@ -266,7 +266,7 @@ def network_blocked(allowed: Sequence[str], refusal: Callable[[str], NetworkBloc
 
     def getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
         name = str(host or "localhost").lower()
-        if not is_allowed(name) and name != "localhost" and not _is_address(name):
+        if not is_allowed(name) and name != "localhost" and not _ADDRESS.fullmatch(name):
             raise refusal(name)
         answers = lookup(host, *args, **kwargs)
         resolved.update(str(answer[4][0]) for answer in answers if is_allowed(name))
@@ -278,11 +278,3 @@ def network_blocked(allowed: Sequence[str], refusal: Callable[[str], NetworkBloc
                 stack.enter_context(patch.object(socket.socket, name, guarded(getattr(socket.socket, name))))
         stack.enter_context(patch.object(socket, "getaddrinfo", getaddrinfo))
         yield
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True
