@@ -254,9 +254,9 @@ def _check(stage: Path, target: str, known: KnownSecrets, replacements: Replacem
     check_text("The name of what is published", target, known, replacements)
     for name, path in _files_in(stage).items():
         check_text(f"The name of a {path.suffix} file", name, known, replacements)
-        if path.suffix.lower() in _PAGES:
+        if path.suffix.lower() in (*_PAGES, SUFFIX):
             known.check(path.read_bytes(), where=name)
-        elif path.suffix != SUFFIX:
+        else:
             check_text(f"{name}, line {{}},", path.read_text("utf-8", "replace"), known, replacements)
     for finding in scan_files(stage, settings=Settings(project=stage)):
         place = f"{finding.path.relative_to(stage).as_posix()}, line {finding.line}, {finding.place or 'text'}"

@@ -69,15 +69,6 @@ def choice_of(marks: Iterable[Any]) -> CassetteChoice:
     return CassetteChoice(**chosen)
 
 
-def default_file(module: Path, test: str, class_name: str | None = None) -> Path:
-    """Return the cassette of a test that names none: `cassettes/<module>/<test>.yaml` beside its module.
-
-    It is named as pytest-recording names it: characters that systems do not allow become "-".
-    """
-    name = _NOT_IN_NAMES.sub("-", f"{class_name}.{test}" if class_name else test)
-    return module.parent / FOLDER / module.stem / f"{name}.yaml"
-
-
 def project_settings(module: Path) -> Settings:
     """Return the settings of the project that a test module is in, whatever the working directory is."""
     project = find_project(module.parent)
@@ -160,7 +151,9 @@ class Playing:
                     f'Remove one of the markers, or name a cassette: @pytest.mark.{MARKER}("...").',
                     about="name",
                 )
-            return default_file(module, item.name, getattr(getattr(item, "cls", None), "__name__", None))
+            # As pytest-recording names it: characters that systems do not allow become "-".
+            name = f"{item.cls.__name__}.{item.name}" if getattr(item, "cls", None) else item.name
+            return module.parent / FOLDER / module.stem / f"{_NOT_IN_NAMES.sub('-', name)}.yaml"
         files = [module.parent / find_cassette(name, self.settings) for name in names]
         if len(files) == 1:
             return files[0]
