@@ -250,12 +250,14 @@ def _ordinary(recorded: Iterable[Interaction]) -> Iterator[str]:
 
 
 def _replaced(each: Interaction, replacements: Replacements) -> Interaction:
-    for field, message in (("request", each.request), ("response", each.response)):
+    request = each.request._replace(uri=replacements.text(each.request.uri))
+    messages: dict[str, Any] = {"request": request, "response": each.response}
+    for name, message in messages.items():
         with suppress(UnicodeDecodeError):  # a picture, for example
             text = decompress_body(message.headers, message.body).decode()
             if replacements.count(text):
                 body = replacements.text(text).encode()
-                kept = [(name, value) for name, value in message.headers if name.lower() not in _BODY_HEADERS]
+                kept = [pair for pair in message.headers if pair[0].lower() not in _BODY_HEADERS]
                 headers = (*kept, ("Content-Length", str(len(body))))
-                each = each._replace(**{field: message._replace(headers=headers, body=body)})
-    return each._replace(request=each.request._replace(uri=replacements.text(each.request.uri)))
+                messages[name] = message._replace(headers=headers, body=body)
+    return each._replace(**messages)
