@@ -140,8 +140,7 @@ def test_strict(path, interaction, counting):
     write(path, interaction("/a", b"1"), interaction("/a", b"2"), interaction("/b", b"b"), interaction("/c", b"c"))
     cassette = Cassette(path, "none", strict=True)
     assert get(cassette, counting, "/a", "/a", "/a", "/b", "/a") == ["1", "2", None, "b", None]
-    assert miss(cassette, f"{BASE}/a").what.startswith("Each of the 2 recordings of GET ")
-    assert miss(cassette, f"{BASE}/b").what.startswith("The only recording of GET ")
+    assert miss(cassette, f"{BASE}/a").what.startswith("Every recording of GET ")
     with pytest.raises(CassetteError, match=rf"strict, but 1 of .*\n  GET {BASE}/c\n"):
         cassette.close()
     assert get(cassette, counting, "/c") == ["c"]

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import json
 import secrets
-import tempfile
 import threading
-from pathlib import Path
 from urllib.parse import quote
 
 import canaries
@@ -17,9 +14,6 @@ import httpx as stock_httpx
 import pytest
 import vcr
 from bodies import body_class
-from forgetting import forget_everything
-from hypothesis import given
-from hypothesis import strategies as st
 
 import toolkit as tk
 from toolkit.cassettes.format import contents
@@ -238,43 +232,6 @@ def test_leak(path, is_async, is_read_already):
     assert live.headers.get_list("X-A") == ["1", "2"]
     assert is_read_already or (live.reason_phrase, str(live.request.url)) == ("Made", URL)
     assert live.is_closed
-
-
-# Nothing secret
-
-SECRETS = st.lists(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8, max_size=30).map("".join)
-
-
-@given(SECRETS.filter(lambda text: len(set(text)) > 4))
-def test_planted_secret(secret):
-    """A live response keeps a secret in every place; the file holds it in none."""
-    forget_everything()  # the secrets of other examples may differ from this one in quotes alone
-    coded = quote(secret, safe="")
-    body = gzip.compress(json.dumps({"a": [secret], "b": json.dumps({"c": secret})}).encode())
-    headers = [
-        ("Content-Encoding", "gzip"),
-        ("Location", f"/?t={coded}"),
-        ("X-Echo", secret),
-        ("Set-Cookie", f"s={coded}"),
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tour.yaml"
-        live = record(
-            path,
-            lambda: reply(body, headers),
-            f"https://h.example/{coded}?q={coded}",
-            method="POST",
-            secret=secret,
-            headers={"X-Asked": secret, "Authorization": f"Bearer {secret}"},
-            data={"field": secret, "json": json.dumps({"a": secret})},
-        )
-        assert live.json()["a"] == [secret]
-        assert live.headers["X-Echo"] == secret
-        assert live.request.headers["Authorization"] == f"Bearer {secret}"
-        canaries.assert_absent(path, secret, layers=3)
-        assert tk.scan(path, secrets=secret) == []
-        request = {"method": "POST", "data": {"field": "<SECRET>", "json": '{"a": "<SECRET>"}'}}
-        assert replay(path, "https://h.example/<SECRET>?q=<SECRET>", **request).json()["a"] == ["<SECRET>"]
 
 
 def test_recording_does_not_hold_up_an_event_loop(tmp_path, monkeypatch):

@@ -102,6 +102,21 @@ def test_typed_credentials_connect(open_panel, service, name):
     assert service.stats.by_credentials[name] == requests
 
 
+def test_two_panels_share_no_secret(open_panel, service):
+    """The session of each panel gets the secrets that were typed in it, whichever connects or calls last."""
+    users = {}
+    for name in ("live", "broker-secret", "live-2", "broker-key"):
+        credentials = service.credentials[name]
+        users[name] = open_panel(credentials.environment)
+        kind, *texts = typed(credentials)
+        users[name].choose("credentials", kind)
+        users[name].connect(*texts)
+        service.stats.reset()
+        for other in users.values():
+            other.panel.session.accounts()
+        assert {*service.stats.by_credentials} == {*users}
+
+
 def test_a_refused_secret_is_shown_beside_its_field(open_panel, service, monkeypatch, capsys):
     """The words stand beside the secret, which alone is emptied; connecting removes them."""
     credentials = service.credentials["sandbox-secret"]

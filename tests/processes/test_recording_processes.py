@@ -126,19 +126,6 @@ def test_two_processes(path, process, mode, other_mode):
     assert recorded_paths(path) == (["/theirs", "/ours", "/more"] if mode != "all" else ["/ours", "/more"])
 
 
-def test_replay_claims_nothing(path, process):
-    """A replay does not keep others from recording, and a recording does not keep others from replaying."""
-    get(tk.Cassette(path), "/a")
-    gc.collect()
-    cassette = tk.Cassette(path, "new_episodes")
-    assert get(cassette, "/a") == ["ours"]
-    other = process.open(path)
-    assert [other.ask("/a"), other.ask("/b")] == ["ours", "other"]
-    assert get(tk.Cassette(path, "none"), "/a", "/b") == ["ours", "other"]
-    assert get(cassette, "/a") == ["ours"]
-    other.ask("close")
-
-
 def test_killed_process(path, recwarn):
     """While a process records, its part and unfinished tail are left alone; once it is killed, they are not."""
     other = Other().open(path, "all")

@@ -61,8 +61,13 @@ def test_a_live_session_is_shown_as_of_its_last_call(settings, service, make_cre
         "mine · key pair · live account",
         "trading",
         "key pair goes with every call",
+        "Calls so far 1 ",
     ):
         assert words in page
+    assert "closed" not in page
+    session.close()
+    page = Page(shown(session)[1]).words
+    assert ("closed" in page, "You may call" in page) == (True, False)
     for _, secret in credentials.secrets():
         assert secret.reveal() not in "".join(first)
 

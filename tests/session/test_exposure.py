@@ -594,45 +594,29 @@ def test_panel(settings):
 
 @pytest.mark.parametrize("name_below", ["httpx", "httpx2"])
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_logs(is_async, name_below):
+def test_logs(is_async, name_below, caplog):
     """With all loggers at DEBUG, calls over a connection of httpx or of httpx2 log neither credentials nor tokens."""
-    below = importlib.import_module(name_below)
-    written, root = io.StringIO(), logging.getLogger()
-    handler, level = logging.StreamHandler(written), root.level
-    handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
-    planted = []
+    below, planted = importlib.import_module(name_below), []
+    caplog.set_level(logging.DEBUG)
     with tk.practice(accounts=2) as service:
-        root.addHandler(handler)
-        root.setLevel(logging.DEBUG)
-        try:
-            for name in ("paper", "sandbox-secret", "sandbox-key"):
-                credentials = service.credentials[name]
-                transport = below.AsyncHTTPTransport() if is_async else below.HTTPTransport()
-                session = open_session(
-                    is_async, credentials=credentials, settings=service.settings, transport=transport
-                )
-                client = session.trading if name == "paper" else session.broker
-                planted += canaries.secrets_of(credentials)
-                text = canaries.pieces(planted[-1])[-1]
+        for name in ("paper", "sandbox-secret", "sandbox-key"):
+            transport = below.AsyncHTTPTransport() if is_async else below.HTTPTransport()
+            options = {"credentials": service.credentials[name], "settings": service.settings, "transport": transport}
+            session = open_session(is_async, **options)
+            planted += canaries.secrets_of(session.credentials)
+            client = session.trading if name == "paper" else session.broker
+            answered = client.get("/v1/nothing", params={"q": canaries.pieces(planted[-1])[-1]})
 
-                async def call(session=session, client=client, text=text):
-                    await client.get("/v1/nothing", params={"q": text})
-                    await session.close()
+            async def both(answered=answered, session=session):
+                await answered
+                await session.close()
 
-                if is_async:
-                    asyncio.run(call())
-                else:
-                    client.get("/v1/nothing", params={"q": text})
-                    session.close()
-                if session.token:
-                    planted.append(session.token.access_token.reveal())
-        finally:
-            root.removeHandler(handler)
-            root.setLevel(level)
-    core = name_below.replace("httpx", "httpcore")
-    assert f"{core}.http11" in {record.partition(" ")[0] for record in written.getvalue().splitlines()}
-    assert "receive_response_headers.complete" in written.getvalue()
-    assert secrets_in(written.getvalue(), planted) == []
+            asyncio.run(both()) if is_async else session.close()
+            if session.token:
+                planted.append(session.token.access_token.reveal())
+    assert f"{name_below.replace('httpx', 'httpcore')}.http11" in {record.name for record in caplog.records}
+    assert "receive_response_headers.complete" in caplog.text
+    assert secrets_in(caplog.text, planted) == []
 
 
 @pytest.mark.parametrize(

@@ -58,18 +58,6 @@ def test_threads(open_session, make_credentials, service, sessions):
     assert all(list(session.tokens().index) == [1] for session in opened)
 
 
-def test_tasks(open_session, service):
-    """100 tasks make one token request."""
-    service.answer_token = Slow(service).awaited
-
-    async def main():
-        session = open_session(is_async=True)
-        return await asyncio.gather(*(session.broker.get(PATH) for _ in range(100)))
-
-    assert [response.status_code for response in asyncio.run(main())] == [200] * 100
-    assert len(service.token_requests) == 1
-
-
 def test_cancelled_tasks(open_session, service):
     """If the task that asks is cancelled, its request goes on for the others; a cancelled waiter cancels nobody."""
     service.answer_token = Slow(service).awaited
@@ -113,6 +101,15 @@ def test_timeout(open_session, service, timeout, seconds):
     """The session's timeout holds for token requests too, which are never without one."""
     call(open_session(timeout=timeout))
     assert service.token_requests[0].extensions["timeout"]["read"] == seconds
+
+
+def test_a_new_token_is_known_first(open_session, service):
+    """The text of a token is replaced by scrubbing before anything notes or records its request."""
+    session, seen = open_session(), []
+    ledger, known = session._sender.ledger, session._sender.known
+    ledger.add = lambda call: seen.append(known.scrub_text(service.issued[-1])) or type(ledger).add(ledger, call)
+    call(session)
+    assert seen[0] == "<ACCESS_TOKEN>"
 
 
 @pytest.mark.parametrize("coding", ["identity", "gzip"])

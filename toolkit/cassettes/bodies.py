@@ -73,17 +73,20 @@ def as_response(interaction: Interaction, request: httpx.Request, *, source: str
         if failure.reason:
             raised.add_note(ReplayedReason(failure.reason))
         raise raised
-    call = f"{request.method} {excerpt(request.url.path)}"
     response = response_of(interaction.response, request)
     if not all(_NAME.fullmatch(name) for name, _ in response.headers.raw):
         raise CassetteCorrupt(
-            f"The recorded response to {call} has a header whose name is not valid.",
+            f"The recorded response to {_call_of(request)} has a header whose name is not valid.",
             "Correct the name of the header in the cassette, or record the call again.",
             about="cassette",
         )
     if interaction.ended_early:
-        response.stream = EndedEarly(interaction.response.body, call)
+        response.stream = EndedEarly(interaction.response.body, _call_of(request))
     return response
+
+
+def _call_of(request: httpx.Request) -> str:
+    return f"{request.method} {excerpt(request.url.path)}"
 
 
 def response_of(recorded: RecordedResponse, request: httpx.Request) -> httpx.Response:
@@ -93,9 +96,13 @@ def response_of(recorded: RecordedResponse, request: httpx.Request) -> httpx.Res
         extensions["reason_phrase"] = recorded.reason.encode("ascii", "ignore")
     if recorded.http_version:
         extensions["http_version"] = recorded.http_version.encode("ascii", "replace")
+    try:
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in recorded.headers]
+    except UnicodeEncodeError:  # text from vcrpy; calling `header_bytes` for every header takes twice as long
+        headers = [(header_bytes(name), header_bytes(value)) for name, value in recorded.headers]
     return httpx.Response(
         recorded.status,
-        headers=[(header_bytes(name), header_bytes(value)) for name, value in recorded.headers],
+        headers=headers,
         stream=httpx.ByteStream(recorded.body),
         request=request,
         extensions=extensions,

@@ -271,10 +271,7 @@ def _record(recorder: Recorder, sent: RecordedRequest, response: RecordedRespons
 class CassetteTransport(UpperTransport):
     """Replays from and records to a cassette; for a Client and an AsyncClient of httpx and of httpx2 alike.
 
-    Args:
-        tape: the cassette.
-        inner: the transport for requests that are not replayed, of httpx or httpx2; by default that of httpx, direct or
-            through the proxy of the environment as for a client without a cassette.
+    The arguments are those of `Cassette.transport`.
     """
 
     def __init__(self, tape: Cassette, inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None) -> None:

@@ -7,7 +7,6 @@ also mask what `HELD` has: every Secret that the user's own code made.
 
 from __future__ import annotations
 
-import hmac
 import os
 import sys
 import threading
@@ -67,9 +66,7 @@ class Secret:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Secret):
             return NotImplemented
-        mine = self.__text.encode("utf-8", "surrogatepass")
-        theirs = other.__text.encode("utf-8", "surrogatepass")
-        return hmac.compare_digest(mine, theirs)
+        return self.__text == other.__text
 
     def __hash__(self) -> int:
         return hash((Secret, self.__text))

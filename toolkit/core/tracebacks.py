@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from traceback import walk_tb
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Final, ParamSpec, TypeVar
 
 from toolkit.core.errors import ToolkitError
@@ -102,22 +102,18 @@ def without_frames(error: BaseException, request: Any = None) -> None:
 
 def _showable(error: BaseException, name: str) -> BaseException:
     """Return the error without traceback and chain, or a ToolkitError in its place if it may quote a secret."""
-    frames = error.__traceback__
-    is_signature_mismatch = isinstance(error, TypeError) and frames is not None and frames.tb_next is None
+    places = list(walk_tb(error.__traceback__))
+    is_signature_mismatch = isinstance(error, TypeError) and len(places) == 1
     if isinstance(error, Exception) and not (isinstance(error, ToolkitError | Warning) or is_signature_mismatch):
+        frame, line = places[-1]
+        place = f"{frame.f_globals.get('__name__')}, line {line}"
         return ToolkitError(
-            f"{name.removesuffix('.__init__')} failed with {type(error).__name__} in {_place(frames)}.",
+            f"{name.removesuffix('.__init__')} failed with {type(error).__name__} in {place}.",
             "Check its arguments. The error itself is not shown, because it may quote a secret.",
         )
     error.__cause__ = error.__context__ = None
     error.__suppress_context__ = False  # set by setting the cause; it would hide the error that the caller handles
     return error.with_traceback(None)
-
-
-def _place(frames: TracebackType | None) -> str:
-    """Return module and line where an error was raised."""
-    frame, line = list(walk_tb(frames))[-1]
-    return f"{frame.f_globals.get('__name__')}, line {line}"
 
 
 def _frames_above(error: BaseException) -> set[FrameType]:

@@ -14,10 +14,9 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError, wrong_type
 from toolkit.core.text import printable
@@ -58,10 +57,7 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False, like: Pa
     if not private:
         refuse_link(path)
     temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}{PARTIAL}")
-    with _removed_on_error(temporary, open_new(temporary, like=None if private else like or path)) as stream:
-        _write(stream, data)
-        stream.close()
-        replace_file(temporary, path)
+    _write(temporary, data, like=None if private else like or path, target=path)
 
 
 def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
@@ -71,8 +67,7 @@ def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
         FileExistsError: if the name exists already, even as a dangling link.
         OSError: if the file cannot be written. No error leaves a new file behind.
     """
-    with _removed_on_error(path, open_new(path, like=None if private else path)) as stream:
-        _write(stream, data)
+    _write(path, data, like=None if private else path)
 
 
 def open_new(file: Path, *, like: Path | None) -> int:
@@ -294,17 +289,16 @@ def shown(path: Path) -> str:
         return printable(str(path))
 
 
-def _write(stream: BinaryIO, data: bytes) -> None:
-    stream.write(data)
-    stream.flush()
-    os.fsync(stream.fileno())
-
-
-@contextmanager
-def _removed_on_error(file: Path, descriptor: int) -> Iterator[BinaryIO]:
+def _write(file: Path, data: bytes, *, like: Path | None, target: Path | None = None) -> None:
+    """Write a new file, wait until it is on the disk, and give it the name of the target; leave none if that fails."""
+    descriptor = open_new(file, like=like)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            yield stream
+            stream.write(data)
+            stream.flush()
+            os.fsync(descriptor)
+        if target is not None:
+            replace_file(file, target)
     except BaseException:
         with suppress(OSError):
             file.unlink(missing_ok=True)

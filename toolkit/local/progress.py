@@ -56,32 +56,23 @@ def progress(
             about="items",
         )
     count = operator.length_hint(items, -1) if total is None else as_count(total, about="total")
-    return Loop(items, total=count if count >= 0 else None, label=str(label))
+    return Loop(items, count if count >= 0 else None, str(label))
 
 
 class Loop(Generic[Item]):
-    """Items that show the progress of each loop through them, as soon as `at_least` of them are done."""
+    """Items that show the progress of each `for` or `async for` loop through them."""
 
-    def __init__(
-        self,
-        items: Iterable[Item] | AsyncIterable[Item],
-        *,
-        total: int | None = None,
-        label: str = "",
-        at_least: int = 1,
-    ) -> None:
+    def __init__(self, items: Iterable[Item] | AsyncIterable[Item], total: int | None, label: str) -> None:
         self._items: Any = items
         self._total = total
         self._label = label
-        self._at_least = at_least
 
     def __iter__(self) -> Iterator[Item]:
         # A loop that ends early, by an error, an interrupt or `break`, drops this generator, which ends the bar.
         with progress_bar(self._label, self._total) as show:
             for done, item in enumerate(self._items, start=1):
                 yield item
-                if done >= self._at_least:
-                    show(done)
+                show(done)
 
     async def __aiter__(self) -> AsyncIterator[Item]:
         done = 0
@@ -89,8 +80,7 @@ class Loop(Generic[Item]):
             async for item in self._items:
                 yield item
                 done += 1
-                if done >= self._at_least:
-                    show(done)
+                show(done)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Final, NamedTuple
 
 from toolkit.scrubbing import escapes
@@ -277,6 +277,7 @@ def decode_run(run: bytes) -> tuple[str, bytes]:
     return (name, decode(digits)) if pattern.fullmatch(digits) else ("base64", _of_base64(digits))
 
 
+@lru_cache(maxsize=4096)  # a message is searched twice, and messages have the same paths again and again
 def _code_of(head: bytes) -> str:
     """Return the code of a run that begins like text or like something compressed, or "" if it does not."""
     for name, (pattern, decode) in _CODES.items():

@@ -22,7 +22,6 @@ from toolkit.core.errors import (
 )
 from toolkit.core.ledger import message_of, refuse_error_status, source_of
 from toolkit.core.tracebacks import warn
-from toolkit.local.progress import Loop
 from toolkit.session.sending import transport_of
 from toolkit.transport.errors import as_toolkit_error
 from toolkit.transport.httpx2 import as_httpx_error, classes
@@ -127,11 +126,11 @@ class Pages:
 
     def __iter__(self) -> Iterator[httpx.Response]:
         self._refuse_other_client("Client", "`async for`: tk.tabulate([page async for page in tk.pages(client, path)])")
-        return iter(Loop(Pages._each(copy(self)), label="pages", at_least=2))
+        return Pages._each(copy(self))
 
     def __aiter__(self) -> AsyncIterator[httpx.Response]:
         self._refuse_other_client("AsyncClient", "`for`: tk.tabulate(tk.pages(client, path))")
-        return aiter(Loop(Pages._each_async(copy(self)), label="pages", at_least=2))
+        return Pages._each_async(copy(self))
 
     def _refuse_other_client(self, expected: str, advice: str) -> None:
         if not isinstance(self._client, classes(expected)):

@@ -213,11 +213,10 @@ def _similar_names(path: Path) -> list[str]:
     return [excerpt(names[stem], 80) for stem in get_close_matches(path.stem, names)]
 
 
-def all_played(file_name: str, request: RecordedRequest, count: int) -> CassetteMiss:
-    """Return the error of a strict cassette for a scrubbed request whose `count` recordings were all played."""
-    recordings = "The only recording" if count == 1 else f"Each of the {count} recordings"
+def all_played(file_name: str, request: RecordedRequest) -> CassetteMiss:
+    """Return the error of a strict cassette for a scrubbed request whose recordings were all played."""
     return CassetteMiss(
-        f"{recordings} of {request.method} {excerpt(request.uri, 160)} in {file_name} was already played.",
+        f"Every recording of {request.method} {excerpt(request.uri, 160)} in {file_name} was already played.",
         "A strict cassette plays each recording once; without strict=True the last one repeats.",
         about="strict",
     )

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -166,37 +167,11 @@ class Matcher:
         return tuple([part(request) for part in self._parsed])
 
 
-class Takes:
-    """Recordings of the same request, played in order. The last one repeats, so that a cell can run again.
-
-    Attributes:
-        numbers: numbers of the recordings.
-    """
-
-    __slots__ = ("_next", "numbers")
-
-    def __init__(self, numbers: list[int]) -> None:
-        self.numbers = numbers
-        self._next = 0
-
-    def next(self, played: Container[int]) -> int | None:
-        """Return the number of the next recording that was not played yet, or None if all were."""
-        while self._next < len(self.numbers):
-            number = self.numbers[self._next]
-            if number not in played:
-                return number
-            self._next += 1
-        return None
-
-
 class Index:
     """Recordings by the parts of a request that must be equal.
 
-    Args:
-        matcher: says which parts.
-        heads: a request with at least method and URI for each recording, in their order.
-        parse: returns an interaction by its number. It is called only for those that share method and URI with a
-            request.
+    `heads` has a request with at least method and URI for each recording, in their order. `parse` returns an
+    interaction by its number; it is called only for those that share method and URI with a request.
     """
 
     def __init__(self, matcher: Matcher, heads: Iterable[RecordedRequest], parse: Callable[[int], Interaction]) -> None:
@@ -204,28 +179,25 @@ class Index:
         self._parse = parse
         self._numbers: dict[Hashable, list[int]] = {}
         self._groups: dict[Hashable, dict[Hashable, list[int]]] = {}
-        self._takes: dict[tuple[Hashable, Hashable, Identity], Takes | None] = {}
+        self._takes: dict[tuple[Hashable, Hashable, Identity], deque[int]] = {}
         # Head keys by method and URI as written: most requests are written exactly as recorded.
         self._head_keys: dict[tuple[str, str], Hashable] = {}
         for number, request in enumerate(heads):
-            written = request.method, request.uri
-            head = self._head_keys.get(written)
-            if head is None:
-                head = self._head_keys[written] = matcher.head_key(request)
+            head = self._head_keys[request.method, request.uri] = matcher.head_key(request)
             self._numbers.setdefault(head, []).append(number)
 
-    def find(self, identity: Identity, request: RecordedRequest) -> Takes | None:
-        """Return the recordings that answer a request, or None."""
+    def find(self, identity: Identity, request: RecordedRequest) -> deque[int]:
+        """Return the numbers of the recordings that answer a request, for the player to shorten; it may be empty."""
         head = self._head_keys.get((request.method, request.uri)) or self._matcher.head_key(request)
         if head not in self._numbers:
-            return None
+            return deque()
         parsed = self._matcher.parsed_key(request)
         key = head, parsed, identity
         if key not in self._takes:
-            self._takes[key] = self._takes_of(head, parsed, identity)
+            self._takes[key] = deque(self._takes_of(head, parsed, identity))
         return self._takes[key]
 
-    def _takes_of(self, head: Hashable, parsed: tuple[Hashable, ...], identity: Identity) -> Takes | None:
+    def _takes_of(self, head: Hashable, parsed: tuple[Hashable, ...], identity: Identity) -> list[int]:
         """Return the caller's own recordings; or else those that do not say who called, which answer everyone."""
         group = self._groups.get(head)
         if group is None:
@@ -239,4 +211,4 @@ class Index:
             numbers = [number for number, each in recordings.items() if identity.includes(each.authorized_by)] or [
                 number for number, each in recordings.items() if not (each.authorized_by or each.token_obtained)
             ]
-        return Takes(numbers) if numbers else None
+        return numbers

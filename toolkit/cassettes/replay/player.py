@@ -12,6 +12,7 @@ import json
 import os
 import re
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -22,7 +23,7 @@ from urllib.parse import unquote_plus
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction, TooLarge, has_its_encoding
 from toolkit.cassettes.replay import differences
-from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Index, Matcher, Takes
+from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Index, Matcher
 from toolkit.core.errors import AccessError, CassetteCorrupt, CassetteMiss, ConfigurationError
 from toolkit.core.ledger import Authorization
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET
@@ -42,14 +43,9 @@ _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")  # of JSON
 
 
 class Player:
-    """Plays the interactions that a file held when it was opened. Thread-safe.
+    """Plays the interactions that a file held when it was opened; arguments as for a cassette. Thread-safe.
 
-    Args:
-        contents: the interactions.
-        scrubber: the scrubber of the cassette, which has the bytes of the file.
-        file: the cassette's file, for errors and for the play log.
-        match_on: vcrpy's names of the parts that must be equal, or None for the default of the kind of file.
-        strict: play each recording once, instead of repeating the last one.
+    `file` is the cassette's, for errors and for the play log.
 
     Raises:
         ConfigurationError: if a name in match_on is unknown, or the play log cannot be written.
@@ -104,10 +100,11 @@ class Player:
         """
         with self._lock:
             takes = self._find(request, identity, as_written=as_written)
-            number = None if takes is None else takes.next(self._play_counts)
-            if takes is None or (number is None and self._strict):
+            while len(takes) > 1 and takes[0] in self._play_counts:
+                takes.popleft()  # in order; the last one repeats, so that a cell can run again
+            if not takes or (self._strict and takes[0] in self._play_counts):
                 return None
-            number = takes.numbers[-1] if number is None else number
+            number = takes[0]
             interaction = self._contents.interaction(number)
             if number not in self._play_counts:
                 self._check_size(number, interaction)
@@ -140,8 +137,8 @@ class Player:
         """
         with self._lock:
             takes = self._find(request, identity)
-        if takes is not None and self._strict:
-            return differences.all_played(self._file.name, request, len(takes.numbers))
+        if takes and self._strict:
+            return differences.all_played(self._file.name, request)
         if len(self._contents) and not self._contents.readable():
             self._contents.interaction(0)  # raises the error that says why
         calls = [each for each in self._recorded_now if each.request.method and each.token_obtained is None]
@@ -160,13 +157,13 @@ class Player:
                 about="cassette",
             ) from None
 
-    def _find(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> Takes | None:
+    def _find(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> deque[int]:
         numbers, is_foreign = range(len(self._contents)), self._contents.is_foreign
         if not is_foreign:
             if self._as_written is None:
                 self._as_written = Index(self._matcher, map(self._head, numbers), self._contents.interaction)
             takes = self._as_written.find(identity, request)
-            if takes is not None or as_written:
+            if takes or as_written:
                 return takes
         # Other rules, or an earlier version, may have recorded in clear what is scrubbed today. A foreign request may
         # contain a secret that also stands in the URI of another, so all of them are looked at again.
@@ -279,15 +276,10 @@ def note_opened(cassette: Path) -> Path | None:
 def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
     """Return the interactions that were played, by their numbers from 0, for each cassette that was opened.
 
-    Args:
-        folder: the folder that TOOLKIT_PLAY_LOG named.
-
-    Returns:
-        The numbers by the real path of the cassette (absolute, links resolved). The set of a cassette that was opened
-        and not played is empty.
+    Cassettes are named by their real path. The set of one that was opened and not played is empty.
 
     Raises:
-        ConfigurationError: if the folder cannot be read.
+        ConfigurationError: if the folder, which TOOLKIT_PLAY_LOG named, cannot be read.
     """
     played: dict[Path, set[int]] = {}
     try:

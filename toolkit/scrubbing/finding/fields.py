@@ -137,7 +137,6 @@ class Fields:
         return found[::-1]
 
     def _members(self, name: str, place: Place, position: int, *, is_quoted: bool) -> Iterator[CredentialField]:
-        """Yield the texts in an object or a list under a name."""
         first = compiled(_BEFORE_VALUE).match(self._text, position).end()  # type: ignore[union-attr]
         is_certain = not needs_strong_value(name, place)
         if self._text[first : first + 1] not in ("{", "[") or not (is_certain or may_hold_several(name)):

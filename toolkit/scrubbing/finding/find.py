@@ -22,7 +22,7 @@ from toolkit.scrubbing.finding.fields import (
     elements_in,
     pairs_in,
 )
-from toolkit.scrubbing.finding.shapes import credentials_in
+from toolkit.scrubbing.finding.shapes import SHORTEST_SHAPED, credentials_in
 from toolkit.scrubbing.finding.walking import Walker, replace_cookies
 from toolkit.scrubbing.normal_form import spliced
 from toolkit.scrubbing.strength import Strength, grade
@@ -166,7 +166,7 @@ class Finder(Walker):
 
     def text(self, text: str) -> str:
         """Return a text with placeholders for its credentials; note those in texts that it has in it with escapes."""
-        if len(text) < _SHORTEST_FIELD:
+        if len(text) < _SHORTEST_FIELD or (len(text) < SHORTEST_SHAPED and text.isalnum()):
             return text
         is_markup = text.lstrip("\ufeff \t\r\n")[:1] == "<"
         spans = []
@@ -203,7 +203,6 @@ class Finder(Walker):
         yield from elements_in(text)
 
     def _field(self, text: str, field: CredentialField) -> str | None:
-        """Return what to write instead of the value of a field."""
         decision = self._decision(field)
         if decision is None or (decision.is_weak and not self._is_plainly_a_value(text, field)):
             return None

@@ -17,7 +17,7 @@ from toolkit.scrubbing.strength import Strength, grade, provider_credentials
 from toolkit.scrubbing.vocabulary import password_of_pair
 
 PROVIDER_KEY: Final = "key in the format of"  # and the provider
-_SHORTEST: Final = 12  # characters of a text with a credential
+SHORTEST_SHAPED: Final = 12  # characters of a text with a credential
 _LONGEST: Final = 1 << 14  # characters of a credential that starts in a slice
 _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-(?!----)){16,16384}+)"
@@ -67,7 +67,7 @@ class ShapedCredential(NamedTuple):
 
 def credentials_in(text: str) -> Iterator[ShapedCredential]:
     """Yield the credentials that are recognized by their shape; first those whose kind is most certain."""
-    if len(text) < _SHORTEST:
+    if len(text) < SHORTEST_SHAPED:
         return
     # A pattern that begins with a literal text is searched for many times faster than one that takes both cases.
     shadow = text.encode("ascii", "replace").lower()

@@ -167,7 +167,6 @@ def _pick(alphabet: str, stream: Iterator[int]) -> str:
 
 
 def _pseudorandom(value: str, key: bytes, attempt: int) -> Iterator[int]:
-    """Yield pseudorandom numbers that depend on the value, the key and the attempt."""
     seed = hmac.digest(key, b"%d:" % attempt + value.encode("utf-8", "surrogatepass"), "sha256")
     for block in count():
         digest = hashlib.sha256(seed + b"%d" % block).digest()
