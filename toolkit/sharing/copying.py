@@ -35,7 +35,7 @@ _SHORTEST: Final = 4  # characters of a value that is replaced in texts
 _SHORTEST_PART: Final = 5  # letters of a word of a name that is replaced by itself
 _MOST_WORDS: Final = 4  # of a value that is looked for behind a stand-in
 _PIECE: Final = re.compile(r"[^\s\"'<>,;()\[\]{}]+")
-_BODY_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+BODY_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _KEPT_OF_CELLS: Final = ("tags", "slideshow", "jupyter", "raw_mimetype", "format")
 ADVICE: Final = "Nothing was written. Take it out of the notebook, or name its field in [scrubbing] of toolkit.toml."
 # Of the addresses that real accounts alone have (section 1 of the service document).
@@ -257,7 +257,7 @@ def _replaced(each: Interaction, replacements: Replacements) -> Interaction:
             text = decompress_body(message.headers, message.body).decode()
             if replacements.count(text):
                 body = replacements.text(text).encode()
-                kept = [pair for pair in message.headers if pair[0].lower() not in _BODY_HEADERS]
+                kept = [pair for pair in message.headers if pair[0].lower() not in BODY_HEADERS]
                 headers = (*kept, ("Content-Length", str(len(body))))
                 messages[name] = message._replace(headers=headers, body=body)
     return each._replace(**messages)

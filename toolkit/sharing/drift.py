@@ -24,13 +24,13 @@ from toolkit.core.text import count_text, excerpt
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse, header_value
 from toolkit.scrubbing.vocabulary import COOKIE_HEADERS, Place, credential_kind
 from toolkit.session.session import Session
+from toolkit.sharing.copying import BODY_HEADERS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # The client sets these itself.
 _OF_THE_CLIENT: Final = frozenset("host connection content-length transfer-encoding accept-encoding te".split())
-_ENCODING: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 class NotRepeated(NamedTuple):
@@ -152,7 +152,7 @@ def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Intera
     request, client = recorded.request, getattr(session, str(_interface_of(recorded, session)))
     try:
         answer = client.request(request.method, request.uri, headers=request.headers, content=request.body or None)
-        headers = tuple(pair for pair in header_list(answer.headers) if pair[0].lower() not in _ENCODING)
+        headers = tuple(pair for pair in header_list(answer.headers) if pair[0].lower() not in BODY_HEADERS)
         response = RecordedResponse(answer.status_code, "", headers, answer.content)
         _, scrubbed = tape.scrubber.exchange(request, response)
         return recorded._replace(response=scrubbed, failure=None, elapsed=answer.elapsed)

@@ -89,9 +89,7 @@ class PublishedCopy:
     def __str__(self) -> str:
         """Return what was given away, what was replaced, and what the author should know."""
         lines = [str(self.path), *(f"  {name} ({size:,} bytes)" for name, size in self.sizes.items())]
-        lines += (
-            ["Replaced:", *(f"  {words}" for words in self.replaced)] if self.replaced else ["Nothing was replaced."]
-        )
+        lines += ["Replaced:", *(f"  {words}" for words in self.replaced or ["nothing"])]
         lines += [f"Note: {note}" for note in self.notes]
         lines += [f"To run it, in its folder: {self.command}"] if self.command else []
         return printable("\n".join(lines))
@@ -226,15 +224,14 @@ def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
     """Make the outputs of the copy from its own recordings, twice."""
     what = "The copy, which has no other file of the project, does not run in its own folder"
     verdict, opened = _run(stage / place, log, timeout, what, update=True)
-    what, next_step = "", "Open it by its name, or by a path relative to the notebook."
-    for stranger in sorted(path for path in opened if not path.is_relative_to(stage)):
-        what = f"The notebook opens {shown(stranger)} by a path of this machine."
-    if not what and not verdict.outcome.is_good:
-        what = (
-            f"Two runs of the copy give different outputs: {', '.join(str(each.cell) for each in verdict.differences)}."
-        )
+    strangers = [path for path in opened if not path.is_relative_to(stage)]
+    if strangers:
+        what = f"The notebook opens {shown(min(strangers))} by a path of this machine."
+        raise PublishError(what, "Open it by its name, or by a path relative to the notebook.", about="notebook")
+    if not verdict.outcome.is_good:
+        cells = ", ".join(str(each.cell) for each in verdict.differences)
+        what = f"Two runs of the copy give different outputs: {cells}."
         next_step = "Remove from the notebook what depends on the clock, on chance or on the machine."
-    if what:
         raise PublishError(what, next_step, about="notebook")
 
 

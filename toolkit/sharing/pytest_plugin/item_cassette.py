@@ -39,7 +39,6 @@ FAILED: Final = ".failed"  # between the name of a cassette and its suffix, for 
 _OPTION: Final = "--toolkit-record"
 _NOT_IN_NAMES: Final = re.compile(r"""[\x00-\x1f<>?%*:|"'/\\]""")
 _ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*")
-_MOST_FINDINGS: Final = 10  # shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +180,7 @@ class Playing:
     def _secrets_in(self, recorded: Path) -> str:
         """Return what looks like a secret in a new recording, in words."""
         findings = scan_files(recorded, settings=self.settings)
-        lines = [f"line {each.line}: {each.kind}" for each in findings[:_MOST_FINDINGS]]
+        lines = [f"line {each.line}: {each.kind}" for each in findings]
         if not lines:
             return ""
         return (
