@@ -19,7 +19,7 @@ from toolkit.cassettes.catalog.facts import frame_of, read_cassette, safe_to_sho
 from toolkit.cassettes.catalog.rewriting import placeholders_in
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.core.document import Interface, symbolic_address
-from toolkit.core.errors import AccessError, ConfigurationError, SecretLeak, Unreachable
+from toolkit.core.errors import AccessError, CassetteCorrupt, ConfigurationError, SecretLeak, Unreachable
 from toolkit.core.text import count_text, excerpt
 from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_value
 from toolkit.scrubbing.vocabulary import COOKIE_HEADERS, Place, credential_kind
@@ -103,6 +103,9 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     seen = set[tuple[str, str, bytes]]()
     is_answered = False
     for number in range(len(recording.contents)):
+        if isinstance(unread := recording.contents.interaction_or_error(number), CassetteCorrupt):
+            not_repeated.append(NotRepeated(number + 1, "", "", unread.what))
+            continue
         # A recording of stock vcrpy has real addresses and secrets.
         recorded = safe_to_show(recording.contents.interaction(number), tape.scrubber)
         head = excerpt(recorded.request.method, 20), excerpt(recorded.request.uri, 500)
