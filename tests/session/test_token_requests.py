@@ -139,22 +139,6 @@ def test_loop_that_ends_during_a_token_request(open_session, service):
     assert len(service.token_requests) == 2
 
 
-def test_sync_call_on_the_thread_of_a_loop(open_session, make_credentials, service):
-    """A sync call on the thread of the loop whose task asks for a token does not hang: it requests its own token."""
-    options = {"credentials": make_credentials("broker-sandbox"), "token_store": MemoryTokenStore()}
-    other = type(service)()
-
-    async def main():
-        session = open_session(is_async=True, **options)
-        service.answer_token = Slow(service).awaited
-        task = asyncio.create_task(session.broker.get(PATH))
-        await asyncio.sleep(0.02)
-        return open_session(transport=other, **options).broker.get(PATH), await task
-
-    assert [response.status_code for response in asyncio.run(main())] == [200, 200]
-    assert (len(service.token_requests), len(other.token_requests)) == (1, 1)
-
-
 def test_sessions_of_a_process(settings, service, make_credentials):
     """Sessions share tokens in this process unless they have a token store or a clock of their own."""
     credentials = make_credentials("broker-sandbox")

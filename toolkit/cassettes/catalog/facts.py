@@ -40,7 +40,7 @@ _TYPES: Final = {
     **dict.fromkeys(("interactions", "size", "number", "status", "count"), "int64"),
     **dict.fromkeys(("recorded", "last"), "datetime64[us, UTC]"),
     "elapsed": "float64",
-    **dict.fromkeys(("stale", "fails"), "bool"),
+    "stale": "bool",
     **dict.fromkeys(("line", "interaction", "old", "new"), "Int64"),
 }
 
