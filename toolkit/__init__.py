@@ -85,12 +85,12 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.sharing.saved_secrets import scan as scan
     from toolkit.sweeps.lend import lend as lend
     from toolkit.sweeps.sweeping import sweep as sweep
-    from toolkit.tables import compare as compare
-    from toolkit.tables import tabulate as tabulate
     from toolkit.tables.charts import balances as balances
     from toolkit.tables.charts import call_latencies as call_latencies
     from toolkit.tables.charts import token_timeline as token_timeline
+    from toolkit.tables.comparison import compare as compare
     from toolkit.tables.schema import schema as schema
+    from toolkit.tables.tabulation import tabulate as tabulate
     from toolkit.transport.retry import Retry as Retry
 
 __version__ = "0.1.0"
@@ -129,8 +129,9 @@ _MODULES = {
     "toolkit.sharing.saved_secrets": "scan",
     "toolkit.sweeps.sweeping": "sweep",
     "toolkit.tables.charts": "balances call_latencies token_timeline",
-    "toolkit.tables": "compare tabulate",
+    "toolkit.tables.comparison": "compare",
     "toolkit.tables.schema": "schema",
+    "toolkit.tables.tabulation": "tabulate",
     "toolkit.transport.retry": "Retry",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}

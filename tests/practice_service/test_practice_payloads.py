@@ -7,8 +7,6 @@ import pytest
 from hypothesis import strategies as st
 from practice_requests import get, own_headers, url_of
 
-from toolkit.practice_service.payloads import price
-
 SYMBOLS = st.text(st.sampled_from("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), min_size=1, max_size=6)
 FIRST, LAST = (datetime.fromisoformat(f"{year}-01-01") for year in (1960, 2100))
 INSTANTS = st.datetimes(FIRST, LAST, timezones=st.just(UTC))
@@ -53,17 +51,3 @@ def test_orders(http, service, clock, name, url):
     assert first.content == again.content
     assert first.json()["id"] != another.json()["id"]
     assert first.json()["made_up"] is True
-
-
-@pytest.mark.parametrize("content", [b"{", b"[]", b'"x"', b'{"symbol": "A", "side": "buy"}'])
-def test_malformed_orders(http, service, clock, content):
-    """Anything but an object with symbol, side and quantity is refused."""
-    headers = own_headers(http, service, service.credentials["live"], clock)
-    response = http.post(url_of(service, "trading_live") + "/v2/practice/orders", content=content, headers=headers)
-    assert (response.status_code, response.json()["error"]) == (422, "invalid_order")
-
-
-def test_same_on_every_machine():
-    """Prices of a symbol and instant are fixed: recordings are made again with them."""
-    at = datetime(2026, 11, 20, 16, 30, tzinfo=UTC)
-    assert [str(price(symbol, at)) for symbol in ("ALFA", "BRVO", "CHRL")] == ["37.57", "190.11", "279.53"]

@@ -11,14 +11,6 @@ from toolkit.auth.profiles.saving import practice_credentials
 from toolkit.core.document import Environment
 
 
-@pytest.mark.parametrize("name", ["live", "paper-2", "broker-key", "sandbox-secret"])
-def test_a_session_of_the_service(service, name):
-    """The service opens sessions by the name alone, which also chooses the environment."""
-    with service.session(name, per_second=50) as session:
-        assert session.credentials is service.credentials[name]
-        assert (session.environment, session.per_second) == (service.credentials[name].environment, 50)
-
-
 @pytest.mark.parametrize("changed", ["auth_sandbox", "broker_sandbox", "market_data_sandbox"])
 def test_practice_credentials_stay_with_their_service(service, changed):
     """If any address of the environment is another, practice credentials are not found: nothing could send them."""

@@ -15,8 +15,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import ServiceError, TabulationError
-from toolkit.tables import building, tabulate
+from toolkit.tables import building
 from toolkit.tables.building import TableBuilder
+from toolkit.tables.tabulation import tabulate
 
 KEYS = st.sampled_from(["id", "account_number", "cash", "key", "opened", "deep.cash"])
 SCALARS = st.none() | st.booleans() | st.integers(-(2**65), 2**65) | st.floats(-1e20, 1e20)

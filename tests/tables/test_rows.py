@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables import tabulate
 from toolkit.tables.rows import choose_rows
+from toolkit.tables.tabulation import tabulate
 
 ROWS = [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
 BARS = {"ALFA": [{"close": 1}, {"close": 2}], "BRVO": [{"close": 3}], "CHRL": [], "DLTA": None}
@@ -150,7 +150,7 @@ def test_a_path_through_lists():
     assert choose_rows({"data": {"account": {"cash": 1}}}, "data.account").records == [{"cash": 1}]
     with pytest.raises(TabulationError, match="path 'items' does not lead to a list of records") as caught:
         choose_rows({"orders": orders, "total": 2}, "items")
-    assert caught.value.next_step.startswith("The records are at 'orders'. Inside them: 'legs'")
+    assert caught.value.next_step.startswith("There are: 'orders.legs'")
 
 
 @given(st.lists(st.sampled_from(["a", "b", "parent", "a.b"]), min_size=1, max_size=6))

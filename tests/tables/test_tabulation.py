@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import toolkit as tk
 from toolkit.core.errors import ConfigurationError, TabulationError, ToolkitError
-from toolkit.tables import tabulate
+from toolkit.tables.tabulation import tabulate
 
 KEYS = st.text("ab.", max_size=3)
 SCALARS = (

@@ -140,7 +140,9 @@ class Credentials:
 
     def fingerprint(self) -> str:
         """Return a digest that is equal for equal credentials, to share one token among them. Do not show it."""
-        return hashlib.sha256(self.identity()).hexdigest()
+        if "_fingerprint" not in vars(self):
+            vars(self)["_fingerprint"] = Secret(hashlib.sha256(self.identity()).hexdigest())
+        return str(vars(self)["_fingerprint"].reveal())
 
     def identity(self) -> bytes:
         """Return everything that a token depends on, secrets included."""

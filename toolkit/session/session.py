@@ -198,7 +198,7 @@ class BaseSession(Generic[ClientType]):
                     one expired; otherwise "expired" from `expires` on, and "valid" until then.
                 calls (int64): number of calls that the token authorized.
         """
-        from toolkit.tables import tokens_table
+        from toolkit.tables.display import tokens_table
 
         ledger = self._sender.ledger
         return self._with_source(tokens_table(ledger.calls(), ledger.last_ended_at() or self.now()))
@@ -225,7 +225,7 @@ class BaseSession(Generic[ClientType]):
                     connection, or with a new token after a 401.
                 token (Int64): number of the token that authorized the call; missing for a key pair and a token request.
         """
-        from toolkit.tables import calls_table
+        from toolkit.tables.display import calls_table
 
         calls = self._sender.ledger.calls()
         skipped = 0 if last is None else max(0, len(calls) - as_count(last, about="last"))

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, cast, overload
 
 import httpx
 import pandas as pd
@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from toolkit.cassettes.cell_cassette import kind_text
-from toolkit.core.errors import ConfigurationError, as_choice, as_count, wrong_type
+from toolkit.core.errors import ConfigurationError, as_count, wrong_type
 from toolkit.core.text import REAL_ACCOUNT, as_html, badge, card, code, count_text, excerpt, printable
 from toolkit.core.tracebacks import warn
 from toolkit.local.progress import progress_bar
@@ -28,10 +28,10 @@ from toolkit.sweeps.asking import Plan
 from toolkit.sweeps.folder import Folder, SweepPlace, place_of
 from toolkit.sweeps.parts import KEY, Key, KeySource, failures_table, key_column
 from toolkit.sweeps.running import Run
-from toolkit.tables.columns import Numbers, frame_of, is_key
+from toolkit.tables.building import TableBuilder
+from toolkit.tables.columns import frame_of, is_key
 from toolkit.tables.display import readable
 from toolkit.tables.schema import schema as schema_of
-from toolkit.tables.tabulation import check_names
 from toolkit.transport.next_page import Cursor
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def sweep(
         ServiceError, Unreachable: if key after key fails, so that going on makes no sense.
         ToolkitError: if the session refuses or cannot send a request, as the client would raise it.
     """
-    check_names(records, key)
+    TableBuilder(numbers=numbers, records=records, key=key)  # refuses them before a key is asked for
     if hasattr(keys, "itertuples") or not hasattr(keys, "__iter__") or isinstance(keys, str | bytes):
         next_step = 'Of a table, pass the column of the keys: table["id"].'
         raise wrong_type("keys", "a list or another iterable of keys", keys, next_step)
@@ -155,7 +155,7 @@ def sweep(
         "environment": str(transport.sender.environment),
         "records": records,
         "key": key,
-        "numbers": as_choice(numbers, get_args(Numbers), about="numbers"),
+        "numbers": numbers,
         "pages": pages,
         "schema": None if columns is None else [[column.name, str(column.type)] for column in columns],
     }

@@ -7,13 +7,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final, NoReturn, get_args
 
 import pandas as pd
 import pyarrow as pa
 
-from toolkit.core.errors import ServiceError, TabulationError, as_choice
+from toolkit.core.errors import ServiceError, TabulationError, as_choice, as_text
 from toolkit.core.ledger import refuse_error_status, source_of
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
@@ -177,7 +177,7 @@ class TableBuilder:
     Only the values of the rows are kept. If an answer cannot be added, the table is of no more use.
 
     Args:
-        numbers, records, key, schema, dtypes: as in `tabulate`.
+        numbers, records, key, schema, dtypes: as in `tabulate`, and refused as there.
         is_one_row: True if an object is one row, whatever it holds, and nothing hints at its lists.
 
     Attributes:
@@ -189,7 +189,7 @@ class TableBuilder:
     def __init__(
         self,
         *,
-        numbers: Numbers = "float",
+        numbers: str = "float",
         records: str | None = None,
         key: str | None = None,
         schema: Any = None,
@@ -198,14 +198,17 @@ class TableBuilder:
     ) -> None:
         self.count = 0
         self.hint = ""
-        self._numbers = as_choice(numbers, get_args(Numbers), about="numbers")
+        for name, value, example in (("records", records, '"positions"'), ("key", key, '"symbol"')):
+            if value is not None:
+                as_text(value, about=name, example=example)
+        self._numbers: Numbers = as_choice(numbers, get_args(Numbers), about="numbers")
         self._wanted: Wanted | None = None
         if schema is not None or dtypes is not None:
             from toolkit.tables.schema import Wanted
 
             self._wanted = Wanted(schema, {} if dtypes is None else dtypes)
         # The answers are not there to be read again if a number turns out to be text.
-        self.numbers_as_text = numbers != "float" or (self._wanted is not None and self._wanted.has_digits)
+        self.numbers_as_text = numbers != "float" or self._wanted is not None
         self._path, self._key, self._is_one_row = records, key, is_one_row
         self._size = _BLOCK if records is None and key is None else None
         self._columns: dict[KeyPath, _Values] = {}
@@ -218,7 +221,9 @@ class TableBuilder:
         is_collecting = gc.isenabled()
         gc.disable()  # JSON has no cycles, and millions of its values would be searched for them
         try:
-            rows = self._rows_of(next(parts))
+            value = next(parts)
+            is_row = self._is_one_row and isinstance(value, dict)
+            rows = Rows([([value], {})]) if is_row else choose_rows(value, self._path, self._key)
             self.hint = self.hint or rows.hint
             for records, identity in chain(rows.parts, ((records, {}) for records in parts)):
                 self._extend(records, identity)
@@ -228,13 +233,6 @@ class TableBuilder:
             if is_collecting:
                 gc.enable()
         return self.count - before
-
-    def _rows_of(self, value: Any) -> Rows:
-        if self._is_one_row and isinstance(value, dict):
-            return Rows([([value], {})])
-        if self._size is not None and _are_flat(value):
-            return Rows([(value, {})])
-        return choose_rows(value, self._path, self._key)
 
     def _extend(self, records: Sequence[Any], identity: Identity) -> None:
         for own, value in identity.items():
@@ -266,17 +264,15 @@ class TableBuilder:
 
     def _named(self) -> Iterator[Column]:
         """Yield the columns by distinct names: those that identify the records around, then the records' own."""
-        own = self._ordered()
-        names = [".".join(path) if path else "value" for path in own]
-        uses = Counter([*names, *(name for _, name in self._identities)])
-        around = [
-            name if uses[name] == 1 else f"{path[-1] if path else 'parent'}.{name}" for path, name in self._identities
-        ]
-        keys = [*(name for _, name in self._identities), *(path[-1] if path else "" for path in own)]
-        all_values = [*self._identities.values(), *map(self._columns.pop, own)]
-        self._identities = {}
-        for name, key in zip(_distinct(list(map(whole, [*around, *names]))), keys, strict=True):
-            yield Column(name, key, all_values.pop(0).packed(self.count))  # so that nothing else holds the values
+        own = {path: ".".join(path) or "value" for path in self._ordered()}
+        uses = Counter([*own.values(), *(name for _, name in self._identities)])
+        taken: set[str] = set()
+        for path, name in list(self._identities):
+            chosen = name if uses[name] == 1 else f"{path[-1] if path else 'parent'}.{name}"
+            values = self._identities.pop((path, name))  # so that nothing else holds the values
+            yield Column(_distinct(chosen, taken), name, values.packed(self.count))
+        for path, name in own.items():
+            yield Column(_distinct(name, taken), path[-1] if path else "", self._columns.pop(path).packed(self.count))
 
     def _ordered(self) -> list[KeyPath]:
         """Return the paths with those of an object together, without empty ones where others have an object."""
@@ -289,13 +285,6 @@ class TableBuilder:
         inner = parents & set(ordered)
         empty = {path for path in inner if isinstance(self._columns[path].packed(self.count), pa.NullArray)}
         return [path for path in ordered if path not in empty]
-
-
-def _are_flat(value: Any) -> bool:
-    """Return True for a list of objects of which the first holds plain values only, so that no rule is about it."""
-    if not isinstance(value, list) or not value or not all(isinstance(record, dict) for record in value):
-        return False
-    return not any(isinstance(member, (dict, list, tuple)) for member in value[0].values())
 
 
 class _Values:
@@ -366,13 +355,10 @@ def _warn(losses: Losses) -> None:
             warn(f"{what}: {shown} (tk.tabulate(response, {option}) keeps them)")
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Return the names with ` (2)`, ` (3)` and so on after repeated ones: `{"a.b": 1, "a": {"b": 2}}` has `a.b (2)`."""
-    taken = set(names)
-    result: dict[str, None] = {}
-    for name in names:
-        chosen, number = name, 2
-        while chosen in result or (chosen != name and chosen in taken):
-            chosen, number = f"{name} ({number})", number + 1
-        result[chosen] = None
-    return list(result)
+def _distinct(name: str, taken: set[str]) -> str:
+    """Return the name, with ` (2)`, ` (3)` and so on if it is taken, and take it."""
+    name = whole(name)
+    numbered = (f"{name} ({number})" for number in count(2))
+    chosen = name if name not in taken else next(other for other in numbered if other not in taken)
+    taken.add(chosen)
+    return chosen

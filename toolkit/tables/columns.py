@@ -40,6 +40,7 @@ _DECIMAL_PRECISION: Final = 18
 # Numbers as JSON writes them (RFC 8259, section 6), so without leading zeros.
 _INTEGER: Final = "^-?(?:0|[1-9][0-9]*)$"
 _NUMBER: Final = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+_MORE_DIGITS: Final = rf"^-?[0.]*[1-9](?:\.?[0-9]){{{FLOAT_DIGITS - 1},}}\.?[1-9]"  # than a float keeps
 _BOOLEAN: Final = "^(?:true|false)$"
 _UTC: Final = pa.timestamp("us", "UTC")
 _LOCAL: Final = pa.timestamp("us")
@@ -97,14 +98,7 @@ class NumberText:
         return self._text
 
 
-_KINDS: Final = {
-    bool: "a boolean",
-    int: "an integer",
-    float: "a number",
-    Decimal: "a number",
-    NumberText: "a number",
-    str: "text",
-}
+_SCALARS: Final = (bool, int, float, Decimal, NumberText, str)
 _PLAIN: Final = (pa.null(), pa.bool_(), pa.int64(), pa.float64(), pa.string())
 
 
@@ -122,7 +116,7 @@ class Column:
     def __post_init__(self) -> None:
         """Refuse values that JSON does not have, such as NaN."""
         for value in self.data if isinstance(self.data, list) else ():
-            if value is not None and not isinstance(value, tuple(_KINDS)):
+            if value is not None and not isinstance(value, _SCALARS):
                 raise not_json(f"Column {excerpt(self.name, SHOWN)!r} holds a {type(value).__name__}")
             if isinstance(value, (float, Decimal)) and not math.isfinite(value):
                 raise _unfit(self.name, "a number that fits float64, found NaN, an infinity or a larger number")
@@ -130,11 +124,6 @@ class Column:
     def values(self) -> Any:
         """Return the values as an Arrow array; those of mixed types as text."""
         return texts_of(self.data) if isinstance(self.data, list) else self.data
-
-    def kind_at(self, row: int) -> str:
-        """Return the type of the value in this row, for an error."""
-        value = self.data[row] if isinstance(self.data, list) else self.data[row].as_py()
-        return next((words for kind, words in _KINDS.items() if isinstance(value, kind)), "a missing value")
 
 
 def packed(values: list[Any]) -> Any:
@@ -316,9 +305,8 @@ def _without_blanks(texts: Any) -> Any:
 def _noted(values: Any, texts: Any, losses: Losses, name: str) -> Any:
     """Return the values; if they are floats of which a text has more digits, note the column."""
     if pa.types.is_floating(values.type):
-        long = texts.filter(pc.greater(pc.utf8_length(texts), FLOAT_DIGITS)).drop_null().to_pylist()
-        significant = (re.split("[eE]", text)[0].replace(".", "").lstrip("-").strip("0") for text in long)
-        if any(len(digits) > FLOAT_DIGITS for digits in significant):
+        long = texts.filter(pc.greater(pc.utf8_length(texts), FLOAT_DIGITS))
+        if pc.any(pc.match_substring_regex(long, _MORE_DIGITS)).as_py():
             losses[name] = "float"
     return values
 

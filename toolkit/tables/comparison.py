@@ -92,12 +92,17 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
         )
     parts = [_changes(left, right, name, matched) for name in left.columns.union(right.columns, sort=False)]
     for missing, kind in ((_ROWS[0], "only right"), (_ROWS[1], "only left")):
-        parts.append(rows[rows[missing].isna()].assign(kind=kind, column=None, left=None, right=None).astype(object))
-    found = pd.concat(part for part in parts if part is not None).sort_values(_ROWS, kind="stable")
+        parts.append(rows[rows[missing].isna()].assign(kind=kind).astype(object))
+    found = pd.concat(parts).sort_values(_ROWS, kind="stable", ignore_index=True)
+    counts = Counter(found["kind"])
+    changed = found.loc[found["kind"] == "changed", _ROWS[0]].nunique()
+    summary = [f"{count_text(changed, 'row')} changed in {count_text(counts['changed'], 'cell')}"] if changed else []
+    summary += [f"{count_text(counts[kind], 'row')} {kind}" for kind in ("only left", "only right") if counts[kind]]
+    summary += [f"{count_text(len(matched) - changed, 'row')} equal"]
     for name in key:
         is_one_type = left[name].dtype == right[name].dtype
         found[name] = found[name].astype(left[name].dtype if is_one_type else object)
-    return readable(_table(found, key), _summary(found, len(matched)))
+    return readable(_with_types(found)[[*key, *_OWN_COLUMNS]], ", ".join(summary))
 
 
 def _with_index_names(table: pd.DataFrame, side: str) -> pd.DataFrame:
@@ -149,76 +154,57 @@ def _keys(table: pd.DataFrame, key: list[Any], side: str) -> pd.DataFrame:
 
 def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `matched` in which a column differs, with the values of both sides."""
-    sides = []
-    for table, row in zip((left, right), _ROWS, strict=True):
-        values = table[column] if column in table.columns else pd.Series([None] * len(table), dtype=object)
-        sides.append(values.take(matched[row].to_numpy()).reset_index(drop=True))
-    mine, theirs = sides
-    is_plain = isinstance(mine.dtype, np.dtype | pd.StringDtype | pd.DatetimeTZDtype) and mine.dtype != object
-    if mine.dtype == theirs.dtype and is_plain:
-        differ = ((mine != theirs) & ~(mine.isna() & theirs.isna())).to_numpy(dtype=bool)
+    was, now = (
+        table.reindex(columns=[column]).iloc[matched[row], 0].set_axis(matched.index)
+        for table, row in zip((left, right), _ROWS, strict=True)
+    )
+    if was.dtype == now.dtype and was.dtype != object and not isinstance(was.dtype, pd.ArrowDtype):
+        differ = was.ne(now).fillna(True).to_numpy(dtype=bool) & ~(was.isna() & now.isna()).to_numpy()
     else:
-        differ = np.array([not _same(*pair) for pair in zip(mine.tolist(), theirs.tolist(), strict=True)], dtype=bool)
-    was, now = (pd.Series(side[differ].tolist(), matched.index[differ], object) for side in sides)
-    return matched[differ].astype(object).assign(kind="changed", column=column, left=was, right=now)
+        differ = np.array(
+            [_comparable(value) != _comparable(other) for value, other in zip(was, now, strict=True)], bool
+        )
+    sides = {"left": was[differ].astype(object), "right": now[differ].astype(object)}
+    return matched[differ].astype(object).assign(kind="changed", column=column, **sides)
 
 
-def _same(left: Any, right: Any) -> bool:
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
-    if isinstance(left, _LISTS) and isinstance(right, _LISTS):
-        return len(left) == len(right) and all(map(_same, left, right))
-    if is_missing(left) or is_missing(right):
-        return is_missing(left) and is_missing(right)
-    kinds = {_type(left), _type(right)}
-    if kinds == {float, Decimal}:
-        return Decimal(str(left)) == Decimal(str(right))
-    is_alike = len(kinds & {bool, dict, *_LISTS}) == 0 or len(kinds) == 1
-    return is_alike and bool(left == right)
-
-
-def _type(value: Any) -> type:
-    """Return int, float or Decimal for a number, and NoneType for a missing value."""
+def _comparable(value: Any) -> Any:
+    """Return a value that equals those of equal cells: the digits of a number, and a boolean that is no number."""
+    if isinstance(value, dict):
+        return {name: _comparable(member) for name, member in value.items()}
+    if isinstance(value, _LISTS):
+        return list(map(_comparable, value))
+    if is_missing(value):
+        return None
     if isinstance(value, (bool, np.bool_)):
-        return bool
-    return next((kind for kind in (int, float, Decimal) if isinstance(value, kind)), type(value))
+        return (bool(value),)
+    return Decimal(str(value)) if isinstance(value, (int, float, Decimal, np.number)) else value
 
 
-def _table(found: pd.DataFrame, key: list[Any]) -> pd.DataFrame:
-    table = found[[*key, "kind", "column"]].reset_index(drop=True)
-    are_texts = all(isinstance(name, str) for name in table["column"].dropna())
-    table = table.astype({"kind": "str", "column": "str" if are_texts else object})
-    values = found[["left", "right"]].map(lambda value: None if is_missing(value) else value)
-    pairs = list(zip(values["left"], values["right"], strict=True))
-    both = _series([value for side in zip(*pairs, strict=True) for value in side])
-    kinds = {_type(value) for pair in pairs for value in pair}
+def _with_types(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the differences with types for the values of both sides together, and with the changes of numbers."""
+    values = [None if is_missing(value) else value for side in ("left", "right") for value in found[side]]
+    numbers = [number if isinstance(number, Decimal) else None for number in map(_comparable, values)]
+    kinds = {type(value) for value in values}
     number = next((kind for kind in (Decimal, float) if kind in kinds), int)
-    change = _series([None if (change := _change(*pair)) is None else number(change) for pair in pairs])
-    return table.assign(
-        left=both.iloc[: len(found)],
-        right=both.iloc[len(found) :].reset_index(drop=True),
+    count = len(found)
+    changes = [
+        None if was is None or now is None else number(now - was)
+        for was, now in zip(numbers[:count], numbers[count:], strict=True)
+    ]
+    both, change = _series(values), _series(changes)
+    are_texts = all(isinstance(name, str) for name in found["column"].dropna())
+    return found.astype({"kind": "str", "column": "str" if are_texts else object}).assign(
+        left=both.iloc[:count],
+        right=both.iloc[count:].reset_index(drop=True),
         change=change if pd.api.types.is_numeric_dtype(change) else change.astype("float64"),
     )
 
 
-def _summary(found: pd.DataFrame, matched: int) -> str:
-    counts = Counter(found["kind"])
-    changed = found.loc[found["kind"] == "changed", _ROWS[0]].nunique()
-    parts = [f"{count_text(changed, 'row')} changed in {count_text(counts['changed'], 'cell')}"] if changed else []
-    parts += [f"{count_text(counts[kind], 'row')} {kind}" for kind in ("only left", "only right") if counts[kind]]
-    return ", ".join([*parts, f"{count_text(matched - changed, 'row')} equal"])
-
-
-def _change(left: Any, right: Any) -> Decimal | None:
-    """Return right minus left, digit by digit; None unless both are numbers."""
-    are_numbers = {_type(left), _type(right)} <= {int, float, Decimal}
-    return Decimal(str(right)) - Decimal(str(left)) if are_numbers else None
-
-
 def _series(values: list[Any]) -> pd.Series[Any]:
     """Return values with the type that they share, or as objects."""
-    kinds = {_type(value) for value in values} - {type(None)}
-    with suppress(*MISFIT):
-        if kinds and (len(kinds) == 1 or kinds == {int, float}) and kinds.isdisjoint((*_LISTS, dict)):
+    kinds = set(map(type, values)) - {type(None)}
+    if kinds and (kinds <= {int, float} or (len(kinds) == 1 and kinds.isdisjoint((*_LISTS, dict)))):
+        with suppress(*MISFIT):
             return frame_of({"": pa.array(values)}, len(values))[""]
     return pd.Series(values, dtype=object)

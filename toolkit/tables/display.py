@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import copy
 import re
-import shutil
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -62,24 +60,15 @@ class ReadableTable(pd.DataFrame):
         return copy.copy, (plain,)
 
     def __repr__(self) -> str:
-        if self.columns.nlevels > 1:
-            return super().__repr__()
         cells = _cells(self)
-        shown = cells.iloc[:, : pd.get_option("display.max_columns") or None]
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else pd.get_option("display.width")
-        line_width = width if pd.get_option("display.expand_frame_repr") else None
-        names = f"Columns: {', '.join(cells.columns) or 'none'}"
-        return "\n".join([shown.to_string(line_width=line_width) if len(cells) else names, *_notes(self, shown)])
+        body = _shown(cells, "__repr__") if len(cells) else f"Columns: {', '.join(cells.columns) or 'none'}"
+        return "\n".join([body, *_notes(self, len(cells))])
 
     def _repr_html_(self) -> str | None:
-        if self.columns.nlevels > 1 or not pd.get_option("display.notebook_repr_html"):
-            html: str | None = super()._repr_html_()  # type: ignore[misc]
-            return html
         cells = _cells(self)
-        with pd.option_context("display.max_colwidth", None):
-            body = cells.to_html(notebook=True, max_cols=pd.get_option("display.max_columns"), max_rows=None)
-        notes = "".join(f"<p>{as_html(note)}</p>" for note in _notes(self, cells))
-        return f'<div class="readable-table"><style>{_STYLE}</style>\n{body}\n{notes}</div>'
+        body = _shown(cells, "_repr_html_")
+        notes = "".join(f"<p>{as_html(note)}</p>" for note in _notes(self, len(cells)))
+        return body and f'<div class="readable-table"><style>{_STYLE}</style>\n{body}\n{notes}</div>'
 
 
 def readable(table: pd.DataFrame, summary: str | None = None, *, cuts_text: bool = True) -> ReadableTable:
@@ -100,11 +89,17 @@ def is_missing(value: Any) -> bool:
     return pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 
-def _notes(table: pd.DataFrame, shown: pd.DataFrame) -> list[str]:
-    """Return lines about what is not shown, and the summary of the table or its size."""
-    hidden, columns = len(table) - len(shown), table.shape[1] - shown.shape[1]
-    notes = [f"and {count_text(hidden, 'more row')}"] if hidden else []
-    notes += [f"and {count_text(columns, 'more column')}"] if columns and len(table) else []
+def _shown(cells: pd.DataFrame, method: str) -> Any:
+    """Return what pandas shows of texts, all rows of them, and no column less because a terminal is narrow."""
+    columns = pd.get_option("display.max_columns") or None
+    options = {"max_rows": None, "max_colwidth": None, "show_dimensions": False, "max_columns": columns}
+    with pd.option_context({f"display.{name}": value for name, value in options.items()}):
+        return getattr(cells, method)()
+
+
+def _notes(table: pd.DataFrame, shown: int) -> list[str]:
+    """Return lines about the rows that are not shown, and the summary of the table or its size."""
+    notes = [f"and {count_text(len(table) - shown, 'more row')}"] if shown < len(table) else []
     if SUMMARY in table.attrs and table.attrs.get(_SUMMARIZED) == len(table):
         return [*notes, printable(str(table.attrs[SUMMARY]))]
     return [*notes, f"[{count_text(len(table), 'row')} x {count_text(table.shape[1], 'column')}]"]
@@ -114,14 +109,13 @@ def _cells(table: ReadableTable) -> pd.DataFrame:
     """Return the rows to show as text, with UUIDs last if another column, such as a number, tells the rows apart."""
     rows, width = pd.get_option("display.max_rows"), pd.get_option("display.max_colwidth")
     longest = width if width != _PANDAS_TEXT else _TEXT if table.cuts_text else None
-    head = pd.DataFrame(table.iloc[: _ROWS if rows == _PANDAS_ROWS else rows or None])
+    head = table.iloc[: _ROWS if rows == _PANDAS_ROWS else rows or None]
     columns = [(str(name), head.iloc[:, at]) for at, name in enumerate(head.columns)]
-    uuids = [_has_uuids(values) for _, values in columns]
-    if any(is_key(name.rpartition(".")[2]) for (name, _), is_uuid in zip(columns, uuids, strict=True) if not is_uuid):
-        columns = [columns[at] for at in sorted(range(len(columns)), key=uuids.__getitem__)]
-    cells = pd.DataFrame(
-        {at: _texts(*column, longest) for at, column in enumerate(columns)}, index=head.index, dtype=object
-    )
+    uuids = [column for column in columns if _has_uuids(column[1])]
+    others = [column for column in columns if not _has_uuids(column[1])]
+    columns = [*others, *uuids] if any(is_key(name.rpartition(".")[2]) for name, _ in others) else columns
+    texts = {at: _texts(*column, longest) for at, column in enumerate(columns)}
+    cells = pd.DataFrame(texts, index=head.index, dtype=object)
     cells.columns = pd.Index([excerpt(name, _LONGEST_NAME) for name, _ in columns], dtype=object)
     if any(isinstance(label, str) for label in head.index[:1]):
         cells.index = pd.Index([excerpt(str(label), _LONGEST_NAME) for label in head.index], name=head.index.name)
@@ -234,10 +228,11 @@ def _state(token: Authorization, tokens: Sequence[Authorization], now: datetime)
     """Return "replaced" if the same credentials got a later token before this one expired, "expired" or "valid"."""
     if token.expires_at is None:
         return "valid"
-    for other in tokens:
-        is_same = (other.profile, other.environment) == (token.profile, token.environment)
-        if is_same and token.issued_at is not None and other.issued_at is not None:
-            is_later = (other.issued_at, other.token or 0) > (token.issued_at, token.token or 0)
-            if is_later and other.issued_at < token.expires_at:
-                return "replaced"
-    return "expired" if token.expires_at <= now else "valid"
+    is_replaced = any(
+        (other.profile, other.environment) == (token.profile, token.environment)
+        and (other.token or 0) > (token.token or 0)
+        and other.issued_at is not None
+        and other.issued_at < token.expires_at
+        for other in tokens
+    )
+    return "replaced" if is_replaced else "expired" if token.expires_at <= now else "valid"

@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import getitem
 from typing import Any, Final, TypeAlias
 
 from toolkit.core.errors import TabulationError
@@ -74,28 +76,22 @@ class Rows:
 
     @property
     def records(self) -> list[Any]:
-        """The records of all parts."""
         return [record for records, _ in self.parts for record in records]
 
 
 def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> Rows:
-    """Return the rows of a JSON value: by the rules above, or those at a dotted path.
+    """Return the rows of a JSON value: by the rules above, or those at a dotted path, which may begin at the records.
 
     If the path leads through a list, the lists of all its members are joined, and each row carries the keys that
-    identify the record around it. In an envelope the path may also begin at the records.
-
-    Args:
-        path: dotted path of a list, an object of records or of lists, or an object of arrays of one length.
-        key: name of a column for the keys of an object whose members are the records, or lists of them.
+    identify the record around it. `key` names the column of the keys that records, or lists of them, stand under.
 
     Raises:
-        TabulationError: if the path does not lead to a list or object; lists the possible paths. Or if no object has
-            keys for `key`.
+        TabulationError: if the path leads to no list or object, or no object has keys for `key`.
     """
     if path is not None:
         return Rows(_parts_at(value, path, key))
     place = place_of(value) if isinstance(value, dict) else None
-    found = _at(value, place or ())
+    found = reduce(getitem, place or (), value)
     if key is not None:
         around = found if isinstance(found, dict) else value
         return Rows(_opened(_keyed_members(around) or _content(around), (), {}, key))
@@ -156,7 +152,6 @@ def _is_collection(value: Any) -> bool:
 
 
 def _are_objects(value: Any) -> bool:
-    """Check whether a value is a list of objects, with nulls at most between them."""
     kinds = set(map(type, value)) - {type(None)} if isinstance(value, (list, tuple)) else set()
     return bool(kinds) and all(issubclass(kind, dict) for kind in kinds)
 
@@ -176,12 +171,10 @@ def _are_parallel(value: Any) -> bool:
     """Check whether an object holds at least two arrays of plain values, all of the same length, and one of times."""
     members = value.items() if isinstance(value, dict) else ()
     arrays = {name: member for name, member in members if isinstance(member, (list, tuple))}
-    if len(arrays) < 2 or len({len(array) for array in arrays.values()}) != 1 or not all(arrays.values()):
+    if len(arrays) < 2 or not _are_arrays([*arrays.values()]):
         return False
-    return all(map(_are_plain, arrays.values())) and any(
-        not _TIME_WORDS.isdisjoint(words(str(name))) or (isinstance(array[0], str) and bool(_DATE.fullmatch(array[0])))
-        for name, array in arrays.items()
-    )
+    has_time_name = any(not _TIME_WORDS.isdisjoint(words(str(name))) for name in arrays)
+    return has_time_name or any(_DATE.fullmatch(str(array[0])) for array in arrays.values())
 
 
 def _rows_of_arrays(value: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -240,7 +233,7 @@ def _rows_in(value: Any) -> Sequence[Any]:
 
 def _parts_at(value: Any, path: str, key: str | None) -> list[_Part]:
     place = (place_of(value) if isinstance(value, dict) and not _step(value, path)[0] else None) or ()
-    inside = _at(value, place)
+    inside = reduce(getitem, place, value)
     parts = list(_below(inside, path, (), {}, key))
     if not parts and inside != []:
         raise _nothing_at(path, inside, place)
@@ -269,13 +262,7 @@ def _below(value: Any, path: str, around: KeyPath, identity: Identity, key: str 
         yield from _below(member, rest, around, identity, key)
     elif member is None or isinstance(member, (dict, list, tuple)):
         inside = (place_of(member) if isinstance(member, dict) and key is None else None) or ()
-        yield from _opened(_at(member, inside), (*around, *inside), identity, key)
-
-
-def _at(value: Any, path: KeyPath) -> Any:
-    for key in path:
-        value = value[key]
-    return value
+        yield from _opened(reduce(getitem, inside, value[name]), (*around, *inside), identity, key)
 
 
 def _step(value: Any, path: str) -> tuple[str, str]:
@@ -310,10 +297,8 @@ def _call(paths: Sequence[KeyPath]) -> str:
 
 
 def _nothing_at(path: str, value: Any, inside: KeyPath) -> TabulationError:
-    """Return the error about a path that leads to no list, with the lists of the first record."""
-    first = next((record for record in value if record), None) if isinstance(value, (list, tuple)) else value
+    first = next(filter(None, value), None) if isinstance(value, (list, tuple)) else value
     members = first.items() if isinstance(first, dict) else ()
-    names = [(name,) for name, member in members if isinstance(member, (list, dict))]
-    start, there = (f"The records are at {_names([inside])}. ", "Inside them") if inside else ("", "There are")
-    advice = start + (f"{there}: {_names(names)}." if names else "The records contain no lists; leave out records=.")
+    names = [(*inside, str(name)) for name, member in members if isinstance(member, (list, dict))]
+    advice = f"There are: {_names(names)}." if names else "The records contain no lists; leave out records=."
     return TabulationError(f"The path {excerpt(path)!r} does not lead to a list of records.", advice, about="records")

@@ -16,7 +16,6 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pandas.api import types
 
 from toolkit.core.errors import ConfigurationError, TabulationError, as_mapping
 from toolkit.core.text import excerpt
@@ -56,7 +55,7 @@ def schema(table: Any) -> Any:
         schema = schema.set(position, pa.field("closed_on", pa.timestamp("us")))
 
     Columns of mixed types are `string`, every type of text is `string`, a category is the type of its categories, and
-    nested values are JSON text, thus `string`. The index is not part of the schema.
+    nested values are JSON text, thus `string`, as is what Arrow has no type for. The index is not part of the schema.
 
     Args:
         table: a DataFrame, an Arrow table or schema, another table that Arrow reads, or a list of them. Several tables
@@ -64,7 +63,7 @@ def schema(table: Any) -> Any:
             text gives `string`. Empty texts fit every type, as a missing value, like dates that are empty on one page.
 
     Raises:
-        TabulationError: if this is not a table, has two columns of one name, or values that Arrow does not have.
+        TabulationError: if this is not a table, has two columns of one name, or if a name is not text.
     """
     if isinstance(table, (list, tuple)) and table:
         parts = [part if isinstance(part, pa.Schema) else arrow_table(part) for part in table]
@@ -80,7 +79,7 @@ def arrow_table(table: Any) -> Any:
     """Return the rows of a table as an Arrow table, with the types that `schema` describes and without metadata."""
     if isinstance(table, pd.DataFrame):
         _check_names(list(table.columns))
-        columns = {name: _from_series(name, table[name]) for name in table.columns}
+        columns = {name: _from_series(table[name]) for name in table.columns}
         return pa.table(columns) if columns else pa.table({"": pa.nulls(len(table))}).select([])
     if not hasattr(table, "__arrow_c_stream__"):
         what = f"Expected a table, found {type(table).__name__}."
@@ -96,16 +95,12 @@ def widened(left: Any, right: Any) -> Any:
     fields = []
     for name in dict.fromkeys([*left.names, *right.names]):
         both = [part.field(name) for part in (left, right) if name in part.names]
-        is_nullable = len(both) == 1 or any(field.nullable for field in both)
-        fields.append(pa.field(name, _wider(both[0].type, both[-1].type), nullable=is_nullable))
+        fields.append(pa.field(name, _wider(both[0].type, both[-1].type)))
     return pa.schema(fields)
 
 
 class Wanted:
-    """The types that `schema=` and `dtypes=` of `tabulate` ask for.
-
-    `has_digits` is True if a column can hold more digits of a JSON number than a float does.
-    """
+    """The types that `schema=` and `dtypes=` of `tabulate` ask for."""
 
     def __init__(self, table: Any, dtypes: Any) -> None:
         dtypes = as_mapping(dtypes, about="dtypes", example='{"account_number": "str"}')
@@ -114,8 +109,6 @@ class Wanted:
         for name in self._dtypes.keys() & set(() if self._schema is None else self._schema.names):
             what = f"Column {excerpt(name, SHOWN)!r} has a type in dtypes and in schema."
             raise TabulationError(what, "Leave one of them out.", about="dtypes")
-        kinds = [*map(_kind_of, self._dtypes.values()), *(() if self._schema is None else self._schema.types)]
-        self.has_digits = any(kind is None or pa.types.is_string(kind) or pa.types.is_decimal(kind) for kind in kinds)
 
     def columns(self, found: Iterable[Column], count: int, numbers: Numbers, losses: Losses) -> dict[str, Any]:
         """Return the columns of a table of `count` rows: Arrow arrays, Series, or lists of objects; and note losses.
@@ -138,8 +131,6 @@ class Wanted:
         for field in self._schema:
             column = by_name.get(field.name) or Column(field.name, "", pa.nulls(count))
             columns[field.name] = _typed(column, field.type, losses, field.type, "schema")
-            if not field.nullable and (missing := pc.index(pc.is_null(columns[field.name]), True).as_py()) >= 0:
-                raise _misfit(column, missing, field.type, "schema")
         return columns
 
 
@@ -171,8 +162,9 @@ def _fits(values: Any, kind: Any) -> bool:
 
 
 def _misfit(column: Column, row: int, expected: Any, about: str) -> TabulationError:
+    value = "the value" if column.values()[row].is_valid else "a missing value"
     return TabulationError(
-        f"Column {excerpt(column.name, SHOWN)!r}, row {row}: expected {expected}, found {column.kind_at(row)}.",
+        f"Column {excerpt(column.name, SHOWN)!r}, row {row}: {value} does not fit {expected}.",
         "Rows count from 0. The column needs another type, such as one of text; tk.schema([table, another]) is a "
         "schema that both fit.",
         about=about,
@@ -181,8 +173,7 @@ def _misfit(column: Column, row: int, expected: Any, about: str) -> TabulationEr
 
 def _dtype(name: str, dtype: Any) -> Any:
     with suppress(TypeError, ValueError, NotImplementedError):
-        pd.Series([], dtype=dtype)  # refuses more than pandas_dtype does
-        return types.pandas_dtype(dtype)
+        return pd.Series([], dtype=dtype).dtype
     raise ConfigurationError(
         f"The dtype of the column {excerpt(str(name))} is not a type that pandas knows.",
         'For example dtypes={"account_number": "str", "cash": "float64"}.',
@@ -222,15 +213,12 @@ def _wider(left: Any, right: Any) -> Any:
     return pa.string()
 
 
-def _from_series(name: str, series: pd.Series[Any]) -> Any:
+def _from_series(series: pd.Series[Any]) -> Any:
     """Return the values of a column of a DataFrame as an Arrow array; objects of several types as text."""
     with suppress(*MISFIT, pa.ArrowException):
         values = pa.array(series, from_pandas=True)
         if not pa.types.is_nested(values.type):
             return values.cast(_plain(values.type))
-    if series.dtype != object:
-        what = f"Column {excerpt(name, SHOWN)!r} of type {series.dtype} has no type in Arrow."
-        raise TabulationError(what, about="schema")
     nested = (dict, list, tuple)
     cells = (json.dumps(cell, ensure_ascii=False, default=str) if isinstance(cell, nested) else cell for cell in series)
     return texts_of(None if pd.isna(cell) else cell for cell in cells)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
-from toolkit.core.errors import TabulationError, as_text
+from toolkit.core.errors import TabulationError
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.tables.building import TableBuilder, is_response, table_of, value_of
@@ -99,17 +99,13 @@ def tabulate(
         raise TabulationError(
             "The data is None, which has no table.", "Pass a response, JSON or a parsed value.", about="data"
         )
-    check_names(records, key)
     builder = TableBuilder(numbers=numbers, records=records, key=key, schema=schema, dtypes=dtypes)
     if isinstance(data, (list, tuple)) and len(data) == 1 and is_response(data[0]):
         data = data[0]
     if isinstance(data, pd.DataFrame) and records is not None:
         data = _records_in(data, records, numbers_as_text=builder.numbers_as_text)
     pages = _pages_in(data)
-    read = _Read()
-    table = table_of(builder, map(read.noted, [data] if pages is None else pages), are_pages=pages is not None)
-    read.warn_of_more()
-    return table
+    return table_of(builder, _with_warning([data] if pages is None else pages), are_pages=pages is not None)
 
 
 def rows_of(response: Any) -> list[Any]:
@@ -117,46 +113,27 @@ def rows_of(response: Any) -> list[Any]:
     try:
         value = value_of(response)
         rows = choose_rows(value)
-        lists = list(lists_in(value)) if rows.records == [value] else []
-        if len(lists) == 1:
-            rows = choose_rows(value, ".".join(lists[0]))
+        paths = list(lists_in(value)) if rows.records == [value] else []
+        if len(paths) == 1:
+            rows = choose_rows(value, ".".join(paths[0]))
     except (TabulationError, RecursionError):
         return []
     return [] if rows.records == [value] else rows.records
 
 
-def check_names(records: Any, key: Any) -> None:
-    """Check the types of the arguments `records` and `key` of `tabulate`.
-
-    Raises:
-        ConfigurationError: if one is neither text nor None.
-    """
-    for name, value, example in (("records", records, '"positions"'), ("key", key, '"symbol"')):
-        if value is not None:
-            as_text(value, about=name, example=example)
-
-
-class _Read:
-    """The answers that were read, to tell whether the last one names a page that is not among them."""
-
-    def __init__(self) -> None:
-        self._last: Any = None
-        self._urls: set[str] = set()
-
-    def noted(self, data: Any) -> Any:
-        if is_response(data) and hasattr(data, "headers"):
-            self._last = data
-            self._urls.add(str(url_of(data)))
-        return data
-
-    def warn_of_more(self) -> None:
-        if self._last is None or IS_FOLLOWED in getattr(self._last, "extensions", ()):
-            return
-        following = next_page(self._last)
-        if following is not None and str(following.url) not in self._urls:
-            table = "is one page" if len(self._urls) == 1 else "lacks pages"
-            how = following.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
-            warn(f"This table {table} of a list: {following.words}. {how}")
+def _with_warning(answers: Iterable[Any]) -> Iterator[Any]:
+    """Yield the answers; then warn if the last one names a page that is not among them."""
+    last, urls = None, set()
+    for answer in answers:
+        if is_response(answer) and hasattr(answer, "headers"):
+            last = answer
+            urls.add(str(url_of(answer)))
+        yield answer
+    following = None if IS_FOLLOWED in getattr(last, "extensions", ()) or last is None else next_page(last)
+    if following is not None and str(following.url) not in urls:
+        table = "is one page" if len(urls) == 1 else "lacks pages"
+        how = following.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
+        warn(f"This table {table} of a list: {following.words}. {how}")
 
 
 def _pages_in(data: Any) -> Iterator[Any] | None:

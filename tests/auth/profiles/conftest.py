@@ -7,8 +7,7 @@ import traceback
 
 import keyring
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from key_forms import DEFAULTS, key, pem
 from keyring.backends import null
 from memory_keyring import MemoryKeyring
 
@@ -94,26 +93,13 @@ def locals_of():
     return find
 
 
-def pem(key) -> str:
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
-
-
-KEYS = {
-    "rsa": rsa.generate_private_key(65537, 2048),
-    "p256": ec.generate_private_key(ec.SECP256R1()),
-    "p384": ec.generate_private_key(ec.SECP384R1()),
-    "p521": ec.generate_private_key(ec.SECP521R1()),
-    "ed25519": ed25519.Ed25519PrivateKey.generate(),
-}
-
-
 @pytest.fixture(scope="session")
 def keys():
     """Return a private key of each kind that signs."""
-    return KEYS
+    return {kind: key(kind) for kind in DEFAULTS}
 
 
 @pytest.fixture(scope="session")
 def key_text():
     """Return a private key as PEM text."""
-    return pem(KEYS["p256"])
+    return pem(key("P-256"))

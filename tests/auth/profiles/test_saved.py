@@ -71,21 +71,3 @@ def test_without_destinations(table, folder, settings):
     message = str(refusal(folder, settings, f'client_id = "k"\n{table}'))
     assert "[destinations]" in message
     assert 'auth = "https://' in message
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'hush = "x"\n' + AUTH,
-        "client_id = 5\n" + AUTH,
-        'client_id = ["hush"]\n' + AUTH,
-        "hush",
-        "x = " + "[" * 5000 + "hush",
-        'kind = "hush"\nsealed = "x"',
-        'kind = "key pair"\nsealed = "x"\nkey_id = "hush"',
-    ],
-)
-def test_malformed(text, folder, settings, locals_of):
-    """A text that is not a profile is refused and not quoted."""
-    error = refusal(folder, settings, text)
-    assert "hush" not in f"{error} {locals_of(error)}"

@@ -74,16 +74,3 @@ def test_real_processes(cache, served):
     assert {stat.S_IMODE(file.stat().st_mode) for file in written} == {0o600}
     assert not any(token.reveal().encode() in file.read_bytes() for file in written)
     assert stat.S_IMODE(cache.stat().st_mode) == 0o700
-
-
-def test_wrong_secret(tmp_path, served):
-    """A process with a wrong secret does not find the token, and the service refuses its credentials."""
-    call(served, FileTokenStore(tmp_path))
-    wrong = tk.ClientSecret(
-        served.credentials["sandbox-secret"].client_id, "another-secret-0123456789", environment="broker-sandbox"
-    )
-    with (
-        tk.Session(credentials=wrong, settings=served.settings, token_store=FileTokenStore(tmp_path)) as session,
-        pytest.raises(tk.TokenRefused),
-    ):
-        session.accounts()

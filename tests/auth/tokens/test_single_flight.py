@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manual_clock import ManualClock
 
-from toolkit.auth.tokens.single_flight import TokenSource, with_retries
+from toolkit.auth.tokens.single_flight import TokenSource
 from toolkit.auth.tokens.token import Token
 from toolkit.core.errors import TokenRefused, Unreachable
 from toolkit.core.secret import Secret
-from toolkit.transport.flow import Pause, Wait, WhichLoop
-from toolkit.transport.retry import Retry
+from toolkit.transport.flow import Wait, WhichLoop
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 
@@ -174,68 +173,3 @@ def test_failed_renewal_keeps_a_good_token(error):
     last = bench.obtain()
     with pytest.raises(type(error)):
         last.throw(error) if next(last) == "fetching" else None
-
-
-PASSING = [
-    TokenRefused("down", status=503),
-    TokenRefused("down", status=500),
-    TokenRefused("too many", status=429),
-    TokenRefused("late", status=408),
-    TokenRefused("busy", status=400, error="temporarily_unavailable"),
-    Unreachable("no connection"),
-]
-
-
-class Endpoint:
-    """A token endpoint with a clock of its own that fails as planned."""
-
-    def __init__(self, failures, *, takes=0.0):
-        self.failures = list(failures)
-        self.clock = ManualClock()
-        self.takes = takes
-        self.tries = 0
-        self.pauses = []
-
-    def attempt(self, number):
-        self.tries += 1
-        assert number == self.tries
-        self.clock.advance(self.takes)
-        if self.failures:
-            raise self.failures.pop(0)
-        return "token"
-        yield
-
-    def outcome(self, jitter=0.5):
-        """Return the token; pauses are recorded and end at once."""
-        flow = with_retries(self.attempt, self.clock, Retry(), jitter=lambda: jitter)
-        try:
-            while True:
-                pause = next(flow)
-                assert isinstance(pause, Pause)
-                self.pauses.append(pause.seconds)
-                self.clock.advance(pause.seconds)
-        except StopIteration as end:
-            return end.value
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from(PASSING), st.none() | st.floats(0, 100)), max_size=12),
-    st.floats(0, 40),
-    st.floats(0, 1),
-)
-def test_bounds(failures, takes, jitter):
-    """Whatever fails and whatever the service asks, there are at most four tries within 30 s."""
-    errors = [
-        TokenRefused("x", status=failure.status, retry_after=seconds) if isinstance(failure, TokenRefused) else failure
-        for failure, seconds in failures
-    ]
-    passing = [failure for failure in errors if failure.is_passing]
-    endpoint = Endpoint(passing, takes=takes)
-    try:
-        endpoint.outcome(jitter)
-    except (TokenRefused, Unreachable):
-        assert len(passing) >= endpoint.tries
-    else:
-        assert endpoint.tries == len(passing) + 1
-    assert 1 <= endpoint.tries <= 4
-    assert sum(endpoint.pauses) + takes * (endpoint.tries - 1) <= 30 + 1e-9

@@ -59,3 +59,14 @@ def test_cells(path, at_exit, monkeypatch):
     monkeypatch.setattr(sys, "last_value", ValueError(), raising=False)  # of any cell that failed
     at_exit()
     assert recorded_bodies(path) == (["new"], None)
+
+
+def test_two_recordings_of_one_file(path):
+    """Two cassettes that record one file anew share the new recording; the first to end puts it in place."""
+    first, second = tk.Cassette(path, "all"), tk.Cassette(path, "all")
+    record(first)
+    record(second, "/more")
+    first.close()
+    record(second, "/even-more")
+    second.close()
+    assert recorded_bodies(path) == (["new"] * 3, None)

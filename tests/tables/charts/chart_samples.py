@@ -8,8 +8,9 @@ import matplotlib as mpl
 
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.ledger import Authorization, Call
-from toolkit.tables import calls_table, tabulate, tokens_table
 from toolkit.tables.charts import balances, call_latencies, token_timeline
+from toolkit.tables.display import calls_table, tokens_table
+from toolkit.tables.tabulation import tabulate
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 SOURCE = "replayed, recorded 12 May 2026"

@@ -5,8 +5,8 @@ import pytest
 from chart_samples import accounts, rows_of, widths_of
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables import tabulate
 from toolkit.tables.charts import balances
+from toolkit.tables.tabulation import tabulate
 
 pytestmark = pytest.mark.usefixtures("_no_layout")
 

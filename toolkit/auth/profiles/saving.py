@@ -1,8 +1,7 @@
 """Load, save, list and remove profiles, which come from several places in the order in which they count.
 
-The credentials of a practice service that runs in this process are found only with settings in which every address of
-the environment is its own, so no other address can receive them. Displays show such a session as practice, whatever its
-environment, because no real account is behind it.
+The credentials of a practice service of this process are found only with settings in which every address of the
+environment is its own, so no other address can receive them.
 """
 
 from __future__ import annotations

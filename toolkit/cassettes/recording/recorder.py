@@ -151,20 +151,20 @@ class Recorder:
             CassetteBusy: if it was released, and another process now records to it.
             CassetteError: if the recording cannot be moved; it stays where it was recorded.
         """
-        _unfinished.pop(self, None)
-        if not self.count or not self._anew or self.file != self.part:
-            return
-        claim = self.claim()
-        with claim.lock, self._as_cassette_errors():
-            if self.part not in claim.prepared:  # it was released before it could be finished
-                self._prepare(claim)
-            try:
-                files.replace_file(self.part, self.path)
-            except OSError as error:
-                what = f"Cannot move {self.part} to {self.path}: {error.strerror}."
-                raise CassetteError(what, "Rename it by hand.", about="cassette") from None
-            claim.prepared = {self.path: _stamp_of(self.path)}
-            self._anew = False
+        if self.count and self._anew and self.file == self.part:
+            claim = self.claim()
+            with claim.lock, self._as_cassette_errors():
+                if self.part not in claim.prepared:  # it was released before it could be finished
+                    self._prepare(claim)
+                try:
+                    files.replace_file(self.part, self.path)
+                except OSError as error:
+                    what = f"Cannot move {self.part} to {self.path}: {error.strerror}."
+                    next_step = "Rename it by hand, or record it again if it is gone."
+                    raise CassetteError(what, next_step, about="cassette") from None
+                claim.prepared = {self.path: _stamp_of(self.path)}
+                self._anew = False
+        _unfinished.pop(self, None)  # after an error, the next cell tries again
 
     def _wrote(self, item: bytes) -> bool:
         try:
