@@ -12,7 +12,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pages import Page, shown
+from IPython.lib.pretty import pretty
 
 from toolkit.core import errors
 from toolkit.core.errors import (
@@ -87,10 +87,10 @@ def test_foreign_text(kind, what, next_step):
 
 
 def test_display():
-    """A displayed error shows its two lines as text and as HTML."""
-    plain, page = shown(ConfigurationError("What <b>.\nMore.", "What next."))
-    assert plain == "ConfigurationError: What <b>.\nMore.\nWhat next."
-    assert Page(page).words.split() == "ConfigurationError : What <b>. More. What next.".split()
+    """An error that a cell ends with shows its lines."""
+    assert pretty(ConfigurationError("What <b>.\nMore.", "What next.")) == (
+        "ConfigurationError: What <b>.\nMore.\nWhat next."
+    )
 
 
 NOTEBOOK_CELL = """
