@@ -242,5 +242,5 @@ DEEP = 100_000
 @pytest.mark.parametrize("text", ["[" * DEEP, "{a=" * DEEP, "9" * DEEP], ids=["lists", "tables", "number"])
 def test_hostile_file(tmp_path, text):
     """A file that exhausts the parser is refused."""
-    with pytest.raises(ConfigurationError, match="nested too deeply, or a number is too long"):
+    with pytest.raises(ConfigurationError, match="is not valid TOML"):
         Settings.load(write(tmp_path, f"a = {text}"))
