@@ -18,7 +18,6 @@ from toolkit.core import errors
 from toolkit.core.errors import (
     CassetteMiss,
     ConfigurationError,
-    SecretLeak,
     ServiceError,
     TokenRefused,
     UnknownName,
@@ -58,17 +57,6 @@ def test_pickle(kind):
         assert vars(back) == vars(error)
         assert (str(back), back.args) == (str(error), error.args)
         assert back.__notes__ == ["while recording"]
-
-
-def test_leak_without_response():
-    """A SecretLeak holds the live response, but a pickle of it does not."""
-    response = object()
-    error = SecretLeak("A secret would have reached the disk.", response=response)
-    assert error.response is response
-    back = pickle.loads(pickle.dumps(error))
-    assert back.response is None
-    assert back.what == error.what
-    assert error.response is response
 
 
 def is_safe(text):

@@ -38,12 +38,6 @@ FOREIGN = st.text(
 BIDI_CONTROLS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
-@given(FOREIGN, FOREIGN)
-def test_printable_by_character(left, right):
-    """Each character is kept or dropped on its own, whatever its neighbours."""
-    assert printable(left + right) == printable(left) + printable(right)
-
-
 def test_printable_drops_the_invisible():
     """Of all characters, those that move the cursor, reorder a line or are invisible are dropped."""
     kept = printable("".join(map(chr, range(sys.maxunicode + 1))))
@@ -72,12 +66,6 @@ def test_excerpt_cuts_no_secret_in_two(begins_at, written):
     assert len(line) <= 60
     assert "sq7" not in line.lower()
     assert ("<ACCESS_TOKEN>" in line) == (begins_at <= 45)
-
-
-@given(FOREIGN)
-def test_html_shows_the_text(text):
-    """HTML shows exactly the printable text."""
-    assert html.unescape(as_html(text)) == printable(text)
 
 
 @given(FOREIGN)
@@ -148,11 +136,6 @@ def test_annotation(message, file, title):
     assert properties == {
         key: clean(value) for key, value in {"file": file, "line": "3", "title": title}.items() if value
     }
-
-
-def test_annotation_of_a_run():
-    """Without a file there are no properties."""
-    assert annotation("notice", "fine") == "::notice::fine"
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
