@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, Final, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import pandas as pd
 import pyarrow as pa
@@ -65,15 +65,15 @@ def _parts_of(data: Any, *, numbers_as_text: bool, size: int | None) -> Iterator
         yield data
         return
     number = NumberText if numbers_as_text else None
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=number, parse_int=number)
+    decoder = json.JSONDecoder(parse_constant=int, parse_float=number, parse_int=number)  # int refuses NaN
     content = data.removeprefix("\ufeff").encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
     try:
         return (yield from _decoded(content.decode(json.detect_encoding(content), "surrogatepass"), decoder, size))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         failure = _not_json(content, content_type, error)
     except ValueError:
-        # int() refuses more than 4,300 digits.
-        raise TabulationError("A number has too many digits.", "numbers='text' keeps it as it is.") from None
+        what = "A number is not a JSON number, such as NaN, or has too many digits, more than 4,300."
+        raise TabulationError(what, "Clean the JSON first; numbers='text' keeps any number.") from None
     del data, content
     raise failure  # not in the handler, and without its body: it may repeat a secret, and tracebacks show variables
 
@@ -116,10 +116,6 @@ def _not_json(content: bytes, content_type: str | None, error: ValueError) -> Ta
         f"{what}{place}{kind}; it begins with {beginning!r}.",
         "Pass a response, its JSON as text or bytes, or parsed JSON. HTML may be a login page, or a proxy's.",
     )
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise TabulationError(f"{name} is not a JSON number.", "Parse and clean the JSON first.")
 
 
 def columns_of(values: Sequence[Any], path: KeyPath = ()) -> dict[KeyPath, Sequence[Any]]:
@@ -174,11 +170,8 @@ def json_text(value: Any) -> str:
 class TableBuilder:
     """A table that grows answer by answer; the types are those of all rows together.
 
+    Arguments are those of `tabulate`, and refused as there; with `is_one_row` an object is one row, whatever it holds.
     Only the values of the rows are kept. If an answer cannot be added, the table is of no more use.
-
-    Args:
-        numbers, records, key, schema, dtypes: as in `tabulate`, and refused as there.
-        is_one_row: True if an object is one row, whatever it holds, and nothing hints at its lists.
 
     Attributes:
         count: number of rows so far.
