@@ -238,32 +238,25 @@ def _dtype_of(kind: Any) -> Any:
 def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
     """Return Arrow values of one type with another, if each stays what it is, and note losses of this column.
 
-    Text becomes what it says: a number as JSON writes it, `true`, an RFC 3339 instant, a date or a local time. Numbers,
-    times without a zone and instants become others of their kind; a fraction becomes the nearest float. Anything but
-    bytes and nested values becomes text, as JSON would write it. Empty text is missing, except as text.
+    Every value, except bytes and nested ones, becomes text as JSON would write it. Text becomes what it says: a number
+    as JSON writes it, `true`, an RFC 3339 instant, a date or a local time; a fraction becomes the nearest float. Empty
+    text is missing, except as text.
 
     Raises:
         MISFIT: if a value does not fit.
     """
     if values.type == kind:
         return values
+    texts = _texts_from(values)
     if pa.types.is_string(kind):
-        return _texts_from(values)
-    is_text = pa.types.is_string(values.type)
-    values = _without_blanks(values) if is_text else values
-    if values.null_count == len(values):
-        return pa.nulls(len(values), kind)
-    is_to_number = _is_number(kind)
-    if is_text and (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
-        return _times(values, kind, losses, name)
-    if is_text:
-        _refuse_if(not _all_match(values, _NUMBER if is_to_number else _BOOLEAN))
-        return _number(values, kind, losses, name) if is_to_number else values.cast(kind)
-    if is_to_number:
-        _refuse_if(not _is_number(values.type))
-        return _number(_texts_from(values), kind, {}, name)
-    _refuse_if(not pa.types.is_timestamp(values.type) or pa.types.is_boolean(kind))
-    return _same_times(values, kind)
+        return texts
+    texts = _without_blanks(texts)
+    if texts.null_count == len(texts):
+        return pa.nulls(len(texts), kind)
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return _times(texts, kind, losses, name)
+    _refuse_if(not _all_match(texts, _BOOLEAN if pa.types.is_boolean(kind) else _NUMBER))
+    return texts.cast(kind) if pa.types.is_boolean(kind) else _number(texts, kind, losses, name)
 
 
 def whole(text: str) -> str:
@@ -349,10 +342,6 @@ def _decimals(texts: Any) -> list[Decimal | None]:
     return [number if number is None or number else Decimal(0) for number in numbers]
 
 
-def _is_number(kind: Any) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
 def _number(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
     """Return texts that are JSON numbers as a type of numbers: by their digits, or as the nearest float."""
     if pa.types.is_floating(kind):
@@ -377,12 +366,6 @@ def _times(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
     times = texts.cast(own)
     years = pc.min_max(pc.year(times)).as_py()  # those of Python's datetime
     _refuse_if(years["min"] < 1 or years["max"] > 9999)
-    return _same_times(times, kind)
-
-
-def _same_times(values: Any, kind: Any) -> Any:
-    """Return times with another unit or zone, or as dates, if each stays the same."""
-    _refuse_if((values.type.tz is None) != (getattr(kind, "tz", None) is None))
-    result = values.cast(kind)
-    _refuse_if(not result.cast(values.type).equals(values))
+    result = times.cast(kind)
+    _refuse_if(not result.cast(own).equals(times))
     return result
