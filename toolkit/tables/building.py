@@ -56,11 +56,10 @@ def _parts_of(data: Any, *, numbers_as_text: bool, size: int | None) -> Iterator
             "This is already a table.",
             "Pass the response of the service, or its JSON; records= opens a column of JSON text.",
         )
-    content_type = None
+    source = "This text"
     if is_response(data):
         refuse_error_status(data)
-        content_type = str(getattr(data, "headers", {}).get("content-type", ""))
-        data = data.content
+        source, data = "The answer", data.content
     if not isinstance(data, (str, bytes, bytearray, memoryview)):
         yield data
         return
@@ -70,7 +69,7 @@ def _parts_of(data: Any, *, numbers_as_text: bool, size: int | None) -> Iterator
     try:
         return (yield from _decoded(content.decode(json.detect_encoding(content), "surrogatepass"), decoder, size))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        failure = _not_json(content, content_type, error)
+        failure = _not_json(source, content, error)
     except ValueError:
         what = "A number is not a JSON number, such as NaN, or has too many digits, more than 4,300."
         raise TabulationError(what, "Clean the JSON first; numbers='text' keeps any number.") from None
@@ -104,16 +103,14 @@ def is_response(data: Any) -> bool:
     return hasattr(data, "content") and hasattr(data, "json")
 
 
-def _not_json(content: bytes, content_type: str | None, error: ValueError) -> TabulationError:
-    what = "This text is not JSON" if content_type is None else "The answer is not JSON"
-    place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
+def _not_json(source: str, content: bytes, error: ValueError) -> TabulationError:
     if not content.strip():
         advice = "A response without a body has no rows: check the method, the path and `response.status_code`."
-        return TabulationError(f"{what}; it is empty.", advice)
-    kind = f"; its content type is {excerpt(content_type, SHOWN)!r}" if content_type else ""
+        return TabulationError(f"{source} is not JSON; it is empty.", advice)
+    place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
     beginning = excerpt(content[: 4 * SHOWN].decode("utf-8", "replace"), SHOWN)
     return TabulationError(
-        f"{what}{place}{kind}; it begins with {beginning!r}.",
+        f"{source} is not JSON{place}; it begins with {beginning!r}.",
         "Pass a response, its JSON as text or bytes, or parsed JSON. HTML may be a login page, or a proxy's.",
     )
 
@@ -309,10 +306,7 @@ class _Values:
 
 
 def table_of(builder: TableBuilder, answers: Iterable[Any], *, are_pages: bool) -> pd.DataFrame:
-    """Return the table of all answers, with the words for its source; warn if rows were perhaps meant to be others.
-
-    Errors name a page by its number, from 1.
-    """
+    """Return the table of all answers and its source; errors name a page by its number, from 1."""
     source = None
     for number, answer in enumerate(answers, 1):
         source = source or source_of(answer).describe()

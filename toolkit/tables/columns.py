@@ -148,10 +148,10 @@ def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
     """
     values = column.data
     if isinstance(values, list):
-        has_booleans = any(isinstance(value, bool) for value in values)
-        if not has_booleans and not any(isinstance(value, str) for value in values):
+        kinds = set(map(type, values))
+        if kinds.isdisjoint((bool, str)):
             return _json_numbers(column, numbers, losses)
-        if has_booleans or not all(value in (None, "") or re.fullmatch(_NUMBER, text_of(value)) for value in values):
+        if bool in kinds or not all(value in (None, "") or re.fullmatch(_NUMBER, text_of(value)) for value in values):
             return packed([_object(value, numbers, column.name) for value in values])
         values = texts_of(values)
     if pa.types.is_floating(values.type) and numbers == "float":

@@ -61,12 +61,7 @@ _Part: TypeAlias = tuple[Sequence[Any], Identity]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The records that become the rows of a table.
-
-    Attributes:
-        parts: records, a JSON value for each row, with the values that identify the records around them.
-        hint: the lists that are not rows, in words; "" if there are none.
-    """
+    """The records that become the rows of a table, and in words the lists that do not."""
 
     parts: list[_Part]
     hint: str = ""
