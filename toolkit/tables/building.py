@@ -47,10 +47,7 @@ def value_of(data: Any, *, numbers_as_text: bool = False) -> Any:
 
 
 def _parts_of(data: Any, *, numbers_as_text: bool, size: int | None) -> Iterator[Any]:
-    """Yield the value as `value_of` does; JSON of a list that begins with an object, in lists of `size` members.
-
-    So the members need not be in memory together.
-    """
+    """Yield the value, or a list that begins with an object in lists of `size`, so that it is not in memory at once."""
     if isinstance(data, pd.DataFrame):
         raise TabulationError(
             "This is already a table.",
@@ -270,9 +267,8 @@ class TableBuilder:
         for path in self._columns:
             for length in range(1, len(path) + 1):
                 ranks.setdefault(path[:length], len(ranks))
-        parents = {path[:length] for path in self._columns for length in range(1, len(path))}
         ordered = sorted(self._columns, key=lambda path: [ranks[path[:end]] for end in range(1, len(path) + 1)])
-        inner = parents & set(ordered)
+        inner = {path[:-1] for path in ranks} & self._columns.keys() - {()}
         empty = {path for path in inner if isinstance(self._columns[path].packed(self.count), pa.NullArray)}
         return [path for path in ordered if path not in empty]
 
@@ -310,12 +306,6 @@ def table_of(builder: TableBuilder, answers: Iterable[Any], *, are_pages: bool) 
     source = None
     for number, answer in enumerate(answers, 1):
         source = source or source_of(answer).describe()
-        if are_pages and not is_response(answer):
-            raise TabulationError(
-                f"Page {number} is not a response but of type {type(answer).__name__}.",
-                "Pass an iterator over responses, or a list of records.",
-                about="data",
-            )
         try:
             builder.add(answer)
         except (ServiceError, TabulationError) as error:

@@ -104,17 +104,13 @@ _PLAIN: Final = (pa.null(), pa.bool_(), pa.int64(), pa.float64(), pa.string())
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The values of a column before it has a type: an Arrow array, or a list of several types or of `NumberText`.
-
-    `key` is the last key of its path, which says whether it holds codes.
-    """
+    """The values of a column before it has a type."""
 
     name: str
-    key: str
-    data: Any
+    key: str  # the last one of its path, which says whether it holds codes
+    data: Any  # an Arrow array, or a list of several types or of `NumberText`
 
     def __post_init__(self) -> None:
-        """Refuse values that JSON does not have, such as NaN."""
         for value in self.data if isinstance(self.data, list) else ():
             if value is not None and not isinstance(value, _SCALARS):
                 raise not_json(f"Column {excerpt(self.name, SHOWN)!r} holds a {type(value).__name__}")
@@ -207,15 +203,11 @@ def _unfit(name: str, expected: str) -> TabulationError:
 
 
 def not_json(what: str) -> TabulationError:
-    """Return the error about a parsed value that JSON cannot have."""
     return TabulationError(f"{what}, which JSON does not have.", "Convert such values to text or numbers first.")
 
 
 def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:
-    """Return a DataFrame of `count` rows, numbered from 0, with these columns in their order.
-
-    A column is an Arrow array, a Series, or a list of objects.
-    """
+    """Return a DataFrame of `count` rows, numbered from 0, of Arrow arrays, Series and lists of objects."""
     if not columns:
         return pd.DataFrame(index=pd.RangeIndex(count), columns=pd.Index([], dtype="str"))
     others = {name: values for name, values in columns.items() if isinstance(values, (list, pd.Series))}
@@ -240,10 +232,7 @@ def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
 
     Every value, except bytes and nested ones, becomes text as JSON would write it. Text becomes what it says: a number
     as JSON writes it, `true`, an RFC 3339 instant, a date or a local time; a fraction becomes the nearest float. Empty
-    text is missing, except as text.
-
-    Raises:
-        MISFIT: if a value does not fit.
+    text is missing, except as text. If a value does not fit, one of the errors of `MISFIT` is raised.
     """
     if values.type == kind:
         return values

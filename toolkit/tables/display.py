@@ -76,7 +76,6 @@ def readable(table: pd.DataFrame, summary: str | None = None, *, cuts_text: bool
 
 
 def is_missing(value: Any) -> bool:
-    """Check whether a cell is missing; lists and objects are not."""
     return pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 

@@ -209,10 +209,7 @@ def _opened(value: Any, path: KeyPath, identity: Identity, key: str | None) -> l
 
 
 def _rows_in(value: Any) -> Sequence[Any]:
-    """Return the records of a list, of arrays of one length, or of an object of arrays; any other value is a record.
-
-    Arrays in a list become objects with the keys 0, 1, ...
-    """
+    """Return the records of a list, of arrays (with the keys 0, 1, ...) or of an object of arrays, or one record."""
     if _are_arrays(value):
         return [{str(column): cell for column, cell in enumerate(row)} for row in value]
     if isinstance(value, (list, tuple)):

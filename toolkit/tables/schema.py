@@ -119,10 +119,7 @@ class Wanted:
             raise TabulationError(what, "Leave one of them out.", about="dtypes")
 
     def columns(self, found: Iterable[Column], count: int, numbers: Numbers, losses: Losses) -> dict[str, Any]:
-        """Return the columns of a table of `count` rows: Arrow arrays, Series, or lists of objects; and note losses.
-
-        With a schema they are its columns, with missing values for those that are not there.
-        """
+        """Return the columns of a table of `count` rows, with a schema those of the schema, and note losses."""
         if self._schema is None:
             return {
                 column.name: _as_dtype(column, self._dtypes[column.name], numbers, losses)
