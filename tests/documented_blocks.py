@@ -33,7 +33,6 @@ KINDS = frozenset("python ipython sh powershell toml yaml json text python-conso
 _PARSER = MarkdownIt("commonmark").enable("table")
 _MARK = re.compile(r"<!-- (not run|ci): *(\S.*?) *-->\s*\Z")
 _FILE = re.compile(r"# ([\w./-]+\.(?:py|toml|yaml|yml|env|json|ini|cfg))\s*\Z|# (\.env)\s*\Z")
-_CODED = re.compile(r"`([^`]*)`")
 
 
 @dataclass(frozen=True)

@@ -45,17 +45,3 @@ def test_purpose_and_next_steps(path: Path) -> None:
     links = LINK.findall(cells[-1].source.splitlines()[-1])
     assert {"index.md", *(neighbour.name for neighbour in neighbours)} <= set(links)
     assert len(cells) <= 17
-
-
-@each_notebook
-def test_links_lead_to_files(path: Path) -> None:
-    """Every file that a notebook links to is in the repository."""
-    text = "\n".join(cell.source for cell in cells_of(path) if cell.cell_type == "markdown")
-    assert [link for link in LINK.findall(text) if not (path.parent / link).is_file()] == []
-
-
-def test_every_cassette_is_used() -> None:
-    """Every shipped cassette is replayed by a notebook."""
-    source = "".join(cell.source for path in NOTEBOOKS for cell in cells_of(path))
-    cassettes = (FOLDER.parent / "cassettes").glob("*.yaml")
-    assert [path.stem for path in cassettes if f'"{path.stem}"' not in source] == []

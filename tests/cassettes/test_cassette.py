@@ -206,17 +206,6 @@ def miss(cassette, url, **request):
     return caught.value
 
 
-def test_miss(path, interaction):
-    """A miss names the request, the nearest recordings and their differences, and how to record it."""
-    write(path, interaction("/v1/accounts?page=1"), interaction("/v1/orders"), interaction("/v1/accounts?page=2"))
-    error = miss(Cassette(path, "none"), f"{BASE}/v1/accounts?page=3")
-    assert error.what.startswith(f"Nothing recorded in tour.yaml answers GET {BASE}/v1/accounts?page=3. The nearest:\n")
-    assert error.nearest[0].startswith(f"GET {BASE}/v1/accounts?page=1\n  query: page: recorded 1, requested 3\n")
-    assert len(error.nearest) == 1
-    assert len(str(error).splitlines()) <= 10
-    assert 'mode="new_episodes"' in error.next_step
-
-
 # What else a cassette promises
 
 

@@ -194,7 +194,7 @@ def test_addresses_become_symbolic(imported, tmp_path):
 
 def test_refused(imported, tmp_path):
     """What cannot be read or written is refused before anything is changed."""
-    with pytest.raises(CassetteCorrupt, match="HAR files of browsers are imported"):
+    with pytest.raises(CassetteCorrupt, match="version 1"):
         imported("just text")
     with pytest.raises(ConfigurationError, match="broker"):
         imported(har(entry()), environment="brocker-live")

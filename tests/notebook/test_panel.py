@@ -67,23 +67,18 @@ def answer(monkeypatch, *texts):
     return asked
 
 
-@pytest.mark.usefixtures("can_ask")
-def test_a_panel_without_a_recording_waits_to_be_connected(open_panel, shell):
-    """Nothing is sent until Connect is pressed; a cell that runs too early says what to do."""
+def test_a_panel_without_a_recording_waits_to_be_connected(open_panel, shell, request):
+    """A cell that runs before Connect was pressed says what to do, in other words where nobody can press."""
     user = open_panel("paper")
+    with pytest.raises(ConfigurationError) as caught:
+        user.panel.session  # noqa: B018
+    assert ("Press" in caught.value.next_step, "tk.Session" in caught.value.next_step) == (False, True)
+    request.getfixturevalue("can_ask")
     with pytest.raises(ConfigurationError) as caught:
         user.panel.session  # noqa: B018
     assert (caught.value.what, caught.value.next_step) == ("The panel is not connected.", PRESS)
     assert user.status == "Not connected."
     assert repr(user.panel) == "<Panel: paper, not connected>"
-
-
-def test_a_run_without_a_screen_is_not_told_to_press_a_button(open_panel, shell):
-    """Where nobody can answer, the cell names what works without a person."""
-    with pytest.raises(ConfigurationError) as caught:
-        open_panel("paper").panel.session  # noqa: B018
-    assert "Press" not in caught.value.next_step
-    assert "tk.Session" in caught.value.next_step
 
 
 @pytest.mark.parametrize("name", ["live", "paper", "broker-secret", "broker-key", "sandbox-secret", "sandbox-key"])
@@ -100,6 +95,21 @@ def test_typed_credentials_connect(open_panel, service, name):
     assert len(user.panel.session.accounts()) == rows
     requests = 2 if credentials.kind == "key pair" else 3  # one of them for a token
     assert service.stats.by_credentials[name] == requests
+
+
+def test_two_panels_share_no_secret(open_panel, service):
+    """The session of each panel gets the secrets that were typed in it, whichever connects or calls last."""
+    users = {}
+    for name in ("live", "broker-secret", "live-2", "broker-key"):
+        credentials = service.credentials[name]
+        users[name] = open_panel(credentials.environment)
+        kind, *texts = typed(credentials)
+        users[name].choose("credentials", kind)
+        users[name].connect(*texts)
+        service.stats.reset()
+        for other in users.values():
+            other.panel.session.accounts()
+        assert {*service.stats.by_credentials} == {*users}
 
 
 def test_a_refused_secret_is_shown_beside_its_field(open_panel, service, monkeypatch, capsys):

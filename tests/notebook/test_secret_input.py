@@ -21,7 +21,6 @@ def test_the_module_of_the_page_keeps_texts_to_itself():
 
 
 SANDBOX = Environment.BROKER_SANDBOX
-PAIR = {"key_id": "fake-key-id", "secret_key": "fake-secret-key"}
 SECRET = {"client_id": "fake-client", "client_secret": "fake-client-secret"}
 
 

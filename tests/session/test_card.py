@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from manual_clock import ManualClock
 from pages import Page, shown
 
 import toolkit as tk
-from toolkit.core.secret import MASK, Secret
 
 START = datetime(2026, 5, 12, 9, 30, 7, 250_000, tzinfo=UTC)
 
@@ -61,18 +60,12 @@ def test_a_live_session_is_shown_as_of_its_last_call(settings, service, make_cre
         "mine · key pair · live account",
         "trading",
         "key pair goes with every call",
+        "Calls so far 1 ",
     ):
         assert words in page
+    assert "closed" not in page
+    session.close()
+    page = Page(shown(session)[1]).words
+    assert ("closed" in page, "You may call" in page) == (True, False)
     for _, secret in credentials.secrets():
         assert secret.reveal() not in "".join(first)
-
-
-def test_a_live_token():
-    """A token is shown masked, with its lifetime, and as live."""
-    text = "QXZ-token-text-of-a-service"
-    plain, page = shown(tk.Token(Secret(text), START, START + timedelta(seconds=890)))
-    assert plain.endswith("expires 2026-05-12 09:44:57 UTC, live>")
-    assert "live, issued 12 May 2026" in page
-    assert "14:50 minutes" in page
-    assert MASK in page
-    assert text not in plain + page

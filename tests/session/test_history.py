@@ -51,23 +51,6 @@ def test_token_in_replay(open_session, replayed, clock):
     assert replay.token.issued_at == START + timedelta(seconds=1000)
 
 
-def test_token_that_expired_during_a_call(open_session, replayed, service, clock):
-    """A token that expired before the response came is not current, live and in replay."""
-
-    def slow(request):
-        clock.advance(1000)
-        return service.reply({})
-
-    service.answer = slow
-    with open_session(cassette="c", clock=clock) as live:
-        call(live)
-        assert live.token is None
-    replay = replayed()
-    call(replay)
-    assert replay.token is None
-    assert list(replay.tokens()["state"]) == ["expired"]
-
-
 def test_now(open_session, replayed, service, clock):
     """A live session is in the present; a replay stands where its recording stood, and never goes back."""
 
@@ -95,25 +78,16 @@ def test_tables(open_session, clock):
     assert (len(session.calls()), len(session.tokens())) == (0, 0)
     call(session, client="market_data")
     call(session, "/v1/accounts/7?page=2")
+    clock.advance(500)
     calls = session.calls()
     assert list(calls["path"]) == ["/v1/oauth2/token", "/v2/quotes", "/v1/accounts/7"]
     assert list(calls["interface"]) == ["auth", "market_data", "broker"]
     assert list(calls["token"]) == [pd.NA, 1, 1]
     tokens = session.tokens()
     assert list(tokens["calls"]) == [2]
+    assert list(tokens["remaining"]) == [890.0]  # at the end of the last call
     assert list(tokens["expires"]) == [pd.Timestamp(START + timedelta(seconds=890))]
     assert calls.attrs["source"].startswith("broker-sandbox · live calls, as of 12 May 2026")
-
-
-def test_tables_are_as_of_the_last_call(open_session, replayed, clock):
-    """The remaining lifetime is as of the end of the last call, live and in replay."""
-    with open_session(clock=clock, cassette="c") as session:
-        call(session)
-        clock.advance(500)
-        assert list(session.tokens()["remaining"]) == [890.0]
-    replay = replayed()
-    call(replay)
-    assert list(replay.tokens()["remaining"]) == [890.0]
 
 
 def test_source_of_answers(open_session, replayed, service, clock):

@@ -277,21 +277,6 @@ def test_accounts_of_all_pages(open_session, replayed, service, is_async):
     assert replayed_pages == [rows(1, 2), rows(3), [], rows(4)]
 
 
-@pytest.mark.parametrize("link", ["header", "member"])
-def test_links_in_a_recording(open_session, service, settings, link):
-    """Links lead to the symbol of the address in a recording; a session with addresses follows them, too."""
-    paged(service, [rows(1), rows(2), rows(3)], link=link)
-    with open_session(cassette="c") as session:
-        tk.tabulate(tk.pages(session.broker, PATH))
-    recorded = (settings.cassettes / "c.yaml").read_text()
-    assert "broker-sandbox.example.com" not in recorded
-    assert "https://broker-sandbox.svc.invalid/v1/accounts?p=1" in recorded
-    sent = len(service.requests)
-    with open_session(cassette="c", mode="none") as session:
-        assert tk.tabulate(tk.pages(session.broker, PATH))["id"].tolist() == ["a1", "a2", "a3"]
-    assert len(service.requests) == sent
-
-
 @BOTH
 def test_a_recording_of_some_pages(open_session, settings, service, is_async):
     """In a replay the last recorded page is the end, with a warning; without the first page there is no table."""

@@ -29,22 +29,6 @@ SEGMENT = st.text(string.ascii_letters + string.digits + "-._~!$'()*,@ é&+", mi
 )
 
 
-@given(
-    st.text(string.ascii_lowercase + "-.", min_size=1, max_size=30),
-    st.sampled_from(["http", "https"]),
-    st.integers(0, 65535),
-)
-def test_other_origins(host, scheme, port):
-    """Any other scheme, host or port is refused."""
-    try:
-        url = httpx.URL(f"{scheme}://{host}:{port}/v1/accounts")
-    except httpx.InvalidURL:
-        return
-    if (scheme, host, url.port) != ("https", "broker.example.com", None):
-        with pytest.raises(UnsafeAddress):
-            path_of(url)
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -81,14 +65,6 @@ def test_other_addresses(url):
     """Addresses that only look like the interface's are refused."""
     with pytest.raises(UnsafeAddress, match=r"broker interface's address https://broker\.example\.com"):
         path_of(url)
-
-
-@pytest.mark.parametrize("userinfo", ["user", "user:QXZ", ":QXZ", "user@name:QXZ"])
-def test_userinfo(userinfo):
-    """A user name or password in a URL is refused and not repeated."""
-    with pytest.raises(UnsafeAddress, match="user name or password") as caught:
-        path_of(f"https://{userinfo.replace('@', '%40')}@broker.example.com/v1/accounts")
-    assert "QXZ" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -139,19 +115,6 @@ def test_nested_address(address, path):
     """The address of another interface is refused, even below this interface's own address."""
     with pytest.raises(UnsafeAddress):
         path_of(f"{address}{path}", scope(NESTED["own"], others=NESTED["others"]))
-
-
-@given(
-    st.sampled_from(["https://elsewhere.example", "http://broker.example.com", "https://api.example.com/base"]),
-    st.text("QXZ", min_size=8, max_size=8),
-)
-def test_refusal_shows_the_origin_only(address, secret):
-    """The error shows no path, query or fragment, since a redirect may have put a token there."""
-    for url in (f"{address}/{secret}", f"{address}?token={secret}", f"{address}#access_token={secret}"):
-        with pytest.raises(UnsafeAddress) as caught:
-            path_of(url)
-        assert secret not in str(caught.value)
-        assert httpx.URL(address).host in str(caught.value)
 
 
 @pytest.mark.parametrize("path", ["/baseline/v1/accounts", "/bas", "/", "/base%2f..%2fv1"])

@@ -58,18 +58,6 @@ def test_threads(open_session, make_credentials, service, sessions):
     assert all(list(session.tokens().index) == [1] for session in opened)
 
 
-def test_tasks(open_session, service):
-    """100 tasks make one token request."""
-    service.answer_token = Slow(service).awaited
-
-    async def main():
-        session = open_session(is_async=True)
-        return await asyncio.gather(*(session.broker.get(PATH) for _ in range(100)))
-
-    assert [response.status_code for response in asyncio.run(main())] == [200] * 100
-    assert len(service.token_requests) == 1
-
-
 def test_cancelled_tasks(open_session, service):
     """If the task that asks is cancelled, its request goes on for the others; a cancelled waiter cancels nobody."""
     service.answer_token = Slow(service).awaited
@@ -115,6 +103,15 @@ def test_timeout(open_session, service, timeout, seconds):
     assert service.token_requests[0].extensions["timeout"]["read"] == seconds
 
 
+def test_a_new_token_is_known_first(open_session, service):
+    """The text of a token is replaced by scrubbing before anything notes or records its request."""
+    session, seen = open_session(), []
+    ledger, known = session._sender.ledger, session._sender.known
+    ledger.add = lambda call: seen.append(known.scrub_text(service.issued[-1])) or type(ledger).add(ledger, call)
+    call(session)
+    assert seen[0] == "<ACCESS_TOKEN>"
+
+
 @pytest.mark.parametrize("coding", ["identity", "gzip"])
 @BOTH
 def test_a_reply_that_is_too_large(open_session, service, is_async, coding):
@@ -140,22 +137,6 @@ def test_loop_that_ends_during_a_token_request(open_session, service):
     asyncio.run(main())
     assert call(session).status_code == 200
     assert len(service.token_requests) == 2
-
-
-def test_sync_call_on_the_thread_of_a_loop(open_session, make_credentials, service):
-    """A sync call on the thread of the loop whose task asks for a token does not hang: it requests its own token."""
-    options = {"credentials": make_credentials("broker-sandbox"), "token_store": MemoryTokenStore()}
-    other = type(service)()
-
-    async def main():
-        session = open_session(is_async=True, **options)
-        service.answer_token = Slow(service).awaited
-        task = asyncio.create_task(session.broker.get(PATH))
-        await asyncio.sleep(0.02)
-        return open_session(transport=other, **options).broker.get(PATH), await task
-
-    assert [response.status_code for response in asyncio.run(main())] == [200, 200]
-    assert (len(service.token_requests), len(other.token_requests)) == (1, 1)
 
 
 def test_sessions_of_a_process(settings, service, make_credentials):

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from manual_clock import ManualClock
 from session_calls import BOTH, bearer, call, finished
 
@@ -112,29 +109,6 @@ def test_retry_after(steady, service):
     assert session.now() == START + timedelta(seconds=7.5)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    outcomes=st.lists(
-        st.sampled_from([429, 503, *BROKEN]) | st.tuples(st.just(429), st.integers(0, 40)), min_size=1, max_size=8
-    ),
-    tries=st.integers(1, 5),
-    within=st.floats(0, 60),
-)
-def test_never_beyond_the_limits(open_session, service, outcomes, tries, within):
-    """Whatever the service does: no try too many, and none after the limit."""
-    service.requests.clear()
-    session = open_session("paper", clock=ManualClock(START), retry=tk.Retry(tries, within))
-    plain = [
-        (outcome[0], {"Retry-After": str(outcome[1])}) if isinstance(outcome, tuple) else outcome
-        for outcome in outcomes
-    ]
-    answers(service, *plain, 200)
-    with contextlib.suppress(httpx.TransportError):
-        call(session)
-    assert len(service.calls) <= min(tries, len(outcomes) + 1)
-    assert (session.now() - START).total_seconds() <= within + 1e-6
-
-
 def test_cancelled_while_pausing(open_session, service):
     """A task can be cancelled while its call waits for the next try; nothing is sent after that."""
 
@@ -218,8 +192,9 @@ def test_recorded_and_replayed(open_session, replayed, service, settings, outcom
 
 @BOTH
 def test_rate(open_session, service, is_async):
-    """N calls at a rate r take (N - 1) / r seconds; retries are calls too, token requests are not."""
-    clock = ManualClock()
+    """N calls at a rate r take (N - 1) / r seconds, each from the end of its pause; token requests do not count."""
+    clock = ManualClock(START)
+    service.answer_token = lambda request: clock.advance(3) or service.token_reply()
     session = open_session(clock=clock, is_async=is_async, per_second=2, retry=tk.Retry(tries=2, within=100))
 
     async def tasks():
@@ -230,8 +205,11 @@ def test_rate(open_session, service, is_async):
     else:
         for _ in range(5):
             call(session)
-    assert clock.monotonic() == pytest.approx(2.0)
+    assert clock.monotonic() == pytest.approx(5.0)
     assert len(service.token_requests) == 1
+    calls = session.calls().iloc[1:]
+    assert (calls["when"] - START).dt.total_seconds().tolist() == pytest.approx([3.0, 3.5, 4.0, 4.5, 5.0], abs=1e-3)
+    assert set(calls["elapsed"]) == {0.0}
 
 
 @pytest.mark.usefixtures("only_new_garbage")

@@ -67,6 +67,17 @@ def test_writes_are_never_sent(service, record):
     assert reasons[3].startswith("POST may change something")
 
 
+def test_unreadable_interactions(service, record, settings):
+    """An interaction that cannot be read is listed, and the others are repeated."""
+    session = record(("GET", "/v1/a"), ("GET", "/v1/b"))
+    file = settings.cassettes_folder / "story.yaml"
+    start = file.read_bytes().index(b"/v1/a")
+    file.write_bytes(file.read_bytes()[:start] + file.read_bytes()[start:].replace(b"code: 200", b"code: ok", 1))
+    drift = tk.drift("story", session)
+    assert [call.url.path for call in service.calls] == ["/v1/b"]
+    assert "a status code has three digits" in {each.number: each.reason for each in drift.not_repeated}[2]
+
+
 def test_placeholders_are_never_sent(service, record, settings):
     """A call with a placeholder of the recording in its URL is listed and not sent."""
     token = canaries.new()

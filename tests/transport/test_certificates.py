@@ -36,21 +36,15 @@ def get(url, *, is_async=False, **options):
     """Make a request and return its status; warnings about what the toolkit does are errors."""
 
     async def awaited():
-        network = Network(is_async=True, **options)
-        try:
-            return (await network.handle_async_request(httpx.Request("GET", url))).status_code
-        finally:
-            await network.aclose()
+        async with httpx.AsyncClient(transport=Network(is_async=True, **options)) as client:
+            return (await client.get(url)).status_code
 
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)
         if is_async:
             return asyncio.run(awaited())
-        network = Network(is_async=False, **options)
-        try:
-            return network.handle_request(httpx.Request("GET", url)).status_code
-        finally:
-            network.close()
+        with httpx.Client(transport=Network(is_async=False, **options)) as client:
+            return client.get(url).status_code
 
 
 def refused(url, **options):

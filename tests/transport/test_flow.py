@@ -5,9 +5,10 @@ import threading
 
 import httpx
 import pytest
+from bodies import body_class
 
 from toolkit.core.ledger import SystemClock
-from toolkit.transport.flow import Apart, Pause, Shielded, run, run_async
+from toolkit.transport.flow import Apart, Pause, ReadAndClose, Shielded, run, run_async
 
 URL = "https://service.example.com/"
 
@@ -90,6 +91,7 @@ def test_shielded_from_cancellation():
 
     def flow(path):
         shielded = Shielded(inner(path))
+        assert not shielded.is_under_way
         try:
             yield shielded
         finally:
@@ -108,6 +110,19 @@ def test_shielded_from_cancellation():
 
     asyncio.run(main())
     assert ended == [200, "failed"]
+
+
+@BOTH
+@pytest.mark.parametrize(("limit", "read"), [((), 3), ((1,), 2), ((0,), 1)])
+def test_the_beginning_of_a_body(is_async, limit, read):
+    """A short body is read as a whole, which keeps the connection; a longer one little beyond the limit."""
+    body = body_class(httpx)([b"x"] * 3)
+
+    def flow():
+        return (yield ReadAndClose(httpx.Response(200, stream=body), *limit))
+
+    assert drive(flow(), is_async=is_async) == b"x" * read
+    assert (body.taken, body.closed) == (read, 1)
 
 
 @BOTH

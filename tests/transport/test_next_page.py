@@ -126,6 +126,10 @@ def test_a_named_cursor():
     for value in (None, "", False, 0):
         assert next_page(answer({"n": value or None, "items": ROWS, "next": "/x"}), cursor=("n", "from")) is None
     assert next_page(answer({"n": "x", "has_more": False}), cursor=("n", "from")) is None
+    for body in ({"n": True, "next": "/x"}, {"next": "/x"}):
+        following = next_page(answer(body), cursor=("n", "from"))
+        assert (following.url, following.advice[:24]) == (None, 'There is no cursor at "n"'[:24])
+        assert next_page(answer(body), cursor=("n", "from"), is_first=False) is None
 
 
 @pytest.mark.parametrize("target", ["https://[::1", "/" + "x" * 70_000, "https://api.example.com:x/", INTERNATIONAL])

@@ -57,6 +57,18 @@ def test_calls_that_come_later(gaps, per_second):
     assert all(later - earlier >= 1 / per_second - 1e-5 for earlier, later in pairwise(sent))
 
 
+def test_calls_that_are_late():
+    """A call that is very late moves the schedule on, one that is a little late does not; without a rate none waits."""
+    pace, rate = limited(10)
+    turns = [pace.turn(0.0) for _ in range(3)]
+    assert pace.seconds_left(turns[0], 5.0) == 0
+    assert pace.seconds_left(turns[1], 5.0) == pytest.approx(0.1)
+    assert pace.seconds_left(turns[1], 5.15) == 0
+    assert pace.seconds_left(turns[2], 5.15) == pytest.approx(0.05)
+    pace.drop(rate)
+    assert (pace.is_limited, pace.seconds_left(turns[2], 5.15)) == (False, 0)
+
+
 def test_shared():
     """Who has the same credentials and the same clock shares a pace; tests with clocks of their own do not meet."""
     clock = ManualClock()

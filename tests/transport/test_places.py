@@ -10,6 +10,7 @@ from collections import deque
 
 import httpx
 import pytest
+from bodies import body_class
 from hypothesis import given
 from hypothesis import strategies as st
 from manual_clock import ManualClock
@@ -129,22 +130,11 @@ def test_pool_timeout(timeout, seconds):
 # Responses
 
 
-class Stream(httpx.SyncByteStream, httpx.AsyncByteStream):
-    def __init__(self, *, breaks=False):
-        self.breaks = breaks
-
-    def __iter__(self):
-        yield b"body"
-
-    async def __aiter__(self):
-        yield b"body"
+class BreakingBody(body_class(httpx)):
+    """A body that cannot be closed."""
 
     def close(self):
-        if self.breaks:
-            raise httpx.CloseError("no")
-
-    async def aclose(self):
-        self.close()
+        raise httpx.CloseError("no")
 
 
 def held(places, *, is_recorded, path, **options):
@@ -161,7 +151,8 @@ def held(places, *, is_recorded, path, **options):
 def test_a_response_holds_a_place(tmp_path, way, is_recorded):
     """The place is free again, once, when a response is read or closed, even in vain, or dropped while open."""
     places = Places(1)
-    options = {"content": b"body"} if way == "with its body" else {"stream": Stream(breaks=way == "break")}
+    body = (BreakingBody if way == "break" else body_class(httpx))([b"body"])
+    options = {"content": b"body"} if way == "with its body" else {"stream": body}
     response = held(places, is_recorded=is_recorded, path=tmp_path / "a.yaml", **options)
     if way != "with its body":
         assert not takes(places)

@@ -81,10 +81,12 @@ def quietly(call, *arguments, **keywords):
 
 @SAME_FOLDER
 @given(st.data())
-def test_saved_is_loaded(place, settings, keys, data):
-    """Loaded credentials equal the saved ones, whatever their kind, with and without a keyring."""
+def test_saved_is_loaded(place, settings, folder, keys, data):
+    """Loaded credentials equal the saved ones, with and without a keyring, in a file that only its user reads."""
     credentials, name = data.draw(key_pairs | client_secrets | client_keys(keys)), data.draw(names)
     profile = quietly(save_credentials, credentials, name, settings=settings)
+    (file,) = folder.glob("*.toml")
+    assert (file.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
     loaded = load_credentials(credentials.environment, name, settings=settings)
     assert loaded.fingerprint() == credentials.fingerprint()
     assert (loaded.name, loaded.environment, loaded.kind) == (name, credentials.environment, credentials.kind)

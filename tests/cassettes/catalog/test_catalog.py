@@ -69,7 +69,6 @@ def test_list(write, folder, own, interaction, authorization):
     (folder / "empty.yaml").touch()
     (folder / "broken.yaml").write_text("interactions: [")
     (folder / "notes.yaml").write_text("a: interactions")
-    (folder / "a.part.yaml").write_bytes(HEADER)
     table = tk.list_cassettes(settings=own, clock=ManualClock(NOON))
     names = [name.rpartition("cassettes/")[2] for name in table["name"]]
     assert names == ["a", "broken", "c.yml", "empty", "sub/b.yaml"]
@@ -88,14 +87,12 @@ def kinds_of(table):
     return sorted(table["kind"])
 
 
-def test_check_finds_what_is_wrong(write, folder, own, interaction, authorization):
+def test_check_finds_what_is_wrong(write, folder, own, interaction):
     """Each kind of problem is found in its file and on its line, without the secret, and nothing is changed."""
     clock = ManualClock(datetime(2026, 5, 13, tzinfo=UTC))
     token = secrets.token_urlsafe(30)
     write("clean.yaml", interaction())
     torn = write("torn.yaml", interaction(), tail=b"- request:\n    method: GET\n")
-    write("torn.part.yaml", interaction())
-    write("token.yaml", interaction(authorized_by=authorization(token=4)))
     (folder / "corrupt.yaml").write_bytes(MARKER + b"interactions: 5\n")
     (folder / "empty.yaml").touch()
     write_vcrpy(folder / "leak.yaml", headers={"Authorization": [f"Bearer {token}"]})
@@ -103,9 +100,7 @@ def test_check_finds_what_is_wrong(write, folder, own, interaction, authorizatio
     table = tk.check_cassettes(settings=own, clock=clock)
     by_file = dict(iter(table.groupby("name")))
     assert "clean" not in by_file
-    assert kinds_of(by_file["torn"]) == ["incomplete"] * 2
-    assert kinds_of(by_file["token"]) == ["token"]
-    assert not by_file["token"]["fails"].any()
+    assert kinds_of(by_file["torn"]) == ["incomplete"]
     assert kinds_of(by_file["corrupt"]) == kinds_of(by_file["empty"]) == ["corrupt"]
     assert "rules" in kinds_of(by_file["leak"])
     assert "secret" in kinds_of(by_file["leak"])
@@ -128,7 +123,7 @@ def test_check_of_what_nothing_plays(write, own, interaction, authorization, tmp
         client.get("https://broker.svc.invalid/a")
     clock = ManualClock(datetime(2026, 5, 13, tzinfo=UTC))
     table = tk.check_cassettes(["a"], play_log=tmp_path / "log", settings=own, clock=clock)
-    assert table[["kind", "interaction", "fails"]].to_numpy().tolist() == [["unplayed", 3, True]]
+    assert table[["kind", "interaction"]].to_numpy().tolist() == [["unplayed", 3]]
     assert "GET https://broker.svc.invalid/b" in table["what"][0]
     other = tk.prune_cassette("a", play_log=tmp_path / "log", dry_run=True, settings=own)
     assert other["number"].tolist() == [3]

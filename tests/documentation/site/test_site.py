@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import functools
 import http.server
-import re
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urldefrag
 
 import pytest
 from browser.jupyterlab_driver import browser, chromium, need_browser
@@ -31,63 +28,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     return folder / "html"
-
-
-class Page(HTMLParser):
-    """The anchors of a page, where its links lead, and what a browser loads to show it."""
-
-    def __init__(self, file: Path) -> None:
-        super().__init__()
-        self.anchors: set[str] = set()
-        self.links: list[str] = []
-        self.loaded: list[str] = []
-        self.feed(file.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        """Note what an element is or leads to."""
-        given = {name: value or "" for name, value in attributes}
-        self.anchors |= {given[name] for name in ("id", "name") if name in given}
-        if tag == "a" and "href" in given:
-            self.links.append(given["href"])
-        elif tag == "link" and given.get("rel") not in ("canonical", "author"):
-            self.loaded.append(given.get("href", ""))
-        elif "src" in given:
-            self.loaded.append(given["src"])
-
-
-@pytest.fixture(scope="module")
-def pages(site: Path) -> dict[Path, Page]:
-    """Read every page of the site."""
-    return {file: Page(file) for file in site.rglob("*.html")}
-
-
-def test_links_lead_to_pages_and_anchors(site: Path, pages: dict[Path, Page]) -> None:
-    """A link within the site leads to a file, and to an anchor that is there."""
-    dead = []
-    for file, page in pages.items():
-        for link in page.links:
-            path, anchor = urldefrag(link)
-            if re.match(r"\w+:", path):
-                continue
-            aim = (file.parent / unquote(path)).resolve() if path else file
-            if not aim.is_file() or (anchor and aim in pages and anchor not in pages[aim].anchors):
-                dead.append(f"{file.relative_to(site)}: {link}")
-    assert dead == []
-
-
-def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Page]) -> None:
-    """Scripts, styles, fonts and pictures are files of the site."""
-    loaded = {
-        f"{file.relative_to(site)}: {url}"
-        for file, page in pages.items()
-        for url in page.loaded
-        if re.match(r"(\w+:)?//", url)
-    }
-    styles = site.rglob("*.css")
-    loaded |= {
-        f"{style.name}: {url}" for style in styles for url in re.findall(r"url\(.?(\w+:?//[^)]*)", style.read_text())
-    }
-    assert loaded == set()
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import os
 import threading
 from pathlib import Path
 from typing import Any, Final
-from weakref import WeakSet, WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary, finalize
 
 from toolkit.core.errors import CassetteBusy
 from toolkit.local.files import private_folder
@@ -38,6 +38,8 @@ class Claim:
         self.recorders: WeakSet[Any] = WeakSet()
         self._lock_file = lock_file
         self._file_lock = _locked(file, lock_file)
+        if self._file_lock is not None:
+            finalize(self, self._file_lock.release)  # at interpreter exit, while modules are still there
 
     @property
     def is_held(self) -> bool:
