@@ -31,7 +31,7 @@ from toolkit.cassettes.format.interactions import Interaction, is_uri
 from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.core.document import TOKEN_PATH, CredentialKind, Environment
-from toolkit.core.errors import CassetteError, ConfigurationError, SecretLeak, as_flag, as_several
+from toolkit.core.errors import CassetteError, ConfigurationError, SecretLeak, as_instance, as_several
 from toolkit.core.ledger import Authorization, parse_http_date
 from toolkit.core.secret import Secret
 from toolkit.core.text import count_text, excerpt
@@ -154,7 +154,7 @@ def import_cassette(
     patterns = as_several(only, str, about="only", example='"api.example.com"')
     file = expanded(source, about="source")
     program, entries = _read(file)
-    path = _target(name, file, replace=as_flag(replace, about="replace"), settings=settings)
+    path = _target(name, file, replace=as_instance(replace, bool, about="replace", example="True"), settings=settings)
     names = called.rules.addresses.values() if called else ()
     own = {name: settings.addresses[name] for name in names if name in settings.addresses}
     if called is not None and not any(_is_at(entry.uri, own.values()) for entry in entries):
