@@ -115,22 +115,6 @@ def test_replayed_redirect_to_another_origin(path):
 # Streams
 
 
-def test_chunks_pass_as_they_come(path):
-    """A streamed body reaches its reader piece by piece, and is recorded when the reader has read its end."""
-    body = Chunks([b"one", b"two", b"three"])
-    cassette = tk.Cassette(path)
-    with (
-        httpx.Client(transport=cassette.transport(served(lambda: reply(body)))) as client,
-        client.stream("GET", URL) as response,
-    ):
-        assert body.taken == 0
-        for number, piece in enumerate(response.iter_raw(), start=1):
-            assert (piece, body.taken, path.exists()) == (body.pieces[number - 1], number, False)
-        assert len(cassette) == 1
-    assert body.closed
-    assert replay(path).content == b"onetwothree"
-
-
 @pytest.mark.parametrize("is_async", [False, True])
 def test_error_that_nobody_reads(path, is_async):
     """SDKs close a response with an error status unread before another try; each try is recorded and replayed."""
