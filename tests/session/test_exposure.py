@@ -201,20 +201,17 @@ def pem():
 def plant(kind, text=None):
     """Return credentials of a kind, and the secrets in them."""
     environment, how = KINDS[kind]
+    options = {"environment": environment}
+    if how in ("secret", "key"):
+        options["form_fields"] = {"scope": "accounts.read", "resource_key": token_urlsafe(30)}
     if how == "key":
         private_key, planted = pem()
-        fields = {"scope": "accounts.read", "resource_key": token_urlsafe(30)}
-        credentials = tk.ClientKey("client-1", private_key, environment=environment, form_fields=fields)
-        return credentials, [*planted, fields["resource_key"]]
+        return tk.ClientKey("client-1", private_key, **options), [*planted, options["form_fields"]["resource_key"]]
     text = text or token_urlsafe(30)
     if how == "secret":
-        fields = {"scope": "accounts.read", "resource_key": token_urlsafe(30)}
-        return tk.ClientSecret("client-1", text, environment=environment, form_fields=fields), [
-            text,
-            fields["resource_key"],
-        ]
+        return tk.ClientSecret("client-1", text, **options), [text, options["form_fields"]["resource_key"]]
     key_id = f"KEYID{token_hex(8)}"
-    return tk.KeyPair(key_id, text, environment=environment, scheme=how), [key_id, text]
+    return tk.KeyPair(key_id, text, scheme=how, **options), [key_id, text]
 
 
 def with_tokens(service, planted):
