@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import errno
 import json
-import os
-import stat
 
 import pytest
 from recordings import paths_in
 
-from toolkit.cassettes.format.interactions import HEADER
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.core.errors import CassetteError, SecretLeak
 from toolkit.core.secret import Secret
@@ -44,27 +41,6 @@ def foreign(*paths):
         for path in paths
     ]
     return json.dumps({"version": 1, "interactions": items}).encode()
-
-
-def test_foreign_file_is_rewritten_once(path, interaction):
-    """A file of stock vcrpy is rewritten as one of ours with the first append, scrubbed, and then appended to."""
-    scrubber = Scrubber(
-        KnownSecrets([("SECRET", Secret("a-fake-token-1"))]), addresses={"broker": "https://api.example.com"}
-    )
-    path.parent.mkdir(parents=True)
-    path.write_bytes(foreign("a", "b"))
-    path.chmod(0o640)
-    recorder = Recorder(path, scrubber)
-    recorder.append(interaction("/c"))
-    inode = path.stat().st_ino
-    recorder.append(interaction("/d"))
-    assert path.stat().st_ino == inode
-    assert paths_in(path) == ["a", "b", "c", "d"]
-    assert path.read_bytes().startswith(HEADER)
-    assert b"a-fake-token-1" not in path.read_bytes()
-    assert b"api.example.com" not in path.read_bytes()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert os.listdir(path.parent) == ["tour.yaml"]  # noqa: PTH208 - names are enough
 
 
 class LeakyScrubber(Scrubber):
