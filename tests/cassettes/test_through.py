@@ -13,10 +13,9 @@ import httpx
 import httpx as stock_httpx
 import pytest
 import vcr
-from bodies import body_class
+from bodies import body_class, first_pieces
 
 import toolkit as tk
-from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import FAILURES
 from toolkit.core.errors import (
     CassetteMiss,
@@ -113,22 +112,6 @@ def test_replayed_redirect_to_another_origin(path):
 
 
 # Streams
-
-
-def test_chunks_pass_as_they_come(path):
-    """A streamed body reaches its reader piece by piece, and is recorded when the reader has read its end."""
-    body = Chunks([b"one", b"two", b"three"])
-    cassette = tk.Cassette(path)
-    with (
-        httpx.Client(transport=cassette.transport(served(lambda: reply(body)))) as client,
-        client.stream("GET", URL) as response,
-    ):
-        assert body.taken == 0
-        for number, piece in enumerate(response.iter_raw(), start=1):
-            assert (piece, body.taken, path.exists()) == (body.pieces[number - 1], number, False)
-        assert len(cassette) == 1
-    assert body.closed
-    assert replay(path).content == b"onetwothree"
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -263,51 +246,8 @@ def test_abandoned_stream(path, pieces_read, is_async):
     cassette = tk.Cassette(path)
     transport = cassette.transport(served(lambda: reply(body)))
 
-    def read():
-        with httpx.Client(transport=transport) as client, client.stream("GET", URL + "?key=1") as response:
-            pieces = response.iter_raw()
-            for _ in range(pieces_read):
-                next(pieces)
-
-    async def read_async():
-        async with httpx.AsyncClient(transport=transport) as client, client.stream("GET", URL + "?key=1") as response:
-            pieces = response.aiter_raw()
-            for _ in range(pieces_read):
-                await anext(pieces)
-
     with pytest.warns(UserWarning, match=r"The response to GET /a was closed before its end") as caught:
-        asyncio.run(read_async()) if is_async else read()
+        first_pieces(transport, f"{URL}?key=1", pieces_read, is_async=is_async, reading="raw")
     assert len(caught) == 1
     assert body.closed
     assert (path.exists(), len(cassette)) == (False, 0)
-
-
-def test_threads(path):
-    """Calls of several threads are all recorded; in replay each recording plays once, then the last one repeats."""
-    count = iter(range(1000))
-    lock = threading.Lock()
-
-    def answer(request):
-        with lock:
-            return reply(str(next(count)).encode())
-
-    def calls(cassette, got):
-        with httpx.Client(transport=cassette.transport(httpx.MockTransport(answer))) as client:
-            got.extend(client.get(URL).content for _ in range(10))
-
-    def all_calls(cassette):
-        got = []
-        threads = [threading.Thread(target=calls, args=(cassette, got)) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return got
-
-    live = all_calls(tk.Cassette(path))
-    cassette = tk.Cassette(path, "none")
-    assert sorted(all_calls(cassette)) == sorted(live) == sorted(str(number).encode() for number in range(60))
-    assert cassette.unplayed == []
-    last = contents.read(path.read_bytes(), source="").interaction(59).response.body
-    assert set(all_calls(cassette)) == {last}
-    assert cassette.play_count == 120

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import re
 import subprocess
 import sys
 import unicodedata
@@ -22,7 +21,6 @@ from toolkit.core.errors import (
     SecretLeak,
     ServiceError,
     TokenRefused,
-    ToolkitError,
     UnknownName,
     as_choice,
 )
@@ -38,24 +36,6 @@ DATA = {
 
 def example(kind):
     return kind("The address auth is not set.", "Set it.", about="auth", **DATA.get(kind, {}))
-
-
-def drawn_tree():
-    """Return the parent of each class as drawn in the docstring of the module."""
-    parents, path = {}, []
-    for line in errors.__doc__.splitlines():
-        match = re.match(r"([│ ]*(?:[├└]─ )?)([A-Z]\w+)(?:\s{2}|$)", line)
-        if match:
-            depth = len(match[1]) // 3
-            parents[match[2]] = path[depth - 1] if depth else None
-            path[depth:] = [match[2]]
-    return parents
-
-
-def test_tree_drawing():
-    """The tree drawn in the module's docstring is the tree of the classes."""
-    parents = {kind.__name__: kind.__bases__[0].__name__ for kind in CLASSES if kind is not ToolkitError}
-    assert drawn_tree() == {"ToolkitError": None, **parents}
 
 
 @pytest.mark.parametrize("kind", CLASSES)

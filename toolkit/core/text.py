@@ -208,15 +208,7 @@ def annotation(
     line: int | None = None,
     title: str = "",
 ) -> str:
-    """Return the line that annotates a file, or the whole run if `file` is None.
-
-    Args:
-        level: how it is marked.
-        message: the text, which may have several lines.
-        file: the path as `workspace_path` gives it.
-        line: the line in the file, from 1.
-        title: a few words above the message.
-    """
+    """Return the line in a job's log with which GitHub annotates a file, or the whole run if `file` is None."""
     properties = {"file": file, "line": line, "title": title}
     pairs = ",".join(f"{name}={_escaped(str(value), ':,')}" for name, value in properties.items() if value)
     return f"::{level}{f' {pairs}' if pairs else ''}::{_escaped(message)}"

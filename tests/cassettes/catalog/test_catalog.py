@@ -213,23 +213,15 @@ except tk.CassetteBusy as error:
     assert paths_in(file) == ["b", "c"]
 
 
-def write_clear_vcrpy(file, token):
-    """Write a cassette of stock vcrpy whose second request tells that a part of the first is a secret."""
-    headers = ({}, {"Authorization": [f"Bearer {token}"]})
-    response = {"body": {"string": "{}"}, "headers": {}, "status": {"code": 200, "message": "OK"}}
-    items = [
-        {"request": {"body": None, "headers": each, "method": "GET", "uri": uri}, "response": response}
-        for each, uri in zip(headers, (f"https://api.example/{token}", "https://api.example/b"), strict=True)
-    ]
-    file.write_text(yaml.dump({"interactions": items, "version": 1}))
-    return file
-
-
 def test_an_unscrubbed_recording_is_not_shown_in_clear(folder, own):
     """Tables of a recording of stock vcrpy hold no secret, and what is left of it when it is pruned holds none."""
     token = secrets.token_urlsafe(30)
-    file = write_clear_vcrpy(folder / "a.yaml", token)
-    other = write_vcrpy(folder / "b.yaml")
+    file, other = folder / "a.yaml", write_vcrpy(folder / "b.yaml")
+    request = {"body": None, "headers": {}, "method": "GET", "uri": f"https://api.example/{token}"}
+    telling = request | {"headers": {"Authorization": [f"Bearer {token}"]}, "uri": "https://api.example/b"}
+    response = {"body": {"string": "{}"}, "headers": {}, "status": {"code": 200, "message": "OK"}}
+    items = [{"request": each, "response": response} for each in (request, telling)]
+    file.write_text(yaml.dump({"interactions": items, "version": 1}))
     assert token not in tk.compare_cassettes("a", "b", settings=own).to_csv()
     forget_everything()
     assert token not in tk.prune_cassette("a", 1, dry_run=True, settings=own).to_csv()

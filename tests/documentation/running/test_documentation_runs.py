@@ -24,7 +24,7 @@ from notebook_files import write_notebook
 
 import toolkit as tk
 from toolkit.auth.profiles.fields import DEFAULT, variable
-from toolkit.local.settings import variable_name
+from toolkit.local.settings import VARIABLES
 
 RUNNER = Path(__file__).with_name("page_runner.py")
 # The notebook that pages call notebooks/report.ipynb; it plays a recording of the project.
@@ -43,7 +43,7 @@ PAGES = [
 def service_variables() -> Iterator[dict[str, str]]:
     """Run a practice service, and return the variables with which a reader's project would call it."""
     with tk.practice() as service:
-        variables = {variable_name(name): address for name, address in service.settings.addresses.items()}
+        variables = {VARIABLES[name]: address for name, address in service.settings.addresses.items()}
         for name in ("live", "paper", "broker-secret", "sandbox-secret"):
             credentials = service.credentials[name]
             fields = (

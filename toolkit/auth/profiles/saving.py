@@ -30,7 +30,7 @@ from toolkit.core.text import excerpt, list_html, list_text
 from toolkit.core.tracebacks import frameless, warn
 from toolkit.local.files import shown
 from toolkit.local.folders import ENV_FILE, SETTINGS_FILE
-from toolkit.local.settings import Settings, as_settings, variable_name
+from toolkit.local.settings import VARIABLES, Settings, as_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -240,7 +240,7 @@ def destinations_to_save(environment: Environment, kind: CredentialKind, setting
     if not destinations:
         names = environment.rules.addresses.values()
         what = f"No address of {environment} is set, so these credentials have nowhere to go."
-        variables = ", ".join(map(variable_name, names))
+        variables = ", ".join(VARIABLES[name] for name in names)
         where = f"Set {', '.join(names)} under [addresses] in {SETTINGS_FILE}, or the variables {variables}."
         raise ConfigurationError(what, where, about=next(iter(names)))
     return destinations

@@ -222,10 +222,8 @@ def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str
     """
     interaction, problem = opened.interaction_or_error(number), ""
     if isinstance(interaction, CassetteCorrupt):
-        problem, head = interaction.what, RecordedRequest("", "")
-        with suppress(CassetteCorrupt):
-            head = RecordedRequest(*opened.head(number)[:2])
-        interaction = Interaction(head, RecordedResponse(0))
+        problem = interaction.what
+        interaction = Interaction(RecordedRequest(*opened.head(number)[:2]), RecordedResponse(0))
     head = safe_to_show(interaction, scrubber).request if scrubber else interaction.request
     caller, obtained = interaction.authorized_by, interaction.token_obtained
     either = caller or obtained
