@@ -251,29 +251,14 @@ def save(service, name):
         tk.save_credentials(service.credentials[name], "mine")
 
 
-@pytest.mark.parametrize(
-    ("name", "environment", "lines"),
-    [
-        (
-            "paper",
-            "paper",
-            [r"as 'mine'", r"trading +GET /v2/account +200 +\x1b\[32mworks", r"GET / +404 +\x1b\[33mreached"],
-        ),
-        (
-            "sandbox-key",
-            "broker-sandbox",
-            [r"GET /v1/accounts +200 +\x1b\[32mworks", "market_data"],
-        ),
-    ],
-)
-def test_test_command(service, name, environment, lines):
+@pytest.mark.parametrize("name", ["paper", "sandbox-key"])
+def test_test_command(service, name):
     """Each interface is called once; only success is green."""
     save(service, name)
-    output = (
-        CliRunner().invoke(app, ["test", "--environment", environment], color=True, env={"FORCE_COLOR": "1"}).output
-    )
-    positions = [re.search(line, output).start() for line in lines]
-    assert positions == sorted(positions)
+    arguments = ["test", "--environment", str(service.credentials[name].environment)]
+    output = CliRunner().invoke(app, arguments, color=True, env={"FORCE_COLOR": "1"}).output
+    expected = r"as 'mine'.*GET /v\d/accounts? +200 +\x1b\[32mworks.*market_data .*GET / +404 +\x1b\[33mreached"
+    assert re.search(expected, output, re.DOTALL)
     for _, secret in service.credentials[name].secrets():
         assert secret.reveal() not in output
 
