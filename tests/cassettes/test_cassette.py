@@ -93,21 +93,6 @@ def test_new_episodes(path, counting):
     assert bodies_in(path) == ["/a 1", "/b 2"]
 
 
-def test_all(path, counting):
-    """Mode all records everything again beside the old file, and replaces it when the recording ends well."""
-    get(Cassette(path), counting, "/a", "/b")
-    old, part = path.read_bytes(), path.with_name("tour.part.yaml")
-    cassette = Cassette(path, "all")
-    assert not part.exists()
-    assert get(cassette, counting, "/a") == ["/a 3"]
-    assert (path.read_bytes(), bodies_in(part), len(cassette)) == (old, ["/a 3"], 1)
-    cassette.close()
-    assert (bodies_in(path), part.exists()) == (["/a 3"], False)
-    get(cassette, counting, "/b")
-    cassette.close()
-    assert (bodies_in(path), len(cassette)) == (["/a 3", "/b 4"], 2)
-
-
 def test_all_that_failed(path, counting):
     """After an exception the old file stays; the next opening names the part, the next recording replaces it."""
     get(Cassette(path), counting, "/a")

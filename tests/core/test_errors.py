@@ -12,13 +12,12 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pages import Page, shown
+from IPython.lib.pretty import pretty
 
 from toolkit.core import errors
 from toolkit.core.errors import (
     CassetteMiss,
     ConfigurationError,
-    SecretLeak,
     ServiceError,
     TokenRefused,
     UnknownName,
@@ -60,17 +59,6 @@ def test_pickle(kind):
         assert back.__notes__ == ["while recording"]
 
 
-def test_leak_without_response():
-    """A SecretLeak holds the live response, but a pickle of it does not."""
-    response = object()
-    error = SecretLeak("A secret would have reached the disk.", response=response)
-    assert error.response is response
-    back = pickle.loads(pickle.dumps(error))
-    assert back.response is None
-    assert back.what == error.what
-    assert error.response is response
-
-
 def is_safe(text):
     return all(
         character in "\t\n" or unicodedata.category(character) not in {"Cc", "Cs", "Zl", "Zp"} for character in text
@@ -87,10 +75,10 @@ def test_foreign_text(kind, what, next_step):
 
 
 def test_display():
-    """A displayed error shows its two lines as text and as HTML."""
-    plain, page = shown(ConfigurationError("What <b>.\nMore.", "What next."))
-    assert plain == "ConfigurationError: What <b>.\nMore.\nWhat next."
-    assert Page(page).words.split() == "ConfigurationError : What <b>. More. What next.".split()
+    """An error that a cell ends with shows its lines."""
+    assert pretty(ConfigurationError("What <b>.\nMore.", "What next.")) == (
+        "ConfigurationError: What <b>.\nMore.\nWhat next."
+    )
 
 
 NOTEBOOK_CELL = """

@@ -5,23 +5,18 @@ import os
 import socket
 import stat
 import sys
-import traceback
 from pathlib import Path
 
 import pytest
 
-from toolkit.core.errors import ConfigurationError
 from toolkit.local.files import (
     LinkInTheWay,
     UnfitFile,
     create_new,
-    expanded,
     is_open_to_others,
-    lies_in,
     open_own,
     private_folder,
     read_private,
-    read_text,
     remove_partials,
     write_atomically,
 )
@@ -118,33 +113,6 @@ def test_full_disk(tmp_path, monkeypatch, call, private):
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_read_text(home):
-    """Text is read as UTF-8 with or without a byte order mark."""
-    for encoding in ("utf-8", "utf-8-sig"):
-        (home / "file").write_text("zwei ü", encoding=encoding)
-        assert read_text(home / "file", "the file", "Fix it.") == "zwei ü"
-
-
-def test_lies_in(home):
-    """Links and dots are followed; a loop of links leads nowhere."""
-    (home / "inside").mkdir()
-    (home / "inside" / "out").symlink_to(home)
-    assert lies_in(home / "inside" / "missing", home / "inside")
-    for outside in ("inside/../file", "inside/out/file", "inside-out", "inside/\x00"):
-        assert not lies_in(home / outside, home / "inside")
-
-
-def test_expanded(home):
-    """`~` becomes the home folder; an unknown home folder is an error that does not quote the path."""
-    assert expanded("~/file") == home / "file"
-    assert expanded(Path("file")) == Path("file")
-    with pytest.raises(ConfigurationError, match="an unknown ~") as caught:
-        expanded("~nobody-of-that-name/file", about="path")
-    assert caught.value.about == "path"
-    assert "nobody" not in repr(caught.value)
-    assert "nobody" not in repr([frame.f_locals for frame, _ in traceback.walk_tb(caught.tb.tb_next)])
-
-
 def test_read_follows_no_link(tmp_path):
     """A link is not read."""
     (tmp_path / "victim").write_bytes(b"mine")
@@ -199,15 +167,3 @@ def test_private_folder(tmp_path):
     assert is_open_to_others(folder)
     private_folder(folder)
     assert mode(folder) == 0o700
-
-
-def test_not_a_folder(tmp_path):
-    """A link or file in place of a folder is refused."""
-    (tmp_path / "link").symlink_to(tmp_path / "missing", target_is_directory=True)
-    (tmp_path / "file").touch()
-    with pytest.raises(LinkInTheWay) as caught:
-        private_folder(tmp_path / "link")
-    assert caught.value.filename == str(tmp_path / "link")
-    assert not (tmp_path / "missing").exists()
-    with pytest.raises(OSError, match="File exists"):
-        private_folder(tmp_path / "file")

@@ -17,7 +17,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from toolkit.core.secret import Secret
-from toolkit.core.text import excerpt, masked, nearest, notice, printable
+from toolkit.core.text import excerpt, masked, nearest, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,9 +53,7 @@ class ToolkitError(Exception):
         self.what = _safe(what)
         self.next_step = _safe(next_step)
         self.about = about
-        for name, value in details.items():
-            getattr(self, name)  # AttributeError for a detail that the class does not have
-            setattr(self, name, value)
+        vars(self).update(details)
         super().__init__(self.what, self.next_step)
 
     def __str__(self) -> str:
@@ -79,9 +77,6 @@ class ToolkitError(Exception):
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - IPython's signature
         printer.text("\n".join(self._render_traceback_()))
-
-    def _repr_html_(self) -> str:
-        return notice(type(self).__name__, [self.what, self.next_step])
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that IPython shows in place of a traceback."""

@@ -151,28 +151,20 @@ def read_text(file: Path, what: str, next_step: str) -> str:
     raise ConfigurationError(f"Cannot read {what}: {reason}.", next_step)
 
 
-def parse_toml(text: str, what: str, next_step: str, *, says_where: bool = False) -> dict[str, Any]:
-    """Return the content of a TOML document; `what` names it in an error.
-
-    Args:
-        text: the document. The parser's own error is dropped, because it keeps the text.
-        what: names the document in the error.
-        next_step: what the error tells the user to do.
-        says_where: True to give the parser's reason and the line, which may quote a character.
+def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
+    """Return the content of a TOML document that may hold secrets; arguments as in `read_text`.
 
     Raises:
-        ConfigurationError: if it is not TOML.
+        ConfigurationError: if it is not TOML; it names the line, but not the parser's reason, which may quote the text.
     """
     import tomllib
 
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # Python also limits the digits of a number
-        is_syntax = isinstance(error, tomllib.TOMLDecodeError)
-        reason = str(error) if is_syntax else "a value is nested too deeply, or a number is too long"
-        reason = f": {reason}" if says_where else ""
+    except (ValueError, RecursionError) as error:  # too many digits or levels
+        place = re.search(r" \(at [^()]+\)\Z", str(error))
     del text
-    raise ConfigurationError(f"{what} is not valid TOML{reason}.", next_step)
+    raise ConfigurationError(f"{what} is not valid TOML{place[0] if place else ''}.", next_step)
 
 
 def read_private(file: Path, limit: int) -> bytes | None:

@@ -75,14 +75,7 @@ class Loop(Generic[Item]):
 def progress_bar(
     label: str, total: int | None, *, seconds: Callable[[], float] = time.monotonic, traffic: Traffic = TRAFFIC
 ) -> Iterator[Callable[..., None]]:
-    """Provide the function `show(done, note="")`, which shows how far something is, twice a second.
-
-    Args:
-        label: what is counted.
-        total: the number to reach, or None if unknown.
-        seconds: a monotonic clock.
-        traffic: counts of calls that were sent and that were replayed.
-    """
+    """Provide the function `show(done, note="")`, which shows how far something is, twice a second."""
     started = shown_at = seconds()
     sent, played = traffic.sent, traffic.played
     bar: Bar | None = None

@@ -337,4 +337,4 @@ def _check_cassettes(settings: Settings) -> None:
 
 
 def _read_toml(file: Path) -> dict[str, Any]:
-    return parse_toml(read_text(file, str(file), "Create or fix it."), str(file), "Fix that line.", says_where=True)
+    return parse_toml(read_text(file, str(file), "Create or fix it."), str(file), "Fix that line.")

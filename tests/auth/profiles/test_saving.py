@@ -229,7 +229,7 @@ def test_no_value_is_quoted(settings, project, folder, caplog, locals_of, writte
             shown += ["".join(traceback.format_exception(error)), repr(error), *error._render_traceback_()]
             shown += locals_of(error)
         listed = saved_credentials(settings=settings, environ=environ)
-        shown += [repr(listed), listed._repr_html_(), *map(repr, listed), caplog.text]
+        shown += [repr(listed), *map(repr, listed), caplog.text]
         shown += [str(warning.message) for warning in caught]
     assert [text for text in shown if CANARY in text] == []
     assert CANARY not in "\n".join(os.environ.values())
