@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import toolkit as tk
+from toolkit.auth.profiles.fields import decompose
 
 
 class PracticeProcess:
@@ -81,9 +82,7 @@ def practice_process(**options: Any) -> Iterator[PracticeProcess]:
 def _fields(credentials: Any) -> dict[str, str]:
     """Return credentials as JSON can carry them; the pipe is all they go through."""
     fields = {"environment": str(credentials.environment), "name": credentials.name}
-    if isinstance(credentials, tk.KeyPair):
-        return fields | {"key_id": credentials.key_id.reveal(), "secret_key": credentials.secret_key.reveal()}
-    return fields | {"client_id": credentials.client_id, "client_secret": credentials.client_secret.reveal()}
+    return fields | {name: secret.reveal() for name, secret in decompose(credentials).items()}
 
 
 def _serve(options: dict[str, Any]) -> None:

@@ -9,14 +9,6 @@ from IPython.core.interactiveshell import InteractiveShell
 import toolkit as tk
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.recording import recorder as finishing
-from toolkit.practice_service import practice
-
-
-@pytest.fixture
-def service():
-    """Run a practice service with three accounts."""
-    with practice(accounts=3) as running:
-        yield running
 
 
 @pytest.fixture
@@ -64,7 +56,7 @@ def test_a_cell_is_recorded_and_replayed(shell, service, capsys):
     assert len(tk.Cassette(path, mode="none")) == 3
     assert tk.scan(path, secrets=[shell.user_ns["credentials"].client_secret]) == []
     service.close()
-    assert run(shell, "%%cassette mine\nlen(session.accounts())") == 3
+    assert run(shell, "%%cassette mine\nlen(session.accounts())") == 25
 
 
 def test_a_session_opened_in_the_cell_stays_with_the_cassette(shell):
@@ -72,9 +64,9 @@ def test_a_session_opened_in_the_cell_stays_with_the_cassette(shell):
     run(shell, "%%cassette mine\nsession.accounts()")
     assert (
         run(shell, '%%cassette mine --mode none\nreplayed = tk.Session("broker-sandbox")\nlen(replayed.accounts())')
-        == 3
+        == 25
     )
-    assert run(shell, "len(replayed.accounts())") == 3
+    assert run(shell, "len(replayed.accounts())") == 25
 
 
 def test_a_cell_may_await(shell):
@@ -83,7 +75,7 @@ def test_a_cell_may_await(shell):
 async with tk.AsyncSession(credentials=credentials, settings=service.settings) as live:
     rows = len(await live.accounts())
 rows"""
-    assert run(shell, cell) == 3
+    assert run(shell, cell) == 25
     assert len(tk.Cassette("cassettes/later.yaml", mode="none")) == 2
 
 
