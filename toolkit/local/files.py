@@ -72,10 +72,8 @@ def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
 def open_new(file: Path, *, like: Path | None) -> int:
     """Create a file that does not exist yet, and open it for writing.
 
-    Args:
-        file: the new file.
-        like: the file whose permissions it gets; the usual ones if there is none. Another group than that of this file
-            gets no permissions. None for a file that only the user may read.
+    It gets the permissions of `like`, without those of another group, or the usual ones if there is no such file. None
+    stands for a file that only the user may read.
 
     Raises:
         OSError: if it cannot be created, or its name exists already, even as a dangling link.
