@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
-from recordings import JSON
-
-from toolkit.cassettes.replay.differences import differences, json_differences, missing, no_match
+from toolkit.cassettes.replay.differences import differences, missing, no_match
 from toolkit.cassettes.replay.matching import ANYONE, OURS, Identity, Matcher
 from toolkit.scrubbing.messages import RecordedRequest
 
@@ -48,15 +45,6 @@ def test_nearest(interaction, authorization):
     [shown] = describe_nearest(recordings[:2], incoming)
     assert shown.splitlines()[:2] == [f"GET {BASE}/v1/accounts?page=1", "  query: page: recorded 1, requested 2"]
     assert not describe_nearest([], request())
-
-
-@given(JSON, JSON)
-def test_json_differences(first, second):
-    """Differences are found if, and only if, the values differ."""
-    texts = list(json_differences(first, second))
-    assert bool(texts) == (json.dumps(first, sort_keys=True) != json.dumps(second, sort_keys=True))
-    assert not list(json_differences(first, first))
-    assert all(line.startswith("$") and "recorded" in line and "requested" in line for line in texts)
 
 
 def test_json_by_path(interaction):

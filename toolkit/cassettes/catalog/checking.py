@@ -6,7 +6,7 @@ import os
 from collections.abc import Container, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolkit.cassettes.catalog.facts import cassettes_at, frame_of, name_of, staleness_text, try_to_read
 from toolkit.cassettes.catalog.rewriting import SHOWN_IN_SHARED_FILES, rescrubbed
@@ -56,12 +56,11 @@ def check_cassettes(
     Returns:
         One row per problem, file by file:
             name (str): what to open the file by.
-            kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale",
-                "unplayed", or "token" (a note: a token of an earlier session).
+            kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale" or
+                "unplayed".
             line (Int64): its line, from 1, if it is known.
             interaction (Int64): number of the interaction, from 1, if it is about one.
             what, next (str): what is wrong, and what to do.
-            fails (bool): whether `toolkit cassettes check` fails because of it.
 
     Raises:
         ConfigurationError: if a file or folder does not exist, or the log cannot be read.
@@ -78,14 +77,14 @@ def check_cassettes(
     played = None if play_log is None else read_play_log(play_log)
     now = as_clock(clock).now()
     findings = scan_files([path for path in paths if path.is_file()], settings=settings)
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for path in paths:
         found = [each for each in findings if each.path == path]
         numbers = None if played is None else played.get(path.resolve(), ())
-        for each in _problems(path, found, settings, now, numbers):
-            fails = each.kind != "token"  # no fault of the recording
-            rows.append((name_of(path, settings), each.kind, each.line, each.interaction, each.what, each.next, fails))
-    return frame_of("name kind line interaction what next fails", rows)
+        problems = _problems(path, found, settings, now, numbers)
+        name = name_of(path, settings)
+        rows += [(name, each.kind, each.line, each.interaction, each.what, each.next) for each in problems]
+    return frame_of("name kind line interaction what next", rows)
 
 
 def _problems(
@@ -105,7 +104,7 @@ def _problems(
     if opened.is_torn:
         what = f"It ends in an incomplete interaction; {count_text(len(opened), 'interaction')} can be played."
         yield _Problem("incomplete", what, "Open it once with tk.Cassette, which cuts it off, or record it again.")
-    yield from _about_calls(opened, played)
+    yield from _unplayed(opened, played)
     stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
     if stale is not None:
         yield _Problem("stale", stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')
@@ -126,17 +125,11 @@ def _unclean(path: Path, data: bytes, opened: Contents, settings: Settings) -> I
         yield _Problem("rules", what, next_step, opened.items[number].line, number + 1)
 
 
-def _about_calls(opened: Contents, played: Container[int] | None) -> Iterator[_Problem]:
-    """Yield the calls whose token request is not recorded, and those that nothing plays."""
-    recorded = opened.readable()
-    obtained = {interaction.token_obtained for interaction in recorded.values()}
-    for number, interaction in recorded.items():
-        head, caller, place = interaction.request, interaction.authorized_by, (opened.items[number].line, number + 1)
-        if caller is not None and caller.token is not None and caller not in obtained:
-            obtained.add(caller)
-            what = f"The request for token {caller.token} is not recorded: an earlier session obtained the token."
-            yield _Problem("token", what, "Nothing needs to be done: calls replay without it.", *place)
+def _unplayed(opened: Contents, played: Container[int] | None) -> Iterator[_Problem]:
+    """Yield the calls that nothing plays."""
+    for number, interaction in opened.readable().items():
         if played is not None and number not in played:
+            head = interaction.request
             what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
             next_step = "Drop what nothing plays: toolkit cassettes prune, with the same notebooks or log."
-            yield _Problem("unplayed", what, next_step, *place)
+            yield _Problem("unplayed", what, next_step, opened.items[number].line, number + 1)

@@ -40,7 +40,7 @@ _TYPES: Final = {
     **dict.fromkeys(("interactions", "size", "number", "status", "count"), "int64"),
     **dict.fromkeys(("recorded", "last"), "datetime64[us, UTC]"),
     "elapsed": "float64",
-    **dict.fromkeys(("stale", "fails"), "bool"),
+    "stale": "bool",
     **dict.fromkeys(("line", "interaction", "old", "new"), "Int64"),
 }
 
@@ -222,10 +222,8 @@ def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str
     """
     interaction, problem = opened.interaction_or_error(number), ""
     if isinstance(interaction, CassetteCorrupt):
-        problem, head = interaction.what, RecordedRequest("", "")
-        with suppress(CassetteCorrupt):
-            head = RecordedRequest(*opened.head(number)[:2])
-        interaction = Interaction(head, RecordedResponse(0))
+        problem = interaction.what
+        interaction = Interaction(RecordedRequest(*opened.head(number)[:2]), RecordedResponse(0))
     head = safe_to_show(interaction, scrubber).request if scrubber else interaction.request
     caller, obtained = interaction.authorized_by, interaction.token_obtained
     either = caller or obtained

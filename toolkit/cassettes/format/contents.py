@@ -8,7 +8,8 @@ editor has laid out differently, or that stock vcrpy wrote, is parsed as a whole
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -106,20 +107,17 @@ class Contents:
         return {number: each for number, each in found if isinstance(each, Interaction)}
 
     def head(self, number: int) -> RecordedRequest:
-        """Return a request with at least its method and URI.
-
-        Raises:
-            CassetteCorrupt: if they cannot be read.
-        """
+        """Return a request with at least its method and URI, which are empty if they cannot be read."""
         item = self.items[number]
         match = _HEAD.match(self.data, item.start, item.end) if self.data else None
         if match is not None and is_uri(uri := match[2].decode("ascii")):
             return RecordedRequest(match[1].decode("ascii"), uri)
-        request = item.fields.get("request") if isinstance(item.fields, Mapping) else None
-        method, uri = (request.get("method"), request.get("uri")) if isinstance(request, Mapping) else (None, None)
-        if isinstance(method, str) and isinstance(uri, str) and is_uri(uri):
-            return RecordedRequest(method, uri)
-        return self.interaction(number).request
+        with suppress(TypeError, LookupError):
+            method, uri = item.fields["request"]["method"], item.fields["request"]["uri"]
+            if isinstance(method, str) and isinstance(uri, str) and is_uri(uri):
+                return RecordedRequest(method, uri)
+        found = self.interaction_or_error(number)
+        return found.request if isinstance(found, Interaction) else RecordedRequest("", "")
 
     def item(self, number: int) -> bytes:
         """Return the bytes of an item in a file that is laid out as the recorder writes it. Another can follow."""

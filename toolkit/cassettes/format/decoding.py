@@ -20,7 +20,6 @@ from toolkit.cassettes.format.interactions import (
     Interaction,
     TooLarge,
     from_fields,
-    grouped,
     has_its_encoding,
 )
 from toolkit.core.errors import CassetteCorrupt
@@ -135,17 +134,12 @@ def _foreign_interaction(fields: Mapping[str, Any]) -> Interaction:
     code = response.get("status_code")  # what vcrpy wrote for httpx before version 6
     status = response["status"] if code is None else {"code": code}
     read = from_fields({"request": {**request, "body": _sent(request)}, "response": {**response, "status": status}})
-    # The first value of each header, and the last of names that differ in case.
-    sent: dict[str, tuple[str, str]] = {}
-    for name, values in grouped(request["headers"]):
-        sent[name.lower()] = sent.get(name.lower(), (name, ""))[0], values[0]
     received = read.response.headers
     with suppress(TooLarge):  # replay refuses it
         if not has_its_encoding(received, read.response.body):  # vcrpy records the body decoded for some clients
             kept = [pair for pair in received if pair[0].lower() not in ("content-encoding", "content-length")]
             received = (*kept, ("Content-Length", str(len(read.response.body))))
     return read._replace(
-        request=read.request._replace(headers=tuple(sent.values())),
         response=read.response._replace(headers=received),
         recorded_at=parse_http_date(header_value(received, "date")) or EPOCH,
     )
