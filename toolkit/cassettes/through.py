@@ -162,17 +162,17 @@ def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> 
 def _replay(tape: Cassette, outgoing: Outgoing, match: Interaction, uri: str) -> httpx.Response:
     """Return a recorded answer, and note the call, preceded by the token request that counts as played with it."""
     TRAFFIC.played += 1
-    request, by = outgoing.request, match.authorized_by
+    request, by, ledger = outgoing.request, match.authorized_by, outgoing.ledger
     request.extensions[TRIES] = match.tries
     request.extensions.setdefault(_REPLAYED, uri)
     token_request = None if by is None else tape.player.token_request_of(by)
     played = [(match, outgoing.interface, outgoing.path)]
     if token_request is not None:
         played.insert(0, (token_request, Interface.AUTH, TOKEN_PATH))
-    for each, interface, path in played if outgoing.ledger is not None else ():
-        sent_at, method, status = each.recorded_at or EPOCH, each.request.method, each.response.status
-        call = Call(sent_at, interface, method, path, status, each.elapsed, each.authorized_by, each.tries)
-        outgoing.ledger.add(call)
+    if ledger is not None:
+        for each, interface, path in played:
+            sent_at, method, status = each.recorded_at or EPOCH, each.request.method, each.response.status
+            ledger.add(Call(sent_at, interface, method, path, status, each.elapsed, each.authorized_by, each.tries))
     response = as_response(match, request, source=tape.path.name)
     source_of(response).replayed_from = tape.path.name
     return response

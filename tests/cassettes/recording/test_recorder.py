@@ -110,7 +110,7 @@ def test_disk_full(path, scrubber, interaction, writes_that_stop, error, recorde
 
 
 def test_file_changed_during_a_recording(path, scrubber, interaction, monkeypatch):
-    """A file that another program changes is repaired before the next append; in the middle of one, it is left alone."""
+    """A file that another program changes is repaired before the next append, and left alone during one."""
     recorder = Recorder(path, scrubber)
     recorder.append(interaction("/0"))
     path.write_bytes(foreign("a"))

@@ -202,11 +202,11 @@ class Index:
             group = self._by_head.get(self._matcher.head_key(request))
         if group is None:
             return []
-        key = parts, identity = self._matcher.parsed_key(request), identity
-        left = group.left.get(key)
+        parts = self._matcher.parsed_key(request)
+        left = group.left.get((parts, identity))
         if left is None:
             numbers = self._by_parts(group).get(parts, []) if parts else group.numbers
-            left = group.left[key] = self._of_caller(identity, numbers)
+            left = group.left[parts, identity] = self._of_caller(identity, numbers)
         return left
 
     def _by_parts(self, group: _Group) -> dict[Hashable, list[int]]:
