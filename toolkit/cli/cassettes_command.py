@@ -276,8 +276,8 @@ def drift(
     terminal.check_online("calls cannot be repeated live")
     cassette = Cassette(name, "none")
     profiles = set(cassette.table()["profile"].dropna()) - {""}
-    if environment is None and len(cassette.environments) == 1:
-        environment = cassette.environments[0]
+    if environment is None and len(cassette.contents.environments) == 1:
+        environment = cassette.contents.environments[0]
     if credentials is None and len(profiles) == 1:
         credentials = profiles.pop()
     with Session(environment, credentials, per_second=per_second) as session:

@@ -24,8 +24,6 @@ _DIFFERENCES: Final = 4  # shown for each part
 _MOST_DIFFERENCES: Final = 1000  # counted for each part
 _LONGEST: Final = 60  # characters of a value
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,40}\Z")
-_MOST_FILES: Final = 10_000  # examined in a folder
-_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _MOST_UNPLAYED: Final = 10  # shown
 Pairs = tuple[tuple[str, str], ...]  # names and texts
 
@@ -193,8 +191,6 @@ def missing(
     path = path.absolute()
     what = f"{path} is empty: it has no recordings." if path.is_file() else f"The cassette {path} does not exist."
     advice = f"Check the name, or {to_record}."
-    if alike := _similar_names(path):
-        what += f" In that folder {'is' if len(alike) == 1 else 'are'} {', '.join(alike)}."
     if elsewhere is not None and elsewhere.absolute() != path and elsewhere.is_file():
         advice = f'One of that name is in {elsewhere.parent}: to open it, give the name "{excerpt(elsewhere.stem)}".'
     elif not path.parent.is_dir():
@@ -203,18 +199,6 @@ def missing(
     if is_offline:
         advice += " TOOLKIT_OFFLINE is set, so nothing is recorded."
     return CassetteMiss(what, advice, about="cassette")
-
-
-def _similar_names(path: Path) -> list[str]:
-    """Return the names of cassettes in the same folder that are similar to a file's name, most similar first."""
-    from difflib import get_close_matches
-
-    try:
-        files = sorted(islice(path.parent.iterdir(), _MOST_FILES))
-    except OSError:
-        return []
-    names = {file.stem: file.name for file in files if file.suffix in _SUFFIXES and not file.stem.endswith(".part")}
-    return [excerpt(names[stem], 80) for stem in get_close_matches(path.stem, names)]
 
 
 def all_played(file_name: str, request: RecordedRequest) -> CassetteMiss:
