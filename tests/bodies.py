@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
+
+import httpx
 
 
 @functools.cache
@@ -41,3 +44,19 @@ def body_class(library):
             self.close()
 
     return Body
+
+
+def first_pieces(transport, url, count, *, is_async, reading="lines"):
+    """Return the first pieces of a streamed answer of httpx, which is then closed."""
+
+    def read():
+        with httpx.Client(transport=transport) as client, client.stream("GET", url) as response:
+            pieces = getattr(response, f"iter_{reading}")()
+            return [next(pieces) for _ in range(count)]
+
+    async def read_async():
+        async with httpx.AsyncClient(transport=transport) as client, client.stream("GET", url) as response:
+            pieces = getattr(response, f"aiter_{reading}")()
+            return [await anext(pieces) for _ in range(count)]
+
+    return asyncio.run(read_async()) if is_async else read()

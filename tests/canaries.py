@@ -14,18 +14,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import bz2
 import contextlib
 import functools
 import html
-import io
 import json
-import lzma
 import quopri
 import re
 import secrets as random_secrets
 import string
-import zipfile
 import zlib
 from pathlib import Path
 from urllib.parse import quote, quote_plus, unquote_to_bytes
@@ -191,7 +187,7 @@ _BACKSLASHED = re.compile(rb"\\(u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|.)", re.DOTALL)
 _BACKSLASHED_BYTE = re.compile(rb"\\x([0-9A-Fa-f]{2})")
 _LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 _HEX_SEPARATORS = re.compile(rb"(?:0x|\\x|[:,\s-])+")
-_MAGICS = re.compile(rb"\x1f\x8b\x08|PK\x03\x04|BZh|\xfd7zXZ\x00|\x78[\x01\x5e\x9c\xda]")
+_MAGICS = re.compile(rb"\x1f\x8b\x08|\x78[\x01\x5e\x9c\xda]")
 
 
 def _decoded(data, shortest):
@@ -246,18 +242,10 @@ def _unescaped(match):
 
 
 def _unpacked(data):
-    """Yield the decompressed data, and the files in archives."""
+    """Yield the decompressed data: raw deflate, zlib and gzip."""
     yield from _inflated(data, -zlib.MAX_WBITS)
     for match in _MAGICS.finditer(data):
-        rest = data[match.start() :]
-        if match[0] == b"BZh" or match[0][:1] == b"\xfd":
-            with contextlib.suppress(OSError, EOFError, ValueError, lzma.LZMAError):
-                yield (bz2.BZ2Decompressor() if match[0] == b"BZh" else lzma.LZMADecompressor()).decompress(rest)
-        elif match[0][:2] == b"PK":
-            with contextlib.suppress(Exception), zipfile.ZipFile(io.BytesIO(rest)) as archive:
-                yield b"\n".join(archive.read(name) for name in archive.namelist())
-        else:
-            yield from _inflated(rest, zlib.MAX_WBITS | 32)
+        yield from _inflated(data[match.start() :], zlib.MAX_WBITS | 32)
 
 
 def _inflated(data, window_bits):

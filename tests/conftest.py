@@ -11,9 +11,8 @@ The suite is organised like this:
   and bodies of any content; `notebook_files` writes notebooks; `key_forms` has keys in every form that people have;
   `bodies` notes how bodies are read, and `bombs` has data that becomes very large when it is decompressed;
   `pages` reads the HTML of rich displays; `forgetting` empties the process's register of secrets; `practice_process`
-  runs a practice service in a process of its own, for the gate and the benchmarks; `plugin_projects` writes small
-  projects whose tests use the pytest plugin; `stock_recordings` has everything that vcrpy's format can hold, and
-  `claimed_calls` records from several cassettes at once;
+  runs a practice service in a process of its own, for the benchmarks; `plugin_projects` writes small
+  projects whose tests use the pytest plugin; `stock_recordings` has everything that vcrpy's format can hold;
   `memory_keyring` is a keyring that works.
 - `documentation` reads every page; `documented_blocks` says what its blocks of code are, and which of them run.
 - `peers` asks of our recordings what vcrpy and pytest-recording ask of theirs; `processes` has processes that exit

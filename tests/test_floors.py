@@ -5,9 +5,7 @@ A module imports from its own room and from floors below it, wherever in the fil
 
 import ast
 import functools
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -36,51 +34,29 @@ def dotted_name(path: Path) -> str:
 MODULE_NAMES = {dotted_name(path) for path in MODULES}
 
 
-class Source(NamedTuple):
-    """What a module imports.
-
-    Attributes:
-        imports: all its imports, late ones included.
-        for_type_checkers: those of them that only a type checker sees.
-    """
-
-    imports: list[ast.Import | ast.ImportFrom]
-    for_type_checkers: set[ast.Import | ast.ImportFrom]
-
-
-@functools.cache
-def source_of(path: Path) -> Source:
-    """Read a module."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = list(ast.walk(tree))
-    return Source(
-        [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)],
-        {
-            child
-            for node in nodes
-            if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-            for child in ast.walk(node)
-            if isinstance(child, ast.Import | ast.ImportFrom)
-        },
-    )
-
-
 def room_of(path: Path) -> str:
     """Return the room of a module: the first folder below the package, or `__init__`."""
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
 @functools.cache
-def imported_modules(path: Path) -> list[tuple[int, str]]:
-    """Return the line and the dotted name of everything that a file imports, late imports included.
-
-    Imports for type checkers count as well: an annotation that names a higher floor is a dependency.
-    """
+def imports_of(path: Path) -> list[tuple[int, str, bool]]:
+    """Return line and dotted name of all that a module imports, late or not, and whether only type checkers see it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    guards = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
+    guarded = {child for guard in guards for child in ast.walk(guard)}
     return [
-        (node.lineno, alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}")
-        for node in source_of(path).imports
+        (node.lineno, alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}", node in guarded)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     ]
+
+
+def modules_loaded_by(path: Path) -> set[str]:
+    """Return the other modules of the package that a module loads, or takes names from, when it runs."""
+    names = {name for _, name, is_guarded in imports_of(path) if not is_guarded}
+    return {name if name in MODULE_NAMES else name.rpartition(".")[0] for name in names} - {dotted_name(path)}
 
 
 def test_every_room_has_a_floor() -> None:
@@ -90,10 +66,10 @@ def test_every_room_has_a_floor() -> None:
 
 @pytest.mark.parametrize("room", sorted(FLOOR_OF))
 def test_a_room_imports_only_from_floors_below(room: str) -> None:
-    """No import points upward or sideways, so there is no circle of rooms and each floor can be read alone."""
+    """No import points upward or sideways, not even for a type checker, so each floor can be read alone."""
     wrong = []
     for path in (path for path in MODULES if room_of(path) == room):
-        for line, name in imported_modules(path):
+        for line, name, _ in imports_of(path):
             package, _, rest = name.partition(".")
             target = rest.split(".")[0]
             if package == "toolkit" and target != room and FLOOR_OF.get(target, len(FLOORS)) >= FLOOR_OF[room]:
@@ -103,7 +79,7 @@ def test_a_room_imports_only_from_floors_below(room: str) -> None:
 
 def test_modules_form_no_circle() -> None:
     """Imports have a direction within a room, too. Those for type checkers only do not count."""
-    pending = {dotted_name(path): set(loaded_modules(path)) & MODULE_NAMES - {dotted_name(path)} for path in MODULES}
+    pending = {dotted_name(path): modules_loaded_by(path) & MODULE_NAMES for path in MODULES}
     while free := [module for module, targets in pending.items() if not targets]:
         for module in free:
             del pending[module]
@@ -112,21 +88,9 @@ def test_modules_form_no_circle() -> None:
     assert not pending, f"these modules import each other: {sorted(pending)}"
 
 
-def loaded_modules(path: Path) -> Iterator[str]:
-    """Yield what a module imports when it runs: names of modules, and of what is taken from them."""
-    source = source_of(path)
-    for node in source.imports:
-        if isinstance(node, ast.ImportFrom) and node not in source.for_type_checkers:
-            full_names = {f"{node.module}.{alias.name}" for alias in node.names}
-            submodules = full_names & MODULE_NAMES
-            yield from submodules
-            if submodules != full_names:
-                yield str(node.module)
-
-
 def test_httpx_is_imported_in_few_rooms() -> None:
     """Rooms that make no requests do not know the HTTP library."""
     importers = {
-        room_of(path) for path in MODULES if any(name.split(".")[0] == "httpx" for _, name in imported_modules(path))
+        room_of(path) for path in MODULES if any(name.split(".")[0] == "httpx" for _, name, _ in imports_of(path))
     }
     assert importers <= {"auth", "cassettes", "cli", "session", "sharing", "sweeps", "transport"}

@@ -1,6 +1,7 @@
-"""What the README and some pages state is so; `tests/documentation` runs their code and follows their links."""
+"""What the README, some pages and the package state is so; `tests/documentation` runs code and follows links."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +57,12 @@ def test_actions_exist() -> None:
         folder = step["uses"].partition("@")[0].partition("service-access-toolkit/")[2]
         action = yaml.safe_load((ROOT / folder / "action.yml").read_text(encoding="utf-8"))
         assert set(step.get("with", {})) <= set(action["inputs"])
+
+
+def test_python_versions() -> None:
+    """The versions of Python that the package names are those that the workflow tests."""
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    versions = [name.rpartition(" ")[2] for name in package["classifiers"] if "Python :: 3." in name]
+    workflow = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())
+    assert workflow["jobs"]["versions"]["strategy"]["matrix"]["python"] == versions
+    assert package["requires-python"] == f">={versions[0]}"

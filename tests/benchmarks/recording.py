@@ -2,7 +2,7 @@
 
 All make the same requests to a server on loopback, each in a new interpreter; responses have about 0.5 KB. The cost
 is processor time of the client's process, so the server's is not counted. httpx alone and the toolkit run in turn.
-Targets: at most 2.7 times httpx alone, growth under 1.2.
+Targets: at most 2.2 times httpx alone, growth under 1.2.
 
 vcrpy compares every request with all recordings and writes the file when it is closed. It is run up to 2,000
 interactions only, and its cost is that of the whole run, closing included.

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from jupyterlab_driver import Lab, browser, chromium, need_browser, notebooks_in
+from jupyterlab_driver import Lab, browser, chromium, need_browser, notebooks_in, record
 
 from toolkit.practice_service import practice
-from toolkit.session.session import Session
 
 
 @pytest.fixture(scope="session")
@@ -49,11 +48,8 @@ def lab(tmp_path_factory):
     """Start a JupyterLab with a project file, and a cassette named "tour", in the folder of its notebooks."""
     need_browser()
     root = tmp_path_factory.mktemp("lab")
-    (root / "toolkit.toml").write_text("")
     with practice() as service:
-        credentials, path = service.credentials["sandbox-secret"], root / "cassettes" / "tour.yaml"
-        with Session(credentials=credentials, cassette=path, settings=service.settings) as session:
-            session.accounts()
+        record(root, service, "tour")
     with Lab(root) as running:
         yield running
 

@@ -63,6 +63,15 @@ def need_browser(*packages):
         pytest.skip(f"missing: {', '.join(missing)}")
 
 
+def record(root, service, *names):
+    """Make a project of a folder, and record the accounts of a practice service in cassettes of these names."""
+    (root / "toolkit.toml").write_text("")
+    for name in names:
+        credentials, path = service.credentials["sandbox-secret"], root / "cassettes" / f"{name}.yaml"
+        with toolkit.Session(credentials=credentials, cassette=path, settings=service.settings) as session:
+            session.accounts()
+
+
 class Lab:
     """A JupyterLab whose files, settings and history are all below one folder; a context manager.
 

@@ -8,11 +8,10 @@ import socket
 from types import SimpleNamespace
 
 import pytest
-from jupyterlab_driver import Lab, need_browser, notebooks_in
+from jupyterlab_driver import Lab, need_browser, notebooks_in, record
 from panel_driver import CONNECTED, alert, choose, connect, emptied, status
 
 from toolkit.practice_service import practice
-from toolkit.session.session import Session
 
 REPLAY = ("import toolkit as tk\npanel = tk.panel(cassette='tour')\npanel", "len(panel.session.accounts())")
 OWNERS = {
@@ -70,15 +69,6 @@ class Voila(Lab):
         return f"{self._url}voila/render/{name}"
 
 
-def record(root, service):
-    """Record two cassettes in the folder of the notebooks; no notebook names the second."""
-    (root / "toolkit.toml").write_text("")
-    for name in ("tour", "merger"):
-        credentials, path = service.credentials["sandbox-secret"], root / "cassettes" / f"{name}.yaml"
-        with Session(credentials=credentials, cassette=path, settings=service.settings) as session:
-            session.accounts()
-
-
 @pytest.fixture(scope="module")
 def service():
     with practice() as running:
@@ -89,7 +79,7 @@ def service():
 def notebook7(tmp_path_factory, service):
     need_browser("notebook", "axe-playwright-python")
     root = tmp_path_factory.mktemp("notebook7")
-    record(root, service)
+    record(root, service, "tour", "merger")  # no notebook names the second
     with Notebook7(root) as running:
         yield running
 
@@ -98,7 +88,7 @@ def notebook7(tmp_path_factory, service):
 def voila(tmp_path_factory, service):
     need_browser("voila", "axe-playwright-python")
     root = tmp_path_factory.mktemp("voila")
-    record(root, service)
+    record(root, service, "tour", "merger")  # no notebook names the second
     server, panel = Voila(root, service), "import toolkit as tk\ntk.panel('broker-sandbox'{})"
     server.write_notebook("replay.ipynb", *REPLAY)
     server.write_notebook("live.ipynb", panel.format(""))

@@ -62,6 +62,7 @@ from toolkit.core.document import ADDRESS_NAMES
 
 ELSEWHERE = {name: "https://real.example.com" for name in ADDRESS_NAMES}
 """
+COLUMNS = "when (UTC) interface path status elapsed token"
 CHOICES = 'combobox "Environment"', 'combobox "Mode"', 'combobox "Credentials"'
 
 
@@ -149,29 +150,12 @@ def connected(notebook):
         'textbox "Save as"',
         'button "Save"',
         f"status: /{CONNECTED}/",
-        "term: Session",
-        "definition",
         "term: You are",
         "definition: default · client secret · sandbox broker partner",
-        "term: You may call",
-        "definition",
         "term: Token",
         'definition:\n  - progressbar "Remaining lifetime of the token"',
-        LAST_CALLS,
+        f'region "Last calls":\n  - table:\n    - rowgroup:\n      - row "{COLUMNS}"',
     )
-
-
-LAST_CALLS = """\
-region "Last calls":
-  - table:
-    - rowgroup:
-      - row "when (UTC) interface path status elapsed token":
-        - columnheader "when (UTC)"
-        - columnheader "interface"
-        - columnheader "path"
-        - columnheader "status"
-        - columnheader "elapsed"
-        - columnheader "token\""""
 
 
 def recording(notebook):

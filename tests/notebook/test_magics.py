@@ -9,14 +9,6 @@ from IPython.core.interactiveshell import InteractiveShell
 import toolkit as tk
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.recording import recorder as finishing
-from toolkit.practice_service import practice
-
-
-@pytest.fixture
-def service():
-    """Run a practice service with three accounts."""
-    with practice(accounts=3) as running:
-        yield running
 
 
 @pytest.fixture
@@ -41,19 +33,8 @@ def run(shell, cell):
     return done.result
 
 
-def test_a_cell_is_recorded_and_replayed(shell, service):
-    """Calls of an existing session are recorded in the cell, and replayed when the same cell runs again."""
-    cell = "%%cassette mine\nlen(session.accounts())"
-    assert run(shell, cell) == 3
-    path = Path("cassettes/mine.yaml")
-    assert len(tk.Cassette(path, mode="none")) == 2
-    assert tk.scan(path, secrets=[shell.user_ns["credentials"].client_secret]) == []
-    service.close()
-    assert run(shell, cell) == 3
-
-
-def test_a_cell_says_what_it_did(shell, service, capsys):
-    """The output of a cell says what was recorded and replayed."""
+def test_a_cell_is_recorded_and_replayed(shell, service, capsys):
+    """Calls of an existing session are recorded in the cell, and replayed when it runs again; its output says so."""
     lines = []
     for cell in (
         "%%cassette mine\n_ = session.accounts()",
@@ -71,6 +52,11 @@ def test_a_cell_says_what_it_did(shell, service, capsys):
         "%%cassette: nothing in this cell used it (mine.yaml).\n",
         "",
     ]
+    path = Path("cassettes/mine.yaml")
+    assert len(tk.Cassette(path, mode="none")) == 3
+    assert tk.scan(path, secrets=[shell.user_ns["credentials"].client_secret]) == []
+    service.close()
+    assert run(shell, "%%cassette mine\nlen(session.accounts())") == 25
 
 
 def test_a_session_opened_in_the_cell_stays_with_the_cassette(shell):
@@ -78,9 +64,9 @@ def test_a_session_opened_in_the_cell_stays_with_the_cassette(shell):
     run(shell, "%%cassette mine\nsession.accounts()")
     assert (
         run(shell, '%%cassette mine --mode none\nreplayed = tk.Session("broker-sandbox")\nlen(replayed.accounts())')
-        == 3
+        == 25
     )
-    assert run(shell, "len(replayed.accounts())") == 3
+    assert run(shell, "len(replayed.accounts())") == 25
 
 
 def test_a_cell_may_await(shell):
@@ -89,7 +75,7 @@ def test_a_cell_may_await(shell):
 async with tk.AsyncSession(credentials=credentials, settings=service.settings) as live:
     rows = len(await live.accounts())
 rows"""
-    assert run(shell, cell) == 3
+    assert run(shell, cell) == 25
     assert len(tk.Cassette("cassettes/later.yaml", mode="none")) == 2
 
 

@@ -67,23 +67,18 @@ def answer(monkeypatch, *texts):
     return asked
 
 
-@pytest.mark.usefixtures("can_ask")
-def test_a_panel_without_a_recording_waits_to_be_connected(open_panel, shell):
-    """Nothing is sent until Connect is pressed; a cell that runs too early says what to do."""
+def test_a_panel_without_a_recording_waits_to_be_connected(open_panel, shell, request):
+    """A cell that runs before Connect was pressed says what to do, in other words where nobody can press."""
     user = open_panel("paper")
+    with pytest.raises(ConfigurationError) as caught:
+        user.panel.session  # noqa: B018
+    assert ("Press" in caught.value.next_step, "tk.Session" in caught.value.next_step) == (False, True)
+    request.getfixturevalue("can_ask")
     with pytest.raises(ConfigurationError) as caught:
         user.panel.session  # noqa: B018
     assert (caught.value.what, caught.value.next_step) == ("The panel is not connected.", PRESS)
     assert user.status == "Not connected."
     assert repr(user.panel) == "<Panel: paper, not connected>"
-
-
-def test_a_run_without_a_screen_is_not_told_to_press_a_button(open_panel, shell):
-    """Where nobody can answer, the cell names what works without a person."""
-    with pytest.raises(ConfigurationError) as caught:
-        open_panel("paper").panel.session  # noqa: B018
-    assert "Press" not in caught.value.next_step
-    assert "tk.Session" in caught.value.next_step
 
 
 @pytest.mark.parametrize("name", ["live", "paper", "broker-secret", "broker-key", "sandbox-secret", "sandbox-key"])

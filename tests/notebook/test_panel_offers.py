@@ -26,13 +26,21 @@ def fields(user):
 
 
 def test_each_choice_shows_what_it_needs(open_panel, service, tour):
-    """A replay shows no credentials, a live session no cassette, a recording both; the credentials are kept."""
+    """A replay shows no credentials, a live session no cassette, a recording both, and a new cassette first."""
+    tour.with_name("another.part.yaml").write_text("")  # a recording in progress is not offered
     user = open_panel("paper")
     user.choose("credentials", "paper-2")
     for mode, shown in (("replay", "cassette"), ("record", "cassette name credentials"), ("call", "credentials")):
         user.choose("mode", mode)
         parts = ("cassette", "name", "credentials")
         assert [part for part in parts if user.is_shown(f"_{part}")] == shown.split()
+        if mode == "replay":
+            assert user.options("cassette") == ["tour"]
+        elif mode == "record":
+            assert user.form.cassette is None
+            user.choose("cassette", "tour")
+            assert user.form.cassette == "tour"
+            user.choose("cassette", "new")
     assert user.chosen("credentials").startswith("paper-2")
     assert user.options("environment")[2] == "broker-live · live broker partner"
     assert open_panel().form.environment == "paper"
@@ -59,18 +67,6 @@ def test_credentials_are_offered_by_place(open_panel, service, monkeypatch):
     missing.choose("credentials", "new")
     assert "The credentials that this notebook names are not saved here for paper." in missing.words
     assert "nobody-here" not in missing.words
-
-
-def test_recording_offers_a_new_cassette_first(open_panel, tour, service):
-    """A recording is added to only if the user chose it; recordings in progress are not offered."""
-    tour.with_name("another.part.yaml").write_text("")
-    user = open_panel(None, service.credentials["paper"])
-    user.choose("mode", "replay")
-    assert user.options("cassette") == ["tour"]
-    user.choose("mode", "record")
-    assert user.form.cassette is None
-    user.choose("cassette", "tour")
-    assert user.form.cassette == "tour"
 
 
 @pytest.mark.parametrize("environment", list(Environment))

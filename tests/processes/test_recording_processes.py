@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import secrets
 import select
 import shutil
 import subprocess
@@ -12,11 +13,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from claimed_calls import CountingService, get, new_path, recorded_paths
 
 import toolkit as tk
+from toolkit.cassettes.format import contents
 from toolkit.core.errors import CassetteBusy, CassetteMiss
 
+URL = "https://h.example"
 OTHER = """
 import gc
 import os
@@ -51,6 +53,32 @@ for line in sys.stdin:
         reply = f"{type(error).__name__} {len(sent)}"
     print(reply, flush=True)
 """
+
+
+class CountingService:
+    """A service that counts its requests."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self, request):
+        self.count += 1
+        return httpx.Response(200, text="ours")
+
+
+def get(cassette, *paths, service=None):
+    transport = cassette.transport(httpx.MockTransport(service or CountingService()))
+    with httpx.Client(transport=transport, base_url=URL) as client:
+        return [client.get(path).text for path in paths]
+
+
+def recorded_paths(path):
+    opened = contents.read(path.read_bytes(), source="")
+    return [opened.interaction(number).request.uri.removeprefix(URL) for number in range(len(opened))]
+
+
+def new_path():
+    return f"/{secrets.token_hex(4)}"
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 from notebook_files import PIXEL, new_cell, notebook_with_everything
 
+import toolkit as tk
 from toolkit.sharing.page import heading_of, page_of, sanitized
 
 UNSAFE = [
@@ -69,13 +70,13 @@ def test_page():
 
 
 def test_attached_pictures_are_in_the_page():
-    """A picture that is attached to a text is shown in it; in place of one that is missing, its description is."""
-    cell = new_cell(1, "# A\n\n![one](attachment:a%20b.png) ![two](attachment:gone.png) ![three](attachment:c.svg)")
-    cell["attachments"] = {"a b.png": {"image/png": PIXEL}, "c.svg": {"image/svg+xml": "<svg/>"}}
-    html = page_of({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, title="a").decode()
+    """A picture that is attached to a text is shown in it; one that is missing is an error that names it."""
+    cell = {**new_cell(1, "# A\n\n![one](attachment:a.png)"), "attachments": {"a.png": {"image/png": PIXEL}}}
+    content = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    html = page_of(content, title="a").decode()
     assert re.search(f'<img alt="one" src="data:image/png;base64,{re.escape(PIXEL)}"/?>', html)
-    assert '<img alt="two"' in html
-    assert "attachment:" not in html
+    with pytest.raises(tk.PublishError, match=r"not attached .*a\.png"):
+        page_of({**content, "cells": [{**cell, "attachments": {}}]}, title="a")
 
 
 @pytest.mark.filterwarnings("error")

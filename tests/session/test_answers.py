@@ -45,10 +45,8 @@ def test_an_account_is_one_row(open_session, service, account, row, is_async):
     assert len(finished(open_session("broker-sandbox", is_async=is_async).accounts())) == 2
 
 
-@pytest.mark.parametrize(
-    ("status", "is_async"),
-    [(status, number % 2 == 1) for number, status in enumerate([400, 401, 403, 404, 429, 500, 503])],
-)
+@BOTH
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500, 503])
 def test_error_status(open_session, service, status, is_async):
     """An error status raises a ServiceError with the status, the response and the service's message."""
     service.answer = lambda request: service.reply({"message": "QXZ is a whole number"}, status)

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-import pytest
 from manual_clock import ManualClock
 from pages import Page, shown
-
-import toolkit as tk
-from toolkit.core.secret import MASK, Secret
 
 START = datetime(2026, 5, 12, 9, 30, 7, 250_000, tzinfo=UTC)
 
 
-@pytest.fixture
-def recorded(settings, service, make_credentials):
-    """A recording of one call, made on 12 May 2026."""
-    credentials = make_credentials("broker-sandbox", name="desk")
-    options = {"credentials": credentials, "settings": settings, "transport": service, "clock": ManualClock(START)}
-    with tk.Session(cassette="tour", **options) as session:
-        session.accounts()
-    return session
-
-
-def test_a_replay_shows_the_same_each_time(recorded, settings):
+def test_a_replay_shows_the_same_each_time(open_session, replayed):
     """A replay tells when it was recorded; its cards do not depend on the day on which they are shown."""
+    with open_session(clock=ManualClock(START), cassette="tour") as session:
+        session.accounts()
     pages = []
     for _ in range(2):
-        replay = tk.Session(cassette="tour", mode="none", settings=settings)
+        replay = replayed("tour")
         before = shown(replay)
         replay.accounts()
         pages.append((before, shown(replay), shown(replay.token), shown(replay.cassette)))
@@ -44,11 +32,11 @@ def test_a_replay_shows_the_same_each_time(recorded, settings):
     assert "tour.yaml · 2 interactions" in after[1]
 
 
-def test_a_live_session_is_shown_as_of_its_last_call(settings, service, make_credentials):
+def test_a_live_session_is_shown_as_of_its_last_call(open_session, make_credentials):
     """A live session says that it is live, as of when, and that it is a real account; its card holds no secret."""
     clock = ManualClock(START)
     credentials = make_credentials("live", name="mine")
-    session = tk.Session(credentials=credentials, settings=settings, transport=service, clock=clock)
+    session = open_session(credentials=credentials, clock=clock)
     assert "live calls, no call yet" in Page(shown(session)[1]).words
     session.accounts()
     first = shown(session)
@@ -70,14 +58,3 @@ def test_a_live_session_is_shown_as_of_its_last_call(settings, service, make_cre
     assert ("closed" in page, "You may call" in page) == (True, False)
     for _, secret in credentials.secrets():
         assert secret.reveal() not in "".join(first)
-
-
-def test_a_live_token():
-    """A token is shown masked, with its lifetime, and as live."""
-    text = "QXZ-token-text-of-a-service"
-    plain, page = shown(tk.Token(Secret(text), START, START + timedelta(seconds=890)))
-    assert plain.endswith("expires 2026-05-12 09:44:57 UTC, live>")
-    assert "live, issued 12 May 2026" in page
-    assert "14:50 minutes" in page
-    assert MASK in page
-    assert text not in plain + page

@@ -51,23 +51,6 @@ def test_token_in_replay(open_session, replayed, clock):
     assert replay.token.issued_at == START + timedelta(seconds=1000)
 
 
-def test_token_that_expired_during_a_call(open_session, replayed, service, clock):
-    """A token that expired before the response came is not current, live and in replay."""
-
-    def slow(request):
-        clock.advance(1000)
-        return service.reply({})
-
-    service.answer = slow
-    with open_session(cassette="c", clock=clock) as live:
-        call(live)
-        assert live.token is None
-    replay = replayed()
-    call(replay)
-    assert replay.token is None
-    assert list(replay.tokens()["state"]) == ["expired"]
-
-
 def test_now(open_session, replayed, service, clock):
     """A live session is in the present; a replay stands where its recording stood, and never goes back."""
 

@@ -27,13 +27,6 @@ def test_a_cassette_does_not_choose_where_calls_go(path, mode):
     assert caught.value.about == "environment"
 
 
-@pytest.mark.parametrize("mode", ["none", "once"])
-def test_a_cassette_chooses_the_environment_of_a_replay(path, mode):
-    """A mode that only replays this file takes the environment from it."""
-    session = tk.Session(cassette=path, mode=mode, settings=tk.Settings())
-    assert session.environment is tk.Environment.BROKER_SANDBOX
-
-
 def test_new_episodes_replays_with_little_configured(path, service):
     """With mode new_episodes a recorded call needs neither credentials nor address."""
     before = path.read_bytes()

@@ -107,34 +107,29 @@ def test_redirect_within(open_session, service, is_async):
 
 @BOTH
 def test_streaming(open_session, service, is_async):
-    """A streamed response is returned unread, and its pieces come as they are read."""
+    """A streamed response is returned unread, its pieces come as they are read, and the call ends with its body."""
     body = body_class(httpx)([b"x" * 100] * 1000)
     service.answer = lambda request: httpx.Response(200, stream=body)
-    session = open_session(is_async=is_async)
+    clock = ManualClock()
+    session = open_session(is_async=is_async, clock=clock)
+
+    def check(piece):
+        assert [piece, body.taken, body.closed] == [b"x" * 100, 1, 0]
+        assert session.calls()["elapsed"].isna().tolist() == [False, True]
+        clock.advance(7)
 
     def sync():
         with session.broker.stream("GET", URL) as response:
             assert body.taken == 0
-            assert [next(response.iter_raw()), body.taken, body.closed] == [b"x" * 100, 1, 0]
+            check(next(response.iter_raw()))
 
     async def awaited():
         async with session.broker.stream("GET", URL) as response:
             assert body.taken == 0
-            assert [await anext(response.aiter_raw()), body.taken, body.closed] == [b"x" * 100, 1, 0]
+            check(await anext(response.aiter_raw()))
 
     asyncio.run(awaited()) if is_async else sync()
     assert (body.closed, body.taken) == (1, 1)
-
-
-def test_elapsed_of_a_stream(open_session, service):
-    """A call ends with its body; until then it has no elapsed time."""
-    clock = ManualClock()
-    service.answer = lambda request: httpx.Response(200, stream=body_class(httpx)([b"x"] * 3))
-    session = open_session(clock=clock)
-    with session.broker.stream("GET", URL) as response:
-        assert session.calls()["elapsed"].isna().tolist() == [False, True]
-        clock.advance(7)
-        response.read()
     assert session.calls()["elapsed"].iloc[-1] == 7
 
 

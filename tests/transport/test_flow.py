@@ -13,21 +13,18 @@ from toolkit.transport.flow import Apart, Pause, ReadAndClose, Shielded, run, ru
 URL = "https://service.example.com/"
 
 
-class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """Answers /ok with an unread body, and fails for any other path."""
+def answer(request):
+    """Answer /ok, and fail for any other path."""
+    if request.url.path != "/ok":
+        raise httpx.ConnectError("no connection")
+    return httpx.Response(200)
 
-    def handle_request(self, request):
-        if request.url.path != "/ok":
-            raise httpx.ConnectError("no connection")
-        return httpx.Response(200, stream=httpx.ByteStream(b"answer"))
 
-    async def handle_async_request(self, request):
-        await asyncio.sleep(0)
-        return self.handle_request(request)
+TRANSPORT = httpx.MockTransport(answer)
 
 
 def drive(flow, *, is_async):
-    return asyncio.run(run_async(flow, Transport())) if is_async else run(flow, Transport())
+    return asyncio.run(run_async(flow, TRANSPORT)) if is_async else run(flow, TRANSPORT)
 
 
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
@@ -53,9 +50,10 @@ def test_interrupts_reach_the_flow(interrupt, is_async):
     """An interrupt or a cancellation during a request is raised in the flow, which can clean up."""
     seen = []
 
-    class Interrupted(Transport):
-        def handle_request(self, request):
-            raise interrupt
+    def fail(request):
+        raise interrupt
+
+    transport = httpx.MockTransport(fail)
 
     def flow():
         try:
@@ -67,13 +65,13 @@ def test_interrupts_reach_the_flow(interrupt, is_async):
     async def in_loop():
         # Caught inside the loop: asyncio.run treats these exceptions specially.
         with pytest.raises(interrupt):
-            await run_async(flow(), Interrupted())
+            await run_async(flow(), transport)
 
     if is_async:
         asyncio.run(in_loop())
     else:
         with pytest.raises(interrupt):
-            run(flow(), Interrupted())
+            run(flow(), transport)
     assert seen == [interrupt]
 
 
@@ -100,7 +98,7 @@ def test_shielded_from_cancellation():
     async def main():
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: ended.append(context["message"]))
         for path in ("ok", "fails"):
-            task = asyncio.create_task(run_async(flow(path), Transport()))
+            task = asyncio.create_task(run_async(flow(path), TRANSPORT))
             await asyncio.sleep(0)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):

@@ -16,50 +16,33 @@ PROXY = "http://proxy.example.com:3128"
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
-class FakeTransports:
-    """Replaces the transports of httpx, and keeps all that were made."""
-
-    def __init__(self, monkeypatch):
-        self.all = []
-        monkeypatch.setattr(httpx, "HTTPTransport", self.make)
-        monkeypatch.setattr(httpx, "AsyncHTTPTransport", self.make)
-
-    def make(self, *, verify, proxy, limits):
-        assert limits.max_connections is None  # a limit would make callers queue within httpx
-        transport = Carrier(verify, proxy)
-        self.all.append(transport)
-        return transport
-
-    def carried(self):
-        """Return the URLs that were called through each proxy."""
-        carried = {}
-        for transport in self.all:
-            carried.setdefault(str(getattr(transport.proxy, "url", transport.proxy)), []).extend(transport.urls)
-        return list(carried.items())
-
-
-class Carrier(httpx.MockTransport):
-    def __init__(self, verify, proxy):
-        super().__init__(self.carry)
-        self.verify, self.proxy = verify, proxy
-        self.urls = []
-        self.closed = 0
-
-    def carry(self, request):
-        self.urls.append(str(request.url))
-        return httpx.Response(200)
-
-    def close(self):
-        self.closed += 1
-
-    async def aclose(self):
-        self.closed += 1
-
-
 @pytest.fixture
 def transports(monkeypatch):
-    """Replace the transports that a network makes; these do not leave this process."""
-    return FakeTransports(monkeypatch)
+    """Replace the transports that a network makes by some that do not leave this process, and return their list."""
+    made = []
+
+    class Carrier(httpx.MockTransport):
+        def __init__(self, *, verify, proxy, limits):
+            assert limits.max_connections is None  # a limit would make callers queue within httpx
+            super().__init__(lambda request: self.urls.append(str(request.url)) or httpx.Response(200))
+            self.verify, self.proxy = verify, None if proxy is None else str(proxy.url)
+            self.urls, self.closed = [], 0
+            made.append(self)
+
+        def close(self):
+            self.closed += 1
+
+    for name in ("HTTPTransport", "AsyncHTTPTransport"):
+        monkeypatch.setattr(httpx, name, Carrier)
+    return made
+
+
+def carried(transports):
+    """Return the URLs that were called through each proxy, or None."""
+    urls = {}
+    for transport in transports:
+        urls.setdefault(transport.proxy, []).extend(transport.urls)
+    return urls
 
 
 @pytest.fixture(autouse=True)
@@ -77,8 +60,7 @@ def get(network, *urls):
 def proxy_of(transports, url, **settings):
     """Return the proxy by which a URL is reached, or None."""
     get(Network(is_async=False, **settings), url)
-    proxy = transports.all[-1].proxy
-    return None if proxy is None else str(getattr(proxy, "url", proxy))
+    return transports[-1].proxy
 
 
 def test_proxy_argument(transports):
@@ -87,10 +69,10 @@ def test_proxy_argument(transports):
     remote = ["https://one.example.com/", "https://192.0.2.1/", "https://two.example.com/"]
     loopback = ["http://127.0.0.1:8000/", "http://localhost/", "http://[::1]:8000/", "http://127.9.9.9/"]
     get(network, *remote, *loopback)
-    assert transports.carried() == [(PROXY, remote), ("None", loopback)]
+    assert carried(transports) == {PROXY: remote, None: loopback}
     network.close()
     network.close()
-    assert {transport.closed for transport in transports.all} == {1}
+    assert {transport.closed for transport in transports} == {1}
 
 
 def test_requests_of_different_lanes_share_no_pool(transports):
@@ -99,7 +81,7 @@ def test_requests_of_different_lanes_share_no_pool(transports):
     for lane in (None, 0, 1, 1, 2):
         extensions = {} if lane is None else {LANE: lane}
         network.handle_request(httpx.Request("GET", "https://service.example.com", extensions=extensions))
-    assert len(transports.all) == 3
+    assert len(transports) == 3
 
 
 @pytest.mark.parametrize(
@@ -140,11 +122,11 @@ def test_no_proxy(transports, monkeypatch, no_proxy, direct, proxied):
     monkeypatch.setenv("HTTPS_PROXY", PROXY)
     monkeypatch.setenv("NO_PROXY", no_proxy)
     for urls in (direct + proxied, proxied + direct):
-        transports.all.clear()
+        transports.clear()
         get(Network(is_async=False), *urls)
-        carried = dict(transports.carried())
-        assert set(carried.get("None", [])) == set(direct)
-        assert set(carried.get(PROXY, [])) == set(proxied)
+        called = carried(transports)
+        assert set(called.get(None, [])) == set(direct)
+        assert set(called.get(PROXY, [])) == set(proxied)
 
 
 def test_password_of_a_proxy(transports):
@@ -202,7 +184,7 @@ def test_unverified(transports, verify):
             get(network, url)
         with pytest.raises(UnsafeAddress, match="verify"):
             get(network, url)
-    contexts = {transport.verify for transport in transports.all}
+    contexts = {transport.verify for transport in transports}
     assert len(contexts) == 1
     assert contexts == {verify} or not verify
     assert contexts.pop().verify_mode is ssl.CERT_NONE

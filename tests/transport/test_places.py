@@ -30,20 +30,6 @@ def takes(places):
     return True
 
 
-def wait(places, seconds=None):
-    return run(places.enter(seconds), None)
-
-
-async def wait_async(places, seconds=None):
-    return await run_async(places.enter(seconds), None)
-
-
-def in_thread(work):
-    thread = threading.Thread(target=work)
-    thread.start()
-    return thread
-
-
 def until(condition):
     """Let other threads run until a condition holds."""
     while not condition():
@@ -56,12 +42,13 @@ def test_first_come_first_served():
     assert takes(places)
 
     def work(number):
-        wait(places)
+        run(places.enter(None), None)
         order.append(number)
 
     threads = []
     for number in range(5):
-        threads.append(in_thread(lambda number=number: work(number)))
+        threads.append(threading.Thread(target=work, args=[number]))
+        threads[-1].start()
         until(lambda number=number: len(places._waiting) == number + 1)
     for number in range(5):
         assert not takes(places)
@@ -77,7 +64,7 @@ def test_tasks(count, tasks, cancelled):
 
     async def work(number):
         nonlocal under_way, most
-        await wait_async(places)
+        await run_async(places.enter(None), None)
         under_way += 1
         most = max(most, under_way)
         await asyncio.sleep(0)
@@ -111,7 +98,7 @@ def test_given_back_within():
             super().append(turn)
 
     places._waiting = Reentrant()
-    wait(places, 1)
+    run(places.enter(1), None)
     places._waiting = deque()
     assert not takes(places)
 

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
-import threading
 
 import httpx
 import pytest
@@ -39,24 +37,6 @@ def free_port():
         return server.getsockname()[1]
 
 
-@pytest.fixture
-def plain_port():
-    """A port on which a server answers everything with an error in plain HTTP."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve():
-            with contextlib.suppress(OSError):
-                while True:
-                    connection, _ = server.accept()
-                    with connection:
-                        connection.recv(1024)
-                        connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
-
-        threading.Thread(target=serve, daemon=True).start()
-        yield server.getsockname()[1]
-        server.shutdown(socket.SHUT_RDWR)
-
-
 def failure_at(address, *, is_async, proxy=None):
     """Return the error of a session whose service has this address."""
     pair = tk.KeyPair("QXZ-key-id", "QXZ-secret-key", environment="paper")
@@ -68,12 +48,12 @@ def failure_at(address, *, is_async, proxy=None):
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_why_there_is_no_connection(free_port, plain_port, monkeypatch, is_async):
+def test_why_there_is_no_connection(free_port, server, monkeypatch, is_async):
     """A port without a listener, an unknown host and a port without TLS are different, also behind a proxy."""
     error = failure_at(f"http://127.0.0.1:{free_port}", is_async=is_async)
     assert error.what == f"The service at http://127.0.0.1:{free_port} cannot be reached: nothing listens there."
     assert "it may have ended" in error.next_step
-    error = failure_at(f"https://127.0.0.1:{plain_port}", is_async=is_async)
+    error = failure_at(server.url.replace("http:", "https:"), is_async=is_async)
     assert error.what.endswith(" cannot be reached: what answers there does not speak TLS.")
     assert not error.is_passing
     proxy = f"http://desk:QXZ-password@127.0.0.1:{free_port}"

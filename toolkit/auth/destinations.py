@@ -31,9 +31,9 @@ from toolkit.auth.sealing import locked
 from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
-from toolkit.local.files import private_folder, read_private, remove_partials, shown, write_atomically
+from toolkit.local.files import private_folder, read_private, shown, write_atomically
 from toolkit.local.folders import config_folder, exported_by, user_key
-from toolkit.local.settings import variable_name
+from toolkit.local.settings import VARIABLES
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials
@@ -136,14 +136,14 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
         added = " and ".join(f"the {each.label}, {each.text} ({each.place_in_words})" for each in to)
         what = f"{who} have not been allowed to go to {added}."
     # The command reads neither code nor the variables of an editor, so it is told.
-    variables = " ".join(f"{variable_name(each.name)}={each.text}" for each in to)
+    variables = " ".join(f"{VARIABLES[each.name]}={each.text}" for each in to)
     next_step = (
         f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote that would receive "
         f"the credentials. If you trust it, run `toolkit credentials allow {shlex.quote(name)} --environment "
         f"{environment}` in that project, with {variables} in the environment."
     )
     if credentials.binding is None:
-        own = " and ".join(variable_name(each.name) for each in to)
+        own = " and ".join(VARIABLES[each.name] for each in to)
         next_step += f" If you set {own} yourself, outside of files of the project, it needs no permission."
     raise UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=to[0].name)
 
@@ -207,7 +207,6 @@ def allow_destinations(caller: Credentials | Environment, destinations: list[Des
                     uses.setdefault(to.name, {}).setdefault(to.text, to.place_in_words)
                 table[entry] = uses
             latest = dict(list(table.items())[-_MOST_ENTRIES:])
-            remove_partials(file)
             data = json.dumps({"version": _VERSION, "uses": latest}, indent=1).encode()
             write_atomically(file, data, private=True)
     except OSError as error:

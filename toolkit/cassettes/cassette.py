@@ -15,7 +15,7 @@ from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.recorder import Recorder, finish_now, part_of, todays_scrubber
 from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.player import Player
-from toolkit.core.errors import ConfigurationError, as_flag, as_several
+from toolkit.core.errors import ConfigurationError, as_instance, as_several
 from toolkit.core.ledger import EPOCH, SystemClock
 from toolkit.core.secret import Secret
 from toolkit.core.text import as_html, badge, card, count_text, date_text
@@ -88,7 +88,7 @@ class Cassette:
         scrubber: Scrubber | None = None,
     ) -> None:
         self.path, self.mode = find_cassette(path, settings), as_mode(mode)
-        self.strict = as_flag(strict, about="strict")
+        self.strict = as_instance(strict, bool, about="strict", example="True")
         if match_on is not None:
             match_on = as_several(match_on, str, about="match_on", example='["method", "uri"]')
         if scrubber is None:

@@ -31,7 +31,7 @@ from toolkit.cassettes.format.interactions import Interaction, is_uri
 from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.core.document import TOKEN_PATH, CredentialKind, Environment
-from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak, as_flag, as_several
+from toolkit.core.errors import CassetteError, ConfigurationError, SecretLeak, as_instance, as_several
 from toolkit.core.ledger import Authorization, parse_http_date
 from toolkit.core.secret import Secret
 from toolkit.core.text import count_text, excerpt
@@ -41,28 +41,12 @@ from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResp
 from toolkit.scrubbing.rules.model import Rules, as_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
-_LONGEST_WORD: Final = 60  # characters of a method, host or program
+_LONGEST_WORD: Final = 60  # characters of a program's name
 _FORM: Final = "application/x-www-form-urlencoded"
 _FRAMING: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 section 5.6.2
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _NOT_STORED: Final = "a body is not stored in the file"
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """An exchange that was not imported.
-
-    Attributes:
-        number: its number in the file, from 1.
-        method, host: what was called, safe to print.
-        reason: why it was left out; completes the sentence `it was left out, because ...`.
-    """
-
-    number: int
-    method: str
-    host: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +58,21 @@ class ImportReport:
         program: what wrote it: "vcrpy", "toolkit", or such as "HAR of Firefox".
         path: the new cassette; None if nothing could be imported, and then no file was written.
         imported: number of interactions in the new cassette.
-        left_out: what could not be imported, in the order of the file.
+        left_out: number of exchanges that could not be imported, by the reason, which completes the sentence `it was
+            left out, because ...`.
         not_chosen: number of exchanges that `only` did not choose.
         replaced: number of places where a secret was replaced, by its kind, such as ACCESS_TOKEN.
         environment: the environment that was named; None without one.
-        hosts: hosts that are not among the addresses of the settings, and stay as they are.
     """
 
     source: Path
     program: str
     path: Path | None
     imported: int
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
     not_chosen: int = 0
     replaced: Mapping[str, int] = field(default_factory=dict)
     environment: str | None = None
-    hosts: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain values, for programs."""
@@ -100,14 +83,11 @@ class ImportReport:
         """Return the report as sentences."""
         target = f" into {self.path}" if self.path is not None else "; no file was written"
         lines = [f"{count_text(self.imported, 'interaction')} imported{target} ({self.program})."]
-        reasons = Counter(each.reason for each in self.left_out).most_common()
-        lines += [f"{count:,} left out: {reason}." for reason, count in reasons]
+        lines += [f"{count:,} left out: {reason}." for reason, count in self.left_out.items()]
         if self.not_chosen:
             lines.append(f"{self.not_chosen:,} not chosen.")
         kinds = ", ".join(f"{kind} in {count_text(count, 'place')}" for kind, count in self.replaced.items())
         lines.append(f"Secrets replaced: {kinds or 'none were found'}.")
-        if self.hosts:
-            lines.append(f"{count_text(len(self.hosts), 'host')} kept as in the file: {', '.join(self.hosts)}.")
         if self.replaced:
             lines.append(f"{self.source} still holds its secrets: keep it out of git, and delete it once not needed.")
         return lines
@@ -124,17 +104,14 @@ class _Entry(NamedTuple):
     """One exchange of a file.
 
     Attributes:
-        number: its number in the file, from 1.
-        method, uri: of the request, as written in the file; empty if the file does not say.
+        uri: of the request, as written in the file; empty if the file does not say.
         result: the exchange with its secrets, or the reason why it cannot be imported.
         hint: a message with all that the file says, such as a list of cookies. It is searched for secrets only.
     """
 
-    number: int
-    method: str
     uri: str
     result: Interaction | str
-    hint: RecordedRequest | None = None
+    hint: RecordedRequest = RecordedRequest("GET", "")
 
 
 def import_cassette(
@@ -177,7 +154,7 @@ def import_cassette(
     patterns = as_several(only, str, about="only", example='"api.example.com"')
     file = expanded(source, about="source")
     program, entries = _read(file)
-    path = _target(name, file, replace=as_flag(replace, about="replace"), settings=settings)
+    path = _target(name, file, replace=as_instance(replace, bool, about="replace", example="True"), settings=settings)
     names = called.rules.addresses.values() if called else ()
     own = {name: settings.addresses[name] for name in names if name in settings.addresses}
     if called is not None and not any(_is_at(entry.uri, own.values()) for entry in entries):
@@ -188,9 +165,19 @@ def import_cassette(
     # If two names share an address, that of the environment comes first.
     scrubber.use_addresses({**own, **settings.addresses}, settings.header_prefix)
     scrubber.known.add_texts(secrets)
-    chosen = [each for each in _looked_at(entries, scrubber) if not patterns or _fits(each.uri, patterns)]
-    items = [_noted(each.result, called, own.values()) for each in chosen if isinstance(each.result, Interaction)]
-    data, replacements = rescrubbed(b"", Contents(items, is_foreign=True), scrubber, source=path)
+    left_out = Counter[str]()
+    items: list[Interaction] = []
+    # What is not chosen or left out is looked at, too: it may name a secret that is elsewhere.
+    for entry in entries:
+        result = _checked(entry, scrubber)
+        if patterns and not _fits(entry.uri, patterns):
+            continue
+        if isinstance(result, Interaction):
+            items.append(_noted(result, called, own.values()))
+        else:
+            left_out[result] += 1
+    recorded = dict(enumerate(items))
+    data, replacements = rescrubbed(b"", Contents(is_foreign=True), scrubber, source=path, recorded=recorded)
     if items:
         rewrite(path, scrubber, lambda _: data)
     replaced = sum((Counter(counts) for _, counts in replacements), Counter())
@@ -199,15 +186,10 @@ def import_cassette(
         program=program,
         path=path if items else None,
         imported=len(items),
-        left_out=tuple(
-            LeftOut(each.number, excerpt(each.method, _LONGEST_WORD), _host(each.uri), each.result)
-            for each in chosen
-            if isinstance(each.result, str)
-        ),
-        not_chosen=len(entries) - len(chosen),
+        left_out=dict(left_out.most_common()),
+        not_chosen=len(entries) - len(items) - left_out.total(),
         replaced={kind: replaced[kind] for kind in sorted(replaced.keys() - {ADDRESS, OTHER})},
         environment=None if called is None else str(called),
-        hosts=tuple(sorted({_host(uri) for (_, uri, *_), *_ in items if not _is_at(uri, settings.addresses.values())})),
     )
 
 
@@ -222,17 +204,15 @@ def _read(path: Path) -> tuple[str, list[_Entry]]:
         log = _mapping(json.loads(data.decode("utf-8-sig")), "log")
         if isinstance(entries := log.get("entries"), list):
             name = excerpt(str(_mapping(log, "creator").get("name") or "").strip(), _LONGEST_WORD)
-            return f"HAR of {name}" if name else "HAR", [_har_entry(*each) for each in enumerate(entries, start=1)]
-    try:
-        opened = contents.read(data, source=str(path))
-    except CassetteCorrupt as error:
-        advice = "HAR files of browsers are imported, and cassettes of vcrpy. The file was left as it was."
-        raise error.reworded(error.what, advice) from None
-    recorded: list[_Entry] = []
-    for each in map(opened.interaction_or_error, range(len(opened))):
-        head = each.request if isinstance(each, Interaction) else RecordedRequest("", "")
-        result = each if isinstance(each, Interaction) else "it does not have the fields of an interaction"
-        recorded.append(_Entry(len(recorded) + 1, head.method, head.uri, result))
+            return f"HAR of {name}" if name else "HAR", [_har_entry(each) for each in entries]
+    opened = contents.read(data, source=str(path))
+    found = [opened.interaction_or_error(number) for number in range(len(opened))]
+    recorded = [
+        _Entry(each.request.uri, each)
+        if isinstance(each, Interaction)
+        else _Entry("", "it does not have the fields of an interaction")
+        for each in found
+    ]
     return "vcrpy" if opened.is_foreign else "toolkit", recorded
 
 
@@ -245,23 +225,16 @@ def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings
     return path
 
 
-def _looked_at(entries: Iterable[_Entry], scrubber: Scrubber) -> list[_Entry]:
-    """Return the entries, without those that cannot be checked for secrets, after a scrubber has learnt of all secrets.
-
-    A later entry may name the secret of an earlier one, and one that is left out that of another.
-    """
-    looked_at = []
-    for entry in entries:
-        try:
-            if isinstance(entry.result, Interaction):
-                scrub(entry.result, scrubber)
-            looked_at.append(entry)
-        except SecretLeak:
-            looked_at.append(entry._replace(result="it holds data that cannot be checked for secrets"))
-        with suppress(SecretLeak):
-            if entry.hint is not None:
-                scrubber.lookup_request(entry.hint)
-    return looked_at
+def _checked(entry: _Entry, scrubber: Scrubber) -> Interaction | str:
+    """Return an exchange, or why it cannot be imported, after a scrubber has learnt of its secrets."""
+    with suppress(SecretLeak):
+        scrubber.lookup_request(entry.hint)
+    try:
+        if isinstance(entry.result, Interaction):
+            scrub(entry.result, scrubber)
+    except SecretLeak:
+        return "it holds data that cannot be checked for secrets"
+    return entry.result
 
 
 def _noted(interaction: Interaction, called: Environment | None, addresses: Iterable[str]) -> Interaction:
@@ -285,12 +258,7 @@ def _is_at(uri: str, addresses: Iterable[str]) -> bool:
     return any(f"{uri}/".startswith((f"{address}/", f"{address}?")) for address in addresses)
 
 
-def _host(uri: str) -> str:
-    """Return the host of a URI, safe to print."""
-    return excerpt(urlsplit(uri).hostname or "", _LONGEST_WORD) if is_uri(uri) else ""
-
-
-def _har_entry(number: int, fields: Any) -> _Entry:
+def _har_entry(fields: Any) -> _Entry:
     """Return an entry of a HAR file, whose members may be of any type."""
     request = _mapping(fields, "request")
     method, uri = str(request.get("method") or "").upper(), str(request.get("url") or "")
@@ -305,7 +273,7 @@ def _har_entry(number: int, fields: Any) -> _Entry:
     cookies = "; ".join(f"{name}={value}" for message in messages for name, value in _pairs(message, "cookies"))
     headers = (("Cookie", _CONTROLS.sub("", header_text(cookies))), ("Content-Type", "application/json"))
     hint = RecordedRequest(method, uri if is_uri(uri) else "", headers, json.dumps(fields).encode("ascii"))
-    return _Entry(number, method, uri, result, hint)
+    return _Entry(uri, result, hint)
 
 
 def _mapping(value: Any, name: str) -> Mapping[str, Any]:
@@ -389,8 +357,7 @@ def _received_body(response: Mapping[str, Any], status: int, content_type: str) 
 def _body(text: str, encoding: str, charset: str = "utf-8") -> bytes:
     """Return the bytes of a stored body, which is text or base64."""
     if encoding.lower() == "base64":
-        plain = re.sub(r"\s", "", text).rstrip("=")
-        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)  # ValueError if it is not base64
+        return base64.b64decode(text, validate=True)  # ValueError if it is not base64
     if encoding.lower() not in ("", "utf-8", "utf8"):
         raise _Unimportable(_NOT_STORED)
     try:

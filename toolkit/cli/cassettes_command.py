@@ -123,17 +123,16 @@ def check(
     """
     with _plays(unplayed or (), play_log) as log:
         problems = terminal.records(check_cassettes(places, play_log=log))
-    wrong = sum(problem["fails"] for problem in problems)
     if as_json:
         terminal.print_json(problems)
     for each in [] if as_json else problems:
         place = f", interaction {each['interaction']}" if each["interaction"] else ""
         text = f"{each['name']}{place}: {each['kind']}: {each['what']}"
-        terminal.say(text, "red" if each["fails"] else "yellow")
+        terminal.say(text, "red")
         terminal.say(f"  {terminal.pasteable(each['next'])}", "dim")
     if not problems and not as_json:
         terminal.say("Nothing is wrong.", "green")
-    if wrong:
+    if problems:
         raise typer.Exit(_FOUND)
 
 

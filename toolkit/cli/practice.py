@@ -17,7 +17,7 @@ from toolkit.auth.profiles.fields import DEFAULT, REQUIRED, decompose, variable
 from toolkit.cli import terminal
 from toolkit.core.errors import as_choice
 from toolkit.core.text import toml_string
-from toolkit.local.settings import variable_name
+from toolkit.local.settings import VARIABLES
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials
@@ -72,7 +72,7 @@ def how_to_call(form: str, addresses: Mapping[str, str], credentials: Mapping[st
         yield from (f"# {name} = {toml_string(address)}" for name, address in addresses.items())
     else:
         yield f"# Paste into another shell, then run: {terminal.pasteable('toolkit record mine -e broker-sandbox')}"
-        yield from (assignment(form, variable_name(name), address) for name, address in addresses.items())
+        yield from (assignment(form, VARIABLES[name], address) for name, address in addresses.items())
     for each in credentials.values():
         fields = decompose(each)
         for field in (*REQUIRED[each.kind], "private_key_id"):

@@ -1,28 +1,5 @@
 """All errors of the toolkit, split by whose fault they are.
 
-ToolkitError
-├─ ConfigurationError        an address, credential, profile or argument is missing or malformed
-│  └─ UnknownName            a text is not one of the choices, such as a misspelt environment
-├─ AccessError               refused by the toolkit, before anything was sent
-│  ├─ InterfaceNotAllowed    this environment does not have the interface
-│  ├─ CredentialsMismatch    credentials of another environment or kind
-│  ├─ UnsafeAddress          the request would leave the interface's own address
-│  └─ NetworkBlocked         a test that replays tried to connect
-├─ TokenError                the token endpoint did not give a token
-│  ├─ TokenRefused           it answered with an error status
-│  └─ TokenResponseInvalid   its reply is not a token response
-├─ Unreachable               the service or the token endpoint cannot be reached
-├─ ServiceError              a call made by the toolkit was answered with an error status
-├─ CassetteError
-│  ├─ CassetteMiss           no recording matches this request
-│  ├─ CassetteCorrupt        the file is not a cassette
-│  ├─ CassetteBusy           another process is recording to it
-│  └─ SecretLeak             a secret would have reached the disk; nothing was written
-├─ PublishError              a notebook cannot be given away as it is; nothing was written
-├─ SweepError                the folder of a sweep cannot be read or written
-│  └─ SweepBusy              another process or thread sweeps into it
-└─ TabulationError           a value does not fit its column
-
 Catch ToolkitError to catch them all. Messages hold names, places and types, but no secrets.
 
 A wrong argument of a public function or command is a ConfigurationError whose `about` is the argument. The functions
@@ -40,7 +17,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from toolkit.core.secret import Secret
-from toolkit.core.text import excerpt, masked, nearest, notice, printable
+from toolkit.core.text import excerpt, masked, nearest, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,9 +53,7 @@ class ToolkitError(Exception):
         self.what = _safe(what)
         self.next_step = _safe(next_step)
         self.about = about
-        for name, value in details.items():
-            getattr(self, name)  # AttributeError for a detail that the class does not have
-            setattr(self, name, value)
+        vars(self).update(details)
         super().__init__(self.what, self.next_step)
 
     def __str__(self) -> str:
@@ -102,9 +77,6 @@ class ToolkitError(Exception):
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - IPython's signature
         printer.text("\n".join(self._render_traceback_()))
-
-    def _repr_html_(self) -> str:
-        return notice(type(self).__name__, [self.what, self.next_step])
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that IPython shows in place of a traceback."""
@@ -276,12 +248,10 @@ def as_choice(value: object, choices: Iterable[_Choice], *, about: str) -> _Choi
 
 
 def as_text(value: object, *, about: str, example: str) -> str:
-    """Return a text that is not empty and can be encoded."""
+    """Return a text that is not empty."""
     text = as_instance(value, str, about=about, example=example, expected="a text")
     if not text.strip():
         raise ConfigurationError(f"{about} is empty.", f"For example {about}={example}.", about=about)
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise ConfigurationError(f"{about} cannot be encoded.", f"For example {about}={example}.", about=about)
     return text
 
 
@@ -327,8 +297,3 @@ def as_instance(value: object, kind: type[_T], *, about: str, example: str, expe
 def as_mapping(value: object, *, about: str, example: str) -> Mapping[Any, Any]:
     """Return a mapping, such as a dict."""
     return as_instance(value, Mapping, about=about, example=example, expected="a dict")  # type: ignore[type-abstract]
-
-
-def as_flag(value: object, *, about: str) -> bool:
-    """Return True or False; a text such as "no" would count as True."""
-    return as_instance(value, bool, about=about, example="True", expected="True or False")

@@ -67,18 +67,17 @@ def as_clock(clock: Any) -> Clock:
 
 def sleep(clock: Clock, seconds: float) -> None:
     """Pause this thread, or let a clock that has a `sleep` method pass the time."""
-    (getattr(clock, "sleep", None) or time.sleep)(seconds)
+    getattr(clock, "sleep", time.sleep)(seconds)
 
 
 async def sleep_async(clock: Clock, seconds: float) -> None:
     """Pause this task, or let a clock that has a `sleep` method pass the time."""
-    import asyncio
-
-    own = getattr(clock, "sleep", None)
-    if own is None:
-        await asyncio.sleep(seconds)
+    if hasattr(clock, "sleep"):
+        clock.sleep(seconds)
     else:
-        own(seconds)
+        import asyncio
+
+        await asyncio.sleep(seconds)
 
 
 def instant_text(instant: datetime) -> str:

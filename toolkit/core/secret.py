@@ -100,9 +100,6 @@ class Register:
     def __contains__(self, secret: object) -> bool:
         return secret in self._kinds
 
-    def __repr__(self) -> str:
-        return f"<Register: {len(self)} secrets>"
-
     def add(self, kind: str, secret: Secret) -> None:
         """Add a secret of a kind such as "ACCESS_TOKEN"; an empty secret and one that is known already are ignored."""
         self.add_all([(kind, secret)])

@@ -3,7 +3,7 @@
 Foreign text is escaped for a terminal (`printable`), an error message (`excerpt`), a page (`as_html`) or a job's log
 (`annotation`), and known secrets are masked (`masked`). Counts, dates and lifetimes are written in one way everywhere.
 
-Cards and lists in HTML read well in light and dark themes and on code-hosting sites, which strip style sheets and
+Cards in HTML read well in light and dark themes and on code-hosting sites, which strip style sheets and
 classes: styles are set on the elements, and colours come from the theme's variables where there are any.
 """
 
@@ -125,13 +125,7 @@ def code(text: str) -> str:
 
 
 def card(title: str, badges: Iterable[str], rows: Iterable[tuple[str, str]]) -> str:
-    """Return a frame with a title and a table of facts.
-
-    Args:
-        title: text.
-        badges: HTML to put after the title.
-        rows: the name of each fact as text, and its value as HTML.
-    """
+    """Return a frame with a title, badges in HTML, and rows of facts: a name as text, and its value as HTML."""
     head = " · ".join([f"<strong>{as_html(title)}</strong>", *badges])
     name = f"{_CELL};vertical-align:top;white-space:nowrap;font-weight:normal;{_MUTED}"
     body = "".join(
@@ -143,33 +137,11 @@ def card(title: str, badges: Iterable[str], rows: Iterable[tuple[str, str]]) -> 
     return f'<div style="{_CARD}"><div>{head}</div>{table}</div>'
 
 
-def notice(title: str, lines: Sequence[str]) -> str:
-    """Return paragraphs beside a line in the colour of errors: what went wrong, then what to do about it."""
-    first, *rest = lines
-    more = "".join(f'<div style="{_MUTED}">{_with_line_breaks(line)}</div>' for line in rest if line)
-    return (
-        f'<div style="border-left:3px solid {_ALARM};padding:.1em 0 .1em .8em;line-height:1.5">'
-        f'<div><strong style="color:{_ALARM}">{as_html(title)}</strong>: {_with_line_breaks(first)}</div>{more}</div>'
-    )
-
-
-def list_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return rows of text as an HTML table."""
-    head = "".join(f'<th scope="col" style="{_CELL};font-weight:600">{as_html(column)}</th>' for column in columns)
-    cell = f'<td style="{_CELL}">'
-    body = "".join(f"<tr>{''.join(f'{cell}{as_html(text)}</td>' for text in row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
 def list_text(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return rows of text as aligned columns of plain text."""
     lines = [tuple(columns), *(tuple(printable(cell).replace("\n", " ") for cell in row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(columns))]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
-
-
-def _with_line_breaks(text: str) -> str:
-    return as_html(text).replace("\n", "<br>")
 
 
 SLICE: Final = 1 << 18  # characters that one search reads, since a search blocks all other threads
@@ -185,10 +157,7 @@ def compiled(pattern: AnyStr) -> re.Pattern[AnyStr]:
 def matches_in(pattern: AnyStr, text: AnyStr, *, longest: int) -> Iterator[re.Match[AnyStr]]:
     """Yield the matches of a pattern in a text, which is searched slice by slice.
 
-    Args:
-        pattern: the pattern, as in `compiled`.
-        text: the text.
-        longest: characters of a match that are read beyond the end of the slice in which it starts.
+    A match is read up to `longest` characters beyond the end of the slice in which it starts.
     """
     done = 0
     for start in range(0, len(text), SLICE):
@@ -208,15 +177,7 @@ def annotation(
     line: int | None = None,
     title: str = "",
 ) -> str:
-    """Return the line that annotates a file, or the whole run if `file` is None.
-
-    Args:
-        level: how it is marked.
-        message: the text, which may have several lines.
-        file: the path as `workspace_path` gives it.
-        line: the line in the file, from 1.
-        title: a few words above the message.
-    """
+    """Return the line in a job's log with which GitHub annotates a file, or the whole run if `file` is None."""
     properties = {"file": file, "line": line, "title": title}
     pairs = ",".join(f"{name}={_escaped(str(value), ':,')}" for name, value in properties.items() if value)
     return f"::{level}{f' {pairs}' if pairs else ''}::{_escaped(message)}"

@@ -17,8 +17,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
-from traceback import walk_tb
-from types import FrameType
+from traceback import walk_stack, walk_tb
 from typing import Any, Final, ParamSpec, TypeVar
 
 from toolkit.core.errors import ToolkitError
@@ -67,18 +66,14 @@ def attempt(call: Callable[[], _Result], *, otherwise: Callable[[], ToolkitError
     raise otherwise()
 
 
-def without_frames(error: BaseException, request: Any = None) -> None:
-    """Remove the tracebacks of an error that a transport raised, and of all errors linked to it.
+def without_frames(error: BaseException) -> None:
+    """Remove the tracebacks and requests of an error that a transport raised, and of all errors linked to it.
 
-    Types, messages, notes and the chain stay. An error that the caller was already handling keeps its traceback. Call
-    this where the error is caught.
-
-    Args:
-        error: the error; changed in place.
-        request: replaces `error.request` and `error.response.request` wherever they are set, because below
-            authorization they hold credentials. None unsets them, and an httpx client then sets its own.
+    Types, messages, notes and the chain stay. An error that the caller was already handling keeps its traceback. Below
+    authorization a request holds credentials; an httpx client sets its own in its place. Call this where the error is
+    caught.
     """
-    above = _frames_above(error)
+    above = {frame for frame, _ in walk_stack(error.__traceback__.tb_frame.f_back)} if error.__traceback__ else set()
     pending: list[BaseException | None] = [error]
     seen: set[int] = set()
     while pending:
@@ -92,7 +87,7 @@ def without_frames(error: BaseException, request: Any = None) -> None:
         for holder in (linked, vars(linked).get("response")):
             # The property `request` raises while it is unset.
             if getattr(holder, "_request", None) is not None:
-                holder._request = request  # type: ignore[union-attr] # noqa: SLF001
+                holder._request = None  # type: ignore[union-attr] # noqa: SLF001
         pending += (
             linked.__cause__,
             linked.__context__,
@@ -114,16 +109,6 @@ def _showable(error: BaseException, name: str) -> BaseException:
     error.__cause__ = error.__context__ = None
     error.__suppress_context__ = False  # set by setting the cause; it would hide the error that the caller handles
     return error.with_traceback(None)
-
-
-def _frames_above(error: BaseException) -> set[FrameType]:
-    """Return the callers of the frame in which the error was caught; in a task, the frames that await it."""
-    frames = set()
-    frame = error.__traceback__.tb_frame.f_back if error.__traceback__ else None
-    while frame is not None:
-        frames.add(frame)
-        frame = frame.f_back
-    return frames
 
 
 def warn(message: str) -> None:

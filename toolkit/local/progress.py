@@ -6,19 +6,17 @@ import operator
 import sys
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from io import StringIO
+from contextlib import contextmanager
 from typing import Any, Final, Generic, SupportsIndex, TypeVar
 
-from toolkit.core.errors import ConfigurationError, as_count
+from toolkit.core.errors import as_count, wrong_type
 from toolkit.core.ledger import TRAFFIC, Traffic
 from toolkit.core.text import printable
 from toolkit.core.tracebacks import shell
 from toolkit.local.settings import is_offline
 
 Item = TypeVar("Item")
-_QUIET: Final = 0.5  # seconds; a loop that takes less shows nothing
-_INTERVAL: Final = 0.2  # seconds between two updates
+_INTERVAL: Final = 0.5  # seconds between two updates; a loop that takes less shows nothing
 _WIDTH: Final = 88  # characters of the line in a notebook
 
 
@@ -43,18 +41,8 @@ def progress(
     Raises:
         ConfigurationError: if `items` cannot be iterated over, or `total` is not a count.
     """
-    if not hasattr(items, "__iter__") and not hasattr(items, "__aiter__") and not hasattr(items, "__getitem__"):
-        raise ConfigurationError(
-            f"Progress needs items to loop over, but a {type(items).__name__} cannot be iterated over.",
-            "Pass a list or anything else that a for loop takes; to count to a number, pass range(number).",
-            about="items",
-        )
-    if hasattr(items, "itertuples"):
-        raise ConfigurationError(
-            "A for loop goes through the columns of a table, not through its rows.",
-            "For its rows, pass frame.itertuples() and total=len(frame).",
-            about="items",
-        )
+    if not isinstance(items, Iterable | AsyncIterable):
+        raise wrong_type("items", "something to loop over", items, "To count to a number, pass range(number).")
     count = operator.length_hint(items, -1) if total is None else as_count(total, about="total")
     return Loop(items, count if count >= 0 else None, str(label))
 
@@ -87,35 +75,26 @@ class Loop(Generic[Item]):
 def progress_bar(
     label: str, total: int | None, *, seconds: Callable[[], float] = time.monotonic, traffic: Traffic = TRAFFIC
 ) -> Iterator[Callable[..., None]]:
-    """Provide the function `show(done, note="")`, which shows how far something is, a few times a second.
-
-    Args:
-        label: what is counted.
-        total: the number to reach, or None if unknown.
-        seconds: a monotonic clock.
-        traffic: counts of calls that were sent and that were replayed.
-    """
+    """Provide the function `show(done, note="")`, which shows how far something is, twice a second."""
     started = shown_at = seconds()
     sent, played = traffic.sent, traffic.played
     bar: Bar | None = None
-    latest: dict[str, Any] = {}
+    latest = (0, "")
 
     def show(done: int, note: str = "") -> None:
-        nonlocal shown_at, bar
-        latest.update(completed=done, note=printable(note))
-        now = seconds()
+        nonlocal shown_at, bar, latest
+        latest, now = (done, printable(note)), seconds()
         is_replay = traffic.sent == sent and traffic.played > played
-        if now - started < _QUIET or now - shown_at < _INTERVAL or is_replay or is_offline():
-            return
-        shown_at = now
-        bar = bar or Bar(printable(label), total, started, seconds)
-        bar.show(latest)
+        if now - shown_at >= _INTERVAL and not is_replay and not is_offline():
+            shown_at = now
+            bar = bar or Bar(printable(label), total, started, seconds)
+            bar.show(*latest)
 
     try:
         yield show
     finally:
         if bar is not None:
-            bar.show(latest)
+            bar.show(*latest)
             bar.end()
 
 
@@ -126,7 +105,10 @@ class Bar:
         from rich import progress
         from rich.console import Console
 
-        console = Console(stderr=True, force_jupyter=False)
+        self._is_in_cell = getattr(shell(), "kernel", None) is not None
+        self._output: Any = None
+        options: dict[str, Any] = {"width": _WIDTH, "force_terminal": False} if self._is_in_cell else {}
+        self._console = Console(stderr=True, force_jupyter=False, **options)
         self._progress = progress.Progress(
             progress.TextColumn("{task.description}", markup=False),
             progress.BarColumn(),
@@ -134,41 +116,30 @@ class Bar:
             progress.TimeElapsedColumn(),
             progress.TimeRemainingColumn(),
             progress.TextColumn("{task.fields[note]}", markup=False),
-            console=console,
+            console=self._console,
             auto_refresh=False,
             redirect_stdout=sys.stdout is not None and sys.stdout.isatty(),  # in a file it is left alone
             get_time=seconds,
+            disable=not self._console.is_terminal,
         )
         self._task = self._progress.add_task(label, total=total, note="")
         self._progress.tasks[0].start_time = started
-        self._is_in_cell = getattr(shell(), "kernel", None) is not None
-        self._is_at_terminal = console.is_terminal and not self._is_in_cell
-        self._output: Any = None
-        with suppress(Exception):  # another bar is at the terminal
-            if self._is_at_terminal:
-                self._progress.start()
+        self._progress.start()
 
-    def show(self, status: dict[str, Any]) -> None:
-        """Show what `rich.progress.Progress.update` takes."""
-        with suppress(Exception):  # a closed terminal must not end the loop
-            self._progress.update(self._task, refresh=self._is_at_terminal, **status)
-            if self._is_in_cell:
-                self._display()
+    def show(self, done: int, note: str) -> None:
+        """Show how many items are done, and a few words."""
+        self._progress.update(self._task, completed=done, note=note, refresh=True)
+        if self._is_in_cell:
+            from IPython.display import display
+
+            with self._console.capture() as text:
+                self._console.print(self._progress)
+            bundle = {"text/plain": text.get().rstrip()}
+            if self._output is None:
+                self._output = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+            else:
+                self._output.update(bundle, raw=True)
 
     def end(self) -> None:
         """Leave the last line behind."""
-        with suppress(Exception):
-            if self._is_at_terminal:
-                self._progress.stop()
-
-    def _display(self) -> None:
-        from IPython.display import display
-        from rich.console import Console
-
-        text = StringIO()
-        Console(file=text, width=_WIDTH, force_jupyter=False).print(self._progress)
-        bundle = {"text/plain": text.getvalue().rstrip()}
-        if self._output is None:
-            self._output = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
-        else:
-            self._output.update(bundle, raw=True)
+        self._progress.stop()

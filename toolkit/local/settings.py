@@ -14,10 +14,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from toolkit.core.addresses import Address, is_loopback
@@ -28,8 +26,8 @@ from toolkit.core.tracebacks import frameless
 from toolkit.local.files import expanded, lies_in, parse_toml, read_text, shown
 from toolkit.local.folders import HOW_TO_NAME_PROJECT, PROJECT_VARIABLE, SETTINGS_FILE, current_project, exported_by
 
-# The variables of settings, by the names of the settings.
-_VARIABLES: Final = {
+# The environment variables of settings, by the names of the settings.
+VARIABLES: Final = {
     **{name: f"TOOLKIT_{name.upper()}_URL" for name in ADDRESS_NAMES},
     "header_prefix": "TOOLKIT_HEADER_PREFIX",
     "cassettes": "TOOLKIT_CASSETTES",
@@ -97,7 +95,7 @@ class Settings:
                 raise _malformed("scrubbing", f"{name} of scrubbing is not a list of texts", f'{name} = ["..."]')
             tables["scrubbing"][name] = tuple(texts)  # whose texts `tk.Rules` checks
         for name, table in tables.items():
-            object.__setattr__(self, name, MappingProxyType(table))
+            object.__setattr__(self, name, table)
         if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
             what = "The header prefix cannot start a header name: it has letters, digits and single hyphens"
             raise _malformed("header_prefix", what, 'header_prefix = "SVC"')
@@ -121,12 +119,6 @@ class Settings:
         rows = [(name, code(self.addresses[name]) if name in self.addresses else "not set") for name in ADDRESS_NAMES]
         rows += [("header prefix", code(self.header_prefix)), ("cassettes", code(str(self.cassettes)))]
         return card("Settings", [badge(f"{len(self.addresses)} of {len(ADDRESS_NAMES)} addresses set")], rows)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A mapping proxy cannot be pickled or copied. The constructor checks the dict again and wraps it.
-        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        tables = {name: dict(values[name]) for name in ("addresses", "scrubbing", "scan", "sources")}
-        return partial(type(self), **{**values, **tables}), ()
 
     @classmethod
     @frameless
@@ -158,7 +150,7 @@ class Settings:
                 places = dict.fromkeys(["header_prefix", *values, *values["addresses"]], file)
             for name, text in _settings_in(environ).items():
                 (values["addresses"] if name in ADDRESS_NAMES else values)[name] = text
-                places[name] = _VARIABLES[name]
+                places[name] = VARIABLES[name]
             settings = cls(**values, project=file.parent, file=file, sources=places)
             _check_cassettes(settings)
         except (ConfigurationError, UnsafeAddress) as error:
@@ -179,7 +171,7 @@ class Settings:
             raise ConfigurationError(
                 f"The address {name} is not set.",
                 f'Set {name} = "https://..." under [addresses] in {SETTINGS_FILE}{place}, or the variable '
-                f"{variable_name(name)}, which is not read from .env. {advice}".rstrip(),
+                f"{VARIABLES[name]}, which is not read from .env. {advice}".rstrip(),
                 about=name,
             )
         return text
@@ -227,11 +219,6 @@ def as_settings(settings: Settings | None) -> Settings:
     raise wrong_type("settings", "tk.Settings", settings, "Use tk.Settings.load(), or leave the argument out.")
 
 
-def variable_name(setting: str) -> str:
-    """Return the environment variable of an address or another setting: TOOLKIT_AUTH_URL for `auth`."""
-    return _VARIABLES[setting]
-
-
 def is_offline() -> bool:
     """Return True if TOOLKIT_OFFLINE asks for replay only.
 
@@ -261,13 +248,13 @@ def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
     names = [_KEY_LOG_VARIABLE]
     if trusted is True or trusted == "system":
         names += _AUTHORITY_VARIABLES
-    elif verify is True and settings.place_of("verify") == _VARIABLES["verify"]:
-        names.append(_VARIABLES["verify"])
+    elif verify is True and settings.place_of("verify") == VARIABLES["verify"]:
+        names.append(VARIABLES["verify"])
     hosts = (_parse(name, text).origin.host for name, text in settings.addresses.items())
     if needs_proxy and not all(map(is_loopback, hosts)):
         names += _PROXY_VARIABLES
     names = [name for name in names if os.environ.get(name) or os.environ.get(name.lower())]
-    exported = exported_by(settings.project, beside=_VARIABLES["verify"] in names) if names else {}
+    exported = exported_by(settings.project, beside=VARIABLES["verify"] in names) if names else {}
     for name in names:
         if name in exported:
             raise UnsafeAddress(
@@ -281,12 +268,12 @@ def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
 
 def _settings_in(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the settings in variables; a variable that looks like a misspelt one of the toolkit is an error."""
-    known = (*_VARIABLES.values(), _OFFLINE_VARIABLE, PROJECT_VARIABLE)
+    known = (*VARIABLES.values(), _OFFLINE_VARIABLE, PROJECT_VARIABLE)
     for variable in sorted(environ):
         # TOOLKIT_ is a common prefix: variables of other programs are ignored.
         if variable.startswith("TOOLKIT_") and (variable.endswith("_URL") or nearest(variable, known, cutoff=0.9)):
             _check_known(variable, known, "variable")
-    return {name: environ[variable] for name, variable in _VARIABLES.items() if environ.get(variable)}
+    return {name: environ[variable] for name, variable in VARIABLES.items() if environ.get(variable)}
 
 
 def _parse(name: str, text: str) -> Address:
@@ -322,9 +309,7 @@ def _check_key(key: str, file: Path) -> None:
     if _CREDENTIAL_WORD.search(key):
         raise ConfigurationError(
             f"{file} has a setting that looks like a credential.",
-            "Project files are shared, so they must not hold credentials. Remove it, replace the credential if the "
-            "file was shared, and save it with tk.save_credentials() or set a variable such as "
-            "TOOLKIT_PAPER_SECRET_KEY.",
+            "The files of a project are shared. Remove it, and save credentials with tk.save_credentials().",
         )
     if key in ADDRESS_NAMES:
         what = f"{key} in {file} stands outside the table of addresses"
@@ -339,7 +324,7 @@ def _check_cassettes(settings: Settings) -> None:
     folder.
     """
     source, project, folder = settings.place_of("cassettes"), settings.project, Path(settings.cassettes)
-    if source == _VARIABLES["cassettes"]:  # which comes from the user, unless the project's `.env` sets it
+    if source == VARIABLES["cassettes"]:  # which comes from the user, unless the project's `.env` sets it
         source = exported_by(project, beside=True).get(source, "")
     goes_elsewhere = folder.is_absolute() or folder.drive or ".." in folder.parts or str(folder).startswith("~")
     if source and (goes_elsewhere or not lies_in(project / folder, project)):
@@ -352,4 +337,4 @@ def _check_cassettes(settings: Settings) -> None:
 
 
 def _read_toml(file: Path) -> dict[str, Any]:
-    return parse_toml(read_text(file, str(file), "Create or fix it."), str(file), "Fix that line.", says_where=True)
+    return parse_toml(read_text(file, str(file), "Create or fix it."), str(file), "Fix that line.")

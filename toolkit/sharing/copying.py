@@ -27,7 +27,6 @@ from toolkit.core.text import count_text
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.messages import HeaderList
 from toolkit.scrubbing.rules.model import project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.verification.compare import with_texts, without_png_metadata
@@ -36,7 +35,7 @@ _SHORTEST: Final = 4  # characters of a value that is replaced in texts
 _SHORTEST_PART: Final = 5  # letters of a word of a name that is replaced by itself
 _MOST_WORDS: Final = 4  # of a value that is looked for behind a stand-in
 _PIECE: Final = re.compile(r"[^\s\"'<>,;()\[\]{}]+")
-_BODY_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+BODY_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _KEPT_OF_CELLS: Final = ("tags", "slideshow", "jupyter", "raw_mimetype", "format")
 ADVICE: Final = "Nothing was written. Take it out of the notebook, or name its field in [scrubbing] of toolkit.toml."
 # Of the addresses that real accounts alone have (section 1 of the service document).
@@ -185,13 +184,10 @@ def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> t
 def check_notebook(name: str, content: Mapping[str, Any], known: KnownSecrets, replacements: Replacements) -> None:
     """Refuse a notebook that still holds a secret or a value that was replaced; the error names cell and line."""
     for number, cell in enumerate(content["cells"], start=1):
-        parts = {part: list(texts_in(cell.get(part))) for part in ("source", "outputs", "attachments", "metadata")}
-        for part, texts in parts.items():
-            for text in texts:
-                check_text(
-                    f"{name}, cell {number}, line {{}} of its {part.removesuffix('s')},", text, known, replacements
-                )
-        check_text(f"{name}, cell {number},", json.dumps(parts, ensure_ascii=False), known, Replacements({}))
+        for part in ("source", "outputs", "attachments", "metadata"):
+            where = f"{name}, cell {number}, line {{}} of its {part.removesuffix('s')},"
+            for text in texts_in(cell.get(part)):
+                check_text(where, text, known, replacements)
 
 
 def check_text(where: str, text: str, known: KnownSecrets, replacements: Replacements) -> None:
@@ -254,19 +250,14 @@ def _ordinary(recorded: Iterable[Interaction]) -> Iterator[str]:
 
 
 def _replaced(each: Interaction, replacements: Replacements) -> Interaction:
-    headers, body = _message(each.request.headers, each.request.body, replacements)
-    request = each.request._replace(uri=replacements.text(each.request.uri), headers=headers, body=body)
-    headers, body = _message(each.response.headers, each.response.body, replacements)
-    return each._replace(request=request, response=each.response._replace(headers=headers, body=body))
-
-
-def _message(headers: HeaderList, body: bytes, replacements: Replacements) -> tuple[HeaderList, bytes]:
-    try:
-        text = decompress_body(headers, body).decode()
-    except UnicodeDecodeError:
-        return headers, body
-    if not replacements.count(text):
-        return headers, body
-    body = replacements.text(text).encode()
-    kept = [(name, value) for name, value in headers if name.lower() not in _BODY_HEADERS]
-    return (*kept, ("Content-Length", str(len(body)))), body
+    request = each.request._replace(uri=replacements.text(each.request.uri))
+    messages: dict[str, Any] = {"request": request, "response": each.response}
+    for name, message in messages.items():
+        with suppress(UnicodeDecodeError):  # a picture, for example
+            text = decompress_body(message.headers, message.body).decode()
+            if replacements.count(text):
+                body = replacements.text(text).encode()
+                kept = [pair for pair in message.headers if pair[0].lower() not in BODY_HEADERS]
+                headers = (*kept, ("Content-Length", str(len(body))))
+                messages[name] = message._replace(headers=headers, body=body)
+    return each._replace(**messages)

@@ -19,18 +19,18 @@ from toolkit.cassettes.catalog.facts import frame_of, read_cassette, safe_to_sho
 from toolkit.cassettes.catalog.rewriting import placeholders_in
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.core.document import Interface, symbolic_address
-from toolkit.core.errors import AccessError, ConfigurationError, SecretLeak, Unreachable
+from toolkit.core.errors import AccessError, CassetteCorrupt, ConfigurationError, SecretLeak, Unreachable
 from toolkit.core.text import count_text, excerpt
-from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_value
+from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse, header_value
 from toolkit.scrubbing.vocabulary import COOKIE_HEADERS, Place, credential_kind
 from toolkit.session.session import Session
+from toolkit.sharing.copying import BODY_HEADERS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # The client sets these itself.
 _OF_THE_CLIENT: Final = frozenset("host connection content-length transfer-encoding accept-encoding te".split())
-_ENCODING: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 class NotRepeated(NamedTuple):
@@ -103,8 +103,12 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     seen = set[tuple[str, str, bytes]]()
     is_answered = False
     for number in range(len(recording.contents)):
+        if isinstance(unread := recording.contents.interaction_or_error(number), CassetteCorrupt):
+            not_repeated.append(NotRepeated(number + 1, "", "", unread.what))
+            continue
         # A recording of stock vcrpy has real addresses and secrets.
         recorded = safe_to_show(recording.contents.interaction(number), tape.scrubber)
+        recorded = recorded._replace(request=_own_request(recorded.request))
         head = excerpt(recorded.request.method, 20), excerpt(recorded.request.uri, 500)
         key = recorded.request.method, recorded.request.uri, recorded.request.body
         reason = "the same request was recorded before" if key in seen else _reason_not_to_send(recorded, session, tape)
@@ -136,22 +140,19 @@ def _reason_not_to_send(recorded: Interaction, session: Session, tape: Cassette)
         return f"it was made in {caller.environment}"
     if _interface_of(recorded, session) is None:
         return f"its address is not one of {session.environment}"
-    own = request._replace(headers=_own_headers(request.headers))
     try:
-        tape.player.refuse_recorded_values(own)
+        tape.player.refuse_recorded_values(request)
     except AccessError as error:
         return error.what
-    return "it has a placeholder in place of a secret" if placeholders_in(repr(own)) else ""
+    return "it has a placeholder in place of a secret" if placeholders_in(repr(request)) else ""
 
 
 def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Interaction | str:
     """Send a recorded request again; return its answer as it would be recorded, or why it cannot be compared."""
     request, client = recorded.request, getattr(session, str(_interface_of(recorded, session)))
     try:
-        answer = client.request(
-            request.method, request.uri, headers=list(_own_headers(request.headers)), content=request.body or None
-        )
-        headers = tuple(pair for pair in header_list(answer.headers) if pair[0].lower() not in _ENCODING)
+        answer = client.request(request.method, request.uri, headers=request.headers, content=request.body or None)
+        headers = tuple(pair for pair in header_list(answer.headers) if pair[0].lower() not in BODY_HEADERS)
         response = RecordedResponse(answer.status_code, "", headers, answer.content)
         _, scrubbed = tape.scrubber.exchange(request, response)
         return recorded._replace(response=scrubbed, failure=None, elapsed=answer.elapsed)
@@ -172,11 +173,8 @@ def _interface_of(recorded: Interaction, session: Session) -> Interface | None:
     return None
 
 
-def _own_headers(headers: HeaderList) -> HeaderList:
-    """Return the headers that the caller set; credentials and cookies are those of the session."""
+def _own_request(request: RecordedRequest) -> RecordedRequest:
+    """Return a request with the headers that the caller set; credentials and cookies are those of the session."""
     others = _OF_THE_CLIENT | COOKIE_HEADERS
-    return tuple(
-        (name, value)
-        for name, value in headers
-        if name.lower() not in others and credential_kind(name, Place.HEADER) is None
-    )
+    own = (pair for pair in request.headers if pair[0].lower() not in others)
+    return request._replace(headers=tuple(pair for pair in own if credential_kind(pair[0], Place.HEADER) is None))

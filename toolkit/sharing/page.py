@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
-from urllib.parse import unquote
 
-from toolkit.core.errors import ConfigurationError, how_to_install
+from toolkit.core.errors import PublishError
 
 _TEMPLATE: Final = "page_template"
 _SHOWN: Final = (
@@ -37,9 +35,6 @@ _ATTRIBUTES: Final = frozenset(
 )
 _LINKS: Final = re.compile(r"\A(?:https?://|mailto:|#)", re.IGNORECASE)
 _PICTURES: Final = re.compile(r"\Adata:image/(?:png|jpeg|gif|webp|svg\+xml)[;,]", re.IGNORECASE)
-_FOR_WIDGETS: Final = {"text/plain": "[shown in Jupyter only]"}
-_ATTACHED: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
-_ATTACHMENT: Final = re.compile(r"\battachment:([^\s()<>\"']+)")
 _SCRIPT: Final = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
 _SHEET: Final = re.compile(r"<style\b[^<>]*>([^<]*)</style>", re.IGNORECASE)
 _EMPTY_HEADER: Final = re.compile(r"<th\b([^<>]*)>\s*</th>")
@@ -55,18 +50,16 @@ def page_of(
 
     The last line names the environments of its recordings. The title is for a notebook without a heading.
     """
-    if find_spec("nbconvert") is None:
-        raise ConfigurationError("Cannot make a page: nbconvert is not installed.", how_to_install("lab"))
     import nbformat
     from markupsafe import Markup
     from nbconvert.exporters import HTMLExporter
+    from nbconvert.filters.markdown_mistune import InvalidNotebook
     from traitlets.config import Config
 
     config = Config()
     config.HTMLExporter.extra_template_basedirs = [str(Path(__file__).parent)]
     config.HTMLExporter.template_name = _TEMPLATE
     config.HTMLExporter.exclude_anchor_links = True
-    config.NbConvertBase.display_data_priority = list(_SHOWN)
     exporter = HTMLExporter(config=config, filters={"sanitized": sanitized})  # type: ignore[no-untyped-call]
     style = (Path(__file__).parent / _TEMPLATE / "style.css").read_text(encoding="utf-8")
     names = list(environments)
@@ -75,35 +68,15 @@ def page_of(
         "title": heading_of(content) or title,
         "style": Markup(f"<style>\n{style}</style>"),  # noqa: S704 - our own style sheet
         "footer": f"{made}; nothing on this page is live, and it loads nothing.",
+        "with_code": with_code,
+        "shown": _SHOWN,
     }
-    cells = [_with_words_for_widgets(_with_attachments(cell)) for cell in content["cells"]]
-    if not with_code:
-        cells = [{**cell, "source": ""} if cell["cell_type"] == "code" else cell for cell in cells]
-    notebook = nbformat.from_dict({**content, "cells": cells})  # type: ignore[no-untyped-call]
-    html, _ = exporter.from_notebook_node(notebook, resources={"page": page})
+    notebook = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
+    try:
+        html, _ = exporter.from_notebook_node(notebook, resources={"page": page})
+    except InvalidNotebook as error:
+        raise PublishError(f"A text shows a picture that is not attached ({error}).", "Attach it again.") from None
     return f"{html.strip()}\n".encode()
-
-
-def _with_attachments(cell: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a cell of text with its attached pictures in it; nbconvert refuses a reference to a missing one."""
-    if cell["cell_type"] != "markdown":
-        return cell
-    attachments = cell.get("attachments") or {}
-
-    def picture(match: re.Match[str]) -> str:
-        attached = attachments.get(unquote(match[1]), {})
-        return next((f"data:{name};base64,{attached[name]}" for name in _ATTACHED if name in attached), "#")
-
-    return {**cell, "source": _ATTACHMENT.sub(picture, cell["source"]), "attachments": {}}
-
-
-def _with_words_for_widgets(cell: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a cell with a text in place of each output that a page cannot show, such as a panel."""
-    outputs = [
-        output if not output.get("data") or set(output["data"]) & set(_SHOWN) else {**output, "data": _FOR_WIDGETS}
-        for output in cell.get("outputs", ())
-    ]
-    return {**cell, "outputs": outputs} if outputs else cell
 
 
 def heading_of(content: Mapping[str, Any]) -> str:

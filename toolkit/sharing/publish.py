@@ -22,7 +22,7 @@ from toolkit.core.errors import ConfigurationError, PublishError, SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.core.text import printable
 from toolkit.local.files import expanded, shown, write_atomically
-from toolkit.local.folders import SETTINGS_FILE, find_project
+from toolkit.local.folders import SETTINGS_FILE, project_of
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import PROCESS_SECRETS, KnownSecrets
 from toolkit.scrubbing.scanning import scan_files
@@ -89,9 +89,7 @@ class PublishedCopy:
     def __str__(self) -> str:
         """Return what was given away, what was replaced, and what the author should know."""
         lines = [str(self.path), *(f"  {name} ({size:,} bytes)" for name, size in self.sizes.items())]
-        lines += (
-            ["Replaced:", *(f"  {words}" for words in self.replaced)] if self.replaced else ["Nothing was replaced."]
-        )
+        lines += ["Replaced:", *(f"  {words}" for words in self.replaced or ["nothing"])]
         lines += [f"Note: {note}" for note in self.notes]
         lines += [f"To run it, in its folder: {self.command}"] if self.command else []
         return printable("\n".join(lines))
@@ -166,7 +164,7 @@ def publish(
         for name, data in {**copied.files, **_companions(place, settings)}.items():
             (stage / name).parent.mkdir(parents=True, exist_ok=True)
             (stage / name).write_bytes(data)
-        write_notebook(stage / place, clean, about="to")
+        write_notebook(stage / place, clean)
         watch("Running the copy")
         _run_copy(stage, place, folder / "plays-again", timeout)
         watch("Checking the copy")
@@ -192,7 +190,7 @@ def publish(
 
 
 def _settings_of(notebook: Path) -> Settings:
-    project = find_project(notebook.parent)
+    project = project_of(notebook.parent) or notebook.parent
     if not any((project / marker).is_file() for marker in (SETTINGS_FILE, "pyproject.toml")):
         raise ConfigurationError(
             f"{notebook.name} is not in a project, whose rules say what is personal.",
@@ -209,7 +207,7 @@ def _played(source: Path, content: dict[str, Any], log: Path, timeout: float) ->
     descriptor, name = tempfile.mkstemp(prefix=f".{source.stem}-", suffix=SUFFIX, dir=source.parent)
     os.close(descriptor)
     try:
-        write_notebook(Path(name), content, about="notebook")
+        write_notebook(Path(name), content)
         _, opened = _run(Path(name), log, timeout, f"{source.name} does not run offline")
     finally:
         Path(name).unlink()
@@ -226,15 +224,14 @@ def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
     """Make the outputs of the copy from its own recordings, twice."""
     what = "The copy, which has no other file of the project, does not run in its own folder"
     verdict, opened = _run(stage / place, log, timeout, what, update=True)
-    what, next_step = "", "Open it by its name, or by a path relative to the notebook."
-    for stranger in sorted(path for path in opened if not path.is_relative_to(stage)):
-        what = f"The notebook opens {shown(stranger)} by a path of this machine."
-    if not what and not verdict.outcome.is_good:
-        what = (
-            f"Two runs of the copy give different outputs: {', '.join(str(each.cell) for each in verdict.differences)}."
-        )
+    strangers = [path for path in opened if not path.is_relative_to(stage)]
+    if strangers:
+        what = f"The notebook opens {shown(min(strangers))} by a path of this machine."
+        raise PublishError(what, "Open it by its name, or by a path relative to the notebook.", about="notebook")
+    if not verdict.outcome.is_good:
+        cells = ", ".join(str(each.cell) for each in verdict.differences)
+        what = f"Two runs of the copy give different outputs: {cells}."
         next_step = "Remove from the notebook what depends on the clock, on chance or on the machine."
-    if what:
         raise PublishError(what, next_step, about="notebook")
 
 
@@ -254,9 +251,9 @@ def _check(stage: Path, target: str, known: KnownSecrets, replacements: Replacem
     check_text("The name of what is published", target, known, replacements)
     for name, path in _files_in(stage).items():
         check_text(f"The name of a {path.suffix} file", name, known, replacements)
-        if path.suffix.lower() in _PAGES:
+        if path.suffix.lower() in (*_PAGES, SUFFIX):
             known.check(path.read_bytes(), where=name)
-        elif path.suffix != SUFFIX:
+        else:
             check_text(f"{name}, line {{}},", path.read_text("utf-8", "replace"), known, replacements)
     for finding in scan_files(stage, settings=Settings(project=stage)):
         place = f"{finding.path.relative_to(stage).as_posix()}, line {finding.line}, {finding.place or 'text'}"

@@ -44,23 +44,22 @@ def learn_credentials(settings: Settings | None = None) -> None:
 
     With the settings of a project, its `.env` and the variables count as well.
     """
-    closed: list[str] = []
-    reasons: list[str] = []
+    closed: dict[str, str] = {}  # the reasons by profile
     is_locked = False
     try:
         for profile in saved_profiles() if settings is None else profiles_in_order(settings, None):
+            name = f"{profile.environment}/{profile.name}"
             try:
                 # A locked keyring may ask its user to unlock it, and would do so for each.
-                if not is_locked or profile.profile().source != KEYRING:
+                if is_locked and profile.profile().source == KEYRING:
+                    closed[name] = ""
+                else:
                     profile.credentials()
-                    continue
             except ToolkitError as error:
-                reasons.append(str(error))
+                closed[name] = str(error)
                 is_locked = is_locked or error.about == "keyring"
-            closed.append(f"{profile.environment}/{profile.name}")
     except ToolkitError as error:
         warn(f"The secrets of saved credentials are not looked for: {error}")
     if closed:
-        warn(
-            f"The secrets of {', '.join(closed)} are not looked for, since these credentials do not open: {reasons[0]}"
-        )
+        first = next(iter(closed.values()))
+        warn(f"The secrets of {', '.join(closed)} are not looked for, since these credentials do not open: {first}")

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, Final, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import pandas as pd
 import pyarrow as pa
@@ -47,33 +47,29 @@ def value_of(data: Any, *, numbers_as_text: bool = False) -> Any:
 
 
 def _parts_of(data: Any, *, numbers_as_text: bool, size: int | None) -> Iterator[Any]:
-    """Yield the value as `value_of` does; JSON of a list that begins with an object, in lists of `size` members.
-
-    So the members need not be in memory together.
-    """
+    """Yield the value, or a list that begins with an object in lists of `size`, so that it is not in memory at once."""
     if isinstance(data, pd.DataFrame):
         raise TabulationError(
             "This is already a table.",
             "Pass the response of the service, or its JSON; records= opens a column of JSON text.",
         )
-    content_type = None
+    source = "This text"
     if is_response(data):
         refuse_error_status(data)
-        content_type = str(getattr(data, "headers", {}).get("content-type", ""))
-        data = data.content
+        source, data = "The answer", data.content
     if not isinstance(data, (str, bytes, bytearray, memoryview)):
         yield data
         return
     number = NumberText if numbers_as_text else None
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=number, parse_int=number)
+    decoder = json.JSONDecoder(parse_constant=int, parse_float=number, parse_int=number)  # int refuses NaN
     content = data.removeprefix("\ufeff").encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
     try:
         return (yield from _decoded(content.decode(json.detect_encoding(content), "surrogatepass"), decoder, size))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        failure = _not_json(content, content_type, error)
+        failure = _not_json(source, content, error)
     except ValueError:
-        # int() refuses more than 4,300 digits.
-        raise TabulationError("A number has too many digits.", "numbers='text' keeps it as it is.") from None
+        what = "A number is not a JSON number, such as NaN, or has too many digits, more than 4,300."
+        raise TabulationError(what, "Clean the JSON first; numbers='text' keeps any number.") from None
     del data, content
     raise failure  # not in the handler, and without its body: it may repeat a secret, and tracebacks show variables
 
@@ -104,22 +100,16 @@ def is_response(data: Any) -> bool:
     return hasattr(data, "content") and hasattr(data, "json")
 
 
-def _not_json(content: bytes, content_type: str | None, error: ValueError) -> TabulationError:
-    what = "This text is not JSON" if content_type is None else "The answer is not JSON"
-    place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
+def _not_json(source: str, content: bytes, error: ValueError) -> TabulationError:
     if not content.strip():
         advice = "A response without a body has no rows: check the method, the path and `response.status_code`."
-        return TabulationError(f"{what}; it is empty.", advice)
-    kind = f"; its content type is {excerpt(content_type, SHOWN)!r}" if content_type else ""
+        return TabulationError(f"{source} is not JSON; it is empty.", advice)
+    place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
     beginning = excerpt(content[: 4 * SHOWN].decode("utf-8", "replace"), SHOWN)
     return TabulationError(
-        f"{what}{place}{kind}; it begins with {beginning!r}.",
+        f"{source} is not JSON{place}; it begins with {beginning!r}.",
         "Pass a response, its JSON as text or bytes, or parsed JSON. HTML may be a login page, or a proxy's.",
     )
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise TabulationError(f"{name} is not a JSON number.", "Parse and clean the JSON first.")
 
 
 def columns_of(values: Sequence[Any], path: KeyPath = ()) -> dict[KeyPath, Sequence[Any]]:
@@ -174,11 +164,8 @@ def json_text(value: Any) -> str:
 class TableBuilder:
     """A table that grows answer by answer; the types are those of all rows together.
 
+    Arguments are those of `tabulate`, and refused as there; with `is_one_row` an object is one row, whatever it holds.
     Only the values of the rows are kept. If an answer cannot be added, the table is of no more use.
-
-    Args:
-        numbers, records, key, schema, dtypes: as in `tabulate`, and refused as there.
-        is_one_row: True if an object is one row, whatever it holds, and nothing hints at its lists.
 
     Attributes:
         count: number of rows so far.
@@ -280,9 +267,8 @@ class TableBuilder:
         for path in self._columns:
             for length in range(1, len(path) + 1):
                 ranks.setdefault(path[:length], len(ranks))
-        parents = {path[:length] for path in self._columns for length in range(1, len(path))}
         ordered = sorted(self._columns, key=lambda path: [ranks[path[:end]] for end in range(1, len(path) + 1)])
-        inner = parents & set(ordered)
+        inner = {path[:-1] for path in ranks} & self._columns.keys() - {()}
         empty = {path for path in inner if isinstance(self._columns[path].packed(self.count), pa.NullArray)}
         return [path for path in ordered if path not in empty]
 
@@ -316,19 +302,10 @@ class _Values:
 
 
 def table_of(builder: TableBuilder, answers: Iterable[Any], *, are_pages: bool) -> pd.DataFrame:
-    """Return the table of all answers, with the words for its source; warn if rows were perhaps meant to be others.
-
-    Errors name a page by its number, from 1.
-    """
+    """Return the table of all answers and its source; errors name a page by its number, from 1."""
     source = None
     for number, answer in enumerate(answers, 1):
         source = source or source_of(answer).describe()
-        if are_pages and not is_response(answer):
-            raise TabulationError(
-                f"Page {number} is not a response but of type {type(answer).__name__}.",
-                "Pass an iterator over responses, or a list of records.",
-                about="data",
-            )
         try:
             builder.add(answer)
         except (ServiceError, TabulationError) as error:

@@ -104,17 +104,13 @@ _PLAIN: Final = (pa.null(), pa.bool_(), pa.int64(), pa.float64(), pa.string())
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The values of a column before it has a type: an Arrow array, or a list of several types or of `NumberText`.
-
-    `key` is the last key of its path, which says whether it holds codes.
-    """
+    """The values of a column before it has a type."""
 
     name: str
-    key: str
-    data: Any
+    key: str  # the last one of its path, which says whether it holds codes
+    data: Any  # an Arrow array, or a list of several types or of `NumberText`
 
     def __post_init__(self) -> None:
-        """Refuse values that JSON does not have, such as NaN."""
         for value in self.data if isinstance(self.data, list) else ():
             if value is not None and not isinstance(value, _SCALARS):
                 raise not_json(f"Column {excerpt(self.name, SHOWN)!r} holds a {type(value).__name__}")
@@ -148,10 +144,10 @@ def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
     """
     values = column.data
     if isinstance(values, list):
-        has_booleans = any(isinstance(value, bool) for value in values)
-        if not has_booleans and not any(isinstance(value, str) for value in values):
+        kinds = set(map(type, values))
+        if kinds.isdisjoint((bool, str)):
             return _json_numbers(column, numbers, losses)
-        if has_booleans or not all(value in (None, "") or re.fullmatch(_NUMBER, text_of(value)) for value in values):
+        if bool in kinds or not all(value in (None, "") or re.fullmatch(_NUMBER, text_of(value)) for value in values):
             return packed([_object(value, numbers, column.name) for value in values])
         values = texts_of(values)
     if pa.types.is_floating(values.type) and numbers == "float":
@@ -207,15 +203,11 @@ def _unfit(name: str, expected: str) -> TabulationError:
 
 
 def not_json(what: str) -> TabulationError:
-    """Return the error about a parsed value that JSON cannot have."""
     return TabulationError(f"{what}, which JSON does not have.", "Convert such values to text or numbers first.")
 
 
 def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:
-    """Return a DataFrame of `count` rows, numbered from 0, with these columns in their order.
-
-    A column is an Arrow array, a Series, or a list of objects.
-    """
+    """Return a DataFrame of `count` rows, numbered from 0, of Arrow arrays, Series and lists of objects."""
     if not columns:
         return pd.DataFrame(index=pd.RangeIndex(count), columns=pd.Index([], dtype="str"))
     others = {name: values for name, values in columns.items() if isinstance(values, (list, pd.Series))}
@@ -238,32 +230,22 @@ def _dtype_of(kind: Any) -> Any:
 def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
     """Return Arrow values of one type with another, if each stays what it is, and note losses of this column.
 
-    Text becomes what it says: a number as JSON writes it, `true`, an RFC 3339 instant, a date or a local time. Numbers,
-    times without a zone and instants become others of their kind; a fraction becomes the nearest float. Anything but
-    bytes and nested values becomes text, as JSON would write it. Empty text is missing, except as text.
-
-    Raises:
-        MISFIT: if a value does not fit.
+    Every value, except bytes and nested ones, becomes text as JSON would write it. Text becomes what it says: a number
+    as JSON writes it, `true`, an RFC 3339 instant, a date or a local time; a fraction becomes the nearest float. Empty
+    text is missing, except as text. If a value does not fit, one of the errors of `MISFIT` is raised.
     """
     if values.type == kind:
         return values
+    texts = _texts_from(values)
     if pa.types.is_string(kind):
-        return _texts_from(values)
-    is_text = pa.types.is_string(values.type)
-    values = _without_blanks(values) if is_text else values
-    if values.null_count == len(values):
-        return pa.nulls(len(values), kind)
-    is_to_number = _is_number(kind)
-    if is_text and (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
-        return _times(values, kind, losses, name)
-    if is_text:
-        _refuse_if(not _all_match(values, _NUMBER if is_to_number else _BOOLEAN))
-        return _number(values, kind, losses, name) if is_to_number else values.cast(kind)
-    if is_to_number:
-        _refuse_if(not _is_number(values.type))
-        return _number(_texts_from(values), kind, {}, name)
-    _refuse_if(not pa.types.is_timestamp(values.type) or pa.types.is_boolean(kind))
-    return _same_times(values, kind)
+        return texts
+    texts = _without_blanks(texts)
+    if texts.null_count == len(texts):
+        return pa.nulls(len(texts), kind)
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return _times(texts, kind, losses, name)
+    _refuse_if(not _all_match(texts, _BOOLEAN if pa.types.is_boolean(kind) else _NUMBER))
+    return texts.cast(kind) if pa.types.is_boolean(kind) else _number(texts, kind, losses, name)
 
 
 def whole(text: str) -> str:
@@ -349,10 +331,6 @@ def _decimals(texts: Any) -> list[Decimal | None]:
     return [number if number is None or number else Decimal(0) for number in numbers]
 
 
-def _is_number(kind: Any) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
 def _number(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
     """Return texts that are JSON numbers as a type of numbers: by their digits, or as the nearest float."""
     if pa.types.is_floating(kind):
@@ -377,12 +355,6 @@ def _times(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
     times = texts.cast(own)
     years = pc.min_max(pc.year(times)).as_py()  # those of Python's datetime
     _refuse_if(years["min"] < 1 or years["max"] > 9999)
-    return _same_times(times, kind)
-
-
-def _same_times(values: Any, kind: Any) -> Any:
-    """Return times with another unit or zone, or as dates, if each stays the same."""
-    _refuse_if((values.type.tz is None) != (getattr(kind, "tz", None) is None))
-    result = values.cast(kind)
-    _refuse_if(not result.cast(values.type).equals(values))
+    result = times.cast(kind)
+    _refuse_if(not result.cast(own).equals(times))
     return result

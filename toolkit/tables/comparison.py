@@ -71,16 +71,13 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     for side, table in (("left", left), ("right", right)):
         if not isinstance(table, pd.DataFrame):
             raise wrong_type(side, "a table", table, "It comes from session.accounts(), or tabulate(response).")
-    levels: list[Any] = list(left.index.names)
-    has_usual_key = any(name in left.columns and name in right.columns for name in _USUAL_KEYS)
-    if on is None and not has_usual_key and None not in levels and levels == list(right.index.names):
-        on = levels
+    levels: list[Any] = list(left.index.names) if left.index.names == right.index.names else [None]
     left, right = _with_index_names(left, "left"), _with_index_names(right, "right")
     if left.shape == right.shape == (0, 0):
         return readable(pd.DataFrame(columns=_OWN_COLUMNS), "0 rows equal")
     left = left if left.shape != (0, 0) else right.iloc[:0]
     right = right if right.shape != (0, 0) else left.iloc[:0]
-    key = _key(left, right, on)
+    key = _key(left, right, on, [] if None in levels else levels)
     rows = _keys(left, key, "left").merge(_keys(right, key, "right"), on=key, how="outer", sort=False)
     matched = rows.dropna(subset=_ROWS).astype(dict.fromkeys(_ROWS, "int64"))
     if len(left) and len(right) and matched.empty:
@@ -115,13 +112,13 @@ def _with_index_names(table: pd.DataFrame, side: str) -> pd.DataFrame:
     return table
 
 
-def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None) -> list[Any]:
+def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None, levels: list[Any]) -> list[Any]:
     shared = [name for name in left.columns if name in right.columns]
     problem = ""
     if on is None:
         ids = [name for name in shared if isinstance(name, str) and is_key(name.rsplit(".", 1)[-1])]
-        key = [name for name in _USUAL_KEYS if name in shared][:1] or ids
-        if len(key) != 1:
+        key = [name for name in _USUAL_KEYS if name in shared and name not in levels][:1] or levels or ids
+        if (len(key) != 1 and key != levels) or not key:
             problem = f"Several columns might be the key: {_list(ids)}." if ids else "No column looks like a key."
     else:
         key = list(on) if isinstance(on, Sequence) and not isinstance(on, str) else [on]

@@ -41,14 +41,10 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9
 
 
 class ReadableTable(pd.DataFrame):
-    """A DataFrame that is shown in readable form, as are its selections and results; pickles are plain DataFrames.
-
-    Attributes:
-        cuts_text: False if texts are shown whole, however long they are.
-    """
+    """A DataFrame that is shown in readable form, as are its selections and results; pickles are plain DataFrames."""
 
     _metadata: ClassVar[list[str]] = ["cuts_text"]
-    cuts_text = True
+    cuts_text = True  # False to show texts whole, such as reasons, which are of no use if cut
 
     @property
     def _constructor(self) -> Callable[..., pd.DataFrame]:
@@ -72,12 +68,7 @@ class ReadableTable(pd.DataFrame):
 
 
 def readable(table: pd.DataFrame, summary: str | None = None, *, cuts_text: bool = True) -> ReadableTable:
-    """Return the table with a readable display.
-
-    Args:
-        summary: a line to show below the table; it stands in `attrs["summary"]`.
-        cuts_text: False to show texts whole, such as reasons, which are of no use if cut.
-    """
+    """Return the table with a readable display, and a line below it, which stands in `attrs["summary"]`."""
     result = ReadableTable(table)
     result.cuts_text = cuts_text
     result.attrs = {**table.attrs, **({SUMMARY: summary, _SUMMARIZED: len(table)} if summary else {})}
@@ -85,7 +76,6 @@ def readable(table: pd.DataFrame, summary: str | None = None, *, cuts_text: bool
 
 
 def is_missing(value: Any) -> bool:
-    """Check whether a cell is missing; lists and objects are not."""
     return pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 
@@ -170,10 +160,7 @@ def _is_number(value: Any) -> bool:
 
 
 def calls_table(calls: Sequence[Call], *, first: int = 1) -> pd.DataFrame:
-    """Return one row for each call, in the order in which they were sent; the index "call" counts from `first`.
-
-    `Session.calls` describes the columns. They and their types are the same if there are no calls.
-    """
+    """Return one row for each call, of which the index counts from `first`; `Session.calls` describes the columns."""
     sent = sorted(calls, key=lambda call: call.sent_at)
     columns = {
         "when": _series(_INSTANT, (call.sent_at for call in sent)),
@@ -191,14 +178,7 @@ def calls_table(calls: Sequence[Call], *, first: int = 1) -> pd.DataFrame:
 
 
 def tokens_table(calls: Iterable[Call], now: datetime) -> pd.DataFrame:
-    """Return one row for each token that authorized a call; the index "token" holds the numbers of the tokens.
-
-    `Session.tokens` describes the columns. They and their types are the same if there are no tokens.
-
-    Args:
-        calls: the calls of a session, in any order.
-        now: the instant, with a time zone, at which `remaining` and `state` are taken.
-    """
+    """Return one row for each token that authorized a call, with what remains of it now; `Session.tokens` says more."""
     uses = Counter(call.authorized_by for call in calls if call.authorized_by and call.authorized_by.token is not None)
     tokens = sorted(uses, key=lambda token: (token.token, str(token.environment), token.profile, str(token.issued_at)))
     issued = _series(_INSTANT, (token.issued_at for token in tokens))

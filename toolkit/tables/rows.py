@@ -42,17 +42,14 @@ _BESIDE_REQUEST_WORDS: Final = frozenset(
 # Collections with these words are beside the records; others may be the records, whatever their name is.
 _ASIDE_WORDS: Final = frozenset("link links meta metadata included includes error errors warning warnings".split())
 _OUTCOMES: Final = ("ok", "success", "succeeded", "200", "0", "1", "true")  # a status of the request, not of a record
-_NEUTRAL_NAMES: Final = frozenset(
-    "version apiVersion api_version etag url uri href".split()
-)  # about the answer, if they are whole names
+# Names about the answer, if they are whole.
+_NEUTRAL_NAMES: Final = frozenset("version apiVersion api_version etag url uri href".split())
 # Ends of `type`, `object` or `kind` that say that the answer is a list: `list`, `PodList`, but not `playlist`.
 _LIST_TYPE: Final = re.compile(r"(?:^|[^A-Za-z]|(?<=[a-z])(?=[A-Z]))(?i:list|collection|page|bundle|searchset)$")
 _TIME_WORDS: Final = frozenset("time times timestamp timestamps date dates datetime t day days".split())
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?", re.ASCII)
 # A symbol, a currency, a date, a number, an identifier: keys that are data, as no member is called.
 _DATA_KEY: Final = re.compile(r"[A-Z0-9^][A-Z0-9 ./:^=@+_-]*|\d.*|[0-9a-f]{8}-[0-9a-f]{4}-.*")
-# Names of members that services write in capitals, and that are no symbols.
-_MEMBER_NAMES: Final = frozenset("data items results records rows response errors".split())
 
 # The keys from a record down to a value; empty for a record that is itself a value.
 KeyPath: TypeAlias = tuple[str, ...]
@@ -64,12 +61,7 @@ _Part: TypeAlias = tuple[Sequence[Any], Identity]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The records that become the rows of a table.
-
-    Attributes:
-        parts: records, a JSON value for each row, with the values that identify the records around them.
-        hint: the lists that are not rows, in words; "" if there are none.
-    """
+    """The records that become the rows of a table, and in words the lists that do not."""
 
     parts: list[_Part]
     hint: str = ""
@@ -126,10 +118,7 @@ def lists_in(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
 
 
 def _is_about_request(name: Any, member: Any) -> bool:
-    """Check whether a member is about paging, the outcome of the request or inclusion: next_page_token, status, links.
-
-    A type that says that the answer is a list, such as `"object": "list"`, is one of them.
-    """
+    """Check whether a member is about paging, the outcome of the request or inclusion, or says that this is a list."""
     parts = set(words(name)) if isinstance(name, str) else set()
     if parts == {"status"}:
         return str(member).lower() in _OUTCOMES
@@ -191,7 +180,7 @@ def _keyed_members(value: Any) -> dict[str, Any]:
         for name, member in (value.items() if isinstance(value, dict) else ())
         if isinstance(name, str) and (_DATA_KEY.fullmatch(name) or not _is_about_request(name, member))
     }
-    if not all(map(_DATA_KEY.fullmatch, members)) or not _MEMBER_NAMES.isdisjoint(map(str.lower, members)):
+    if not all(map(_DATA_KEY.fullmatch, members)):
         return {}
     filled = [member for member in members.values() if member is not None and member != []]
     are_alike = all(isinstance(member, dict) for member in filled) or all(map(_are_objects, filled))
@@ -220,10 +209,7 @@ def _opened(value: Any, path: KeyPath, identity: Identity, key: str | None) -> l
 
 
 def _rows_in(value: Any) -> Sequence[Any]:
-    """Return the records of a list, of arrays of one length, or of an object of arrays; any other value is a record.
-
-    Arrays in a list become objects with the keys 0, 1, ...
-    """
+    """Return the records of a list, of arrays (with the keys 0, 1, ...) or of an object of arrays, or one record."""
     if _are_arrays(value):
         return [{str(column): cell for column, cell in enumerate(row)} for row in value]
     if isinstance(value, (list, tuple)):

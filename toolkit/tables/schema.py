@@ -7,11 +7,10 @@ where Arrow has no common type, or one that loses digits.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import reduce
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
@@ -29,8 +28,9 @@ from toolkit.tables.columns import (
     converted,
     frame_of,
     inferred,
-    texts_of,
 )
+
+_TEXT: Final = pa.string()
 
 
 def schema(table: Any) -> Any:
@@ -60,32 +60,40 @@ def schema(table: Any) -> Any:
     Args:
         table: a DataFrame, an Arrow table or schema, another table that Arrow reads, or a list of them. Several tables
             give the least schema that all their rows fit: integers and fractions give `double`, anything else beside
-            text gives `string`. Empty texts fit every type, as a missing value, like dates that are empty on one page.
+            text gives `string`. Empty texts of DataFrames fit every type, as a missing value, like dates that are empty
+            on one page.
 
     Raises:
         TabulationError: if this is not a table, has two columns of one name, or if a name is not text.
     """
     if isinstance(table, (list, tuple)) and table:
-        parts = [part if isinstance(part, pa.Schema) else arrow_table(part) for part in table]
-        text = reduce(widened, map(schema, parts))
-        least = reduce(widened, map(_filled, parts))
+        text = reduce(widened, map(_schema_of, table))
+        least = reduce(widened, (_schema_of(part, blank=pa.null()) for part in table))
         return pa.schema([text.field(field.name) if pa.types.is_null(field.type) else field for field in least])
-    plain = table if isinstance(table, pa.Schema) else arrow_table(table).schema
-    _check_names(plain.names)
-    return pa.schema([field.with_type(_plain(field.type)).remove_metadata() for field in plain])
+    return _schema_of(table)
 
 
-def arrow_table(table: Any) -> Any:
-    """Return the rows of a table as an Arrow table, with the types that `schema` describes and without metadata."""
+def _schema_of(table: Any, blank: Any = _TEXT) -> Any:
+    """Return the schema of one table; `blank` is the type of a column of a DataFrame with text without a character."""
     if isinstance(table, pd.DataFrame):
         _check_names(list(table.columns))
-        columns = {name: _from_series(table[name]) for name in table.columns}
-        return pa.table(columns) if columns else pa.table({"": pa.nulls(len(table))}).select([])
-    if not hasattr(table, "__arrow_c_stream__"):
-        what = f"Expected a table, found {type(table).__name__}."
-        raise TabulationError(what, "Pass a DataFrame, a pyarrow.Table or a pyarrow.Schema.", about="schema")
-    table = pa.table(table)
-    return table.cast(schema(table.schema))
+        return pa.schema([(name, _type_of(table[name], blank)) for name in table.columns])
+    if not isinstance(table, pa.Schema):
+        if not hasattr(table, "__arrow_c_stream__"):
+            what = f"Expected a table, found {type(table).__name__}."
+            raise TabulationError(what, "Pass a DataFrame, a pyarrow.Table or a pyarrow.Schema.", about="schema")
+        table = pa.table(table).schema
+    _check_names(table.names)
+    return pa.schema([field.with_type(_plain(field.type)).remove_metadata() for field in table])
+
+
+def _type_of(series: pd.Series[Any], blank: Any) -> Any:
+    """Return the Arrow type of a column of a DataFrame; text for nested values and objects of several types."""
+    with suppress(*MISFIT, pa.ArrowException):
+        values = pa.array(series, from_pandas=True)
+        is_blank = pa.types.is_string(_plain(values.type)) and not pc.any(pc.not_equal(values, "")).as_py()
+        return blank if is_blank else _TEXT if pa.types.is_nested(values.type) else _plain(values.type)
+    return _TEXT
 
 
 def widened(left: Any, right: Any) -> Any:
@@ -111,10 +119,7 @@ class Wanted:
             raise TabulationError(what, "Leave one of them out.", about="dtypes")
 
     def columns(self, found: Iterable[Column], count: int, numbers: Numbers, losses: Losses) -> dict[str, Any]:
-        """Return the columns of a table of `count` rows: Arrow arrays, Series, or lists of objects; and note losses.
-
-        With a schema they are its columns, with missing values for those that are not there.
-        """
+        """Return the columns of a table of `count` rows, with a schema those of the schema, and note losses."""
         if self._schema is None:
             return {
                 column.name: _as_dtype(column, self._dtypes[column.name], numbers, losses)
@@ -191,16 +196,7 @@ def _plain(kind: Any) -> Any:
     """Return the type of the values of a dictionary, and `string` for other types of text."""
     if pa.types.is_dictionary(kind):
         return _plain(kind.value_type)
-    return pa.string() if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
-
-
-def _filled(table: Any) -> Any:
-    """Return the schema of a table, with the type of null for columns of text without a character."""
-    own = schema(table)
-    for at, field in enumerate(() if isinstance(table, pa.Schema) else own):
-        if pa.types.is_string(field.type) and not pc.any(pc.not_equal(table[field.name], "")).as_py():
-            own = own.set(at, pa.field(field.name, pa.null()))
-    return own
+    return _TEXT if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
 
 
 def _wider(left: Any, right: Any) -> Any:
@@ -210,18 +206,7 @@ def _wider(left: Any, right: Any) -> Any:
         with suppress(pa.ArrowTypeError):
             both = [pa.schema([("", kind)]) for kind in kinds]
             return pa.unify_schemas(both, promote_options="permissive").field(0).type
-    return pa.string()
-
-
-def _from_series(series: pd.Series[Any]) -> Any:
-    """Return the values of a column of a DataFrame as an Arrow array; objects of several types as text."""
-    with suppress(*MISFIT, pa.ArrowException):
-        values = pa.array(series, from_pandas=True)
-        if not pa.types.is_nested(values.type):
-            return values.cast(_plain(values.type))
-    nested = (dict, list, tuple)
-    cells = (json.dumps(cell, ensure_ascii=False, default=str) if isinstance(cell, nested) else cell for cell in series)
-    return texts_of(None if pd.isna(cell) else cell for cell in cells)
+    return _TEXT
 
 
 def _check_names(names: Sequence[Any]) -> None:

@@ -100,8 +100,6 @@ def tabulate(
             "The data is None, which has no table.", "Pass a response, JSON or a parsed value.", about="data"
         )
     builder = TableBuilder(numbers=numbers, records=records, key=key, schema=schema, dtypes=dtypes)
-    if isinstance(data, (list, tuple)) and len(data) == 1 and is_response(data[0]):
-        data = data[0]
     if isinstance(data, pd.DataFrame) and records is not None:
         data = _records_in(data, records, numbers_as_text=builder.numbers_as_text)
     pages = _pages_in(data)

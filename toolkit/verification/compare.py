@@ -29,7 +29,6 @@ _CELL_CODE: Final = re.compile(
     r"|(?<=\()-?\d+\.py(?=, line \d+\))"  # the text of a SyntaxError has the name without its folder
 )
 _OVERWRITTEN: Final = re.compile(r".*\r(?=[^\n])")
-_STYLE: Final = re.compile(r"<style\b.*?</style>", re.DOTALL | re.IGNORECASE)
 _TAG: Final = re.compile(r"<[^<>]*>")
 # pandas names a styled table and its cells at random; the names may end in digits of rows and columns.
 _STYLED: Final = re.compile(r"(?<=[#\"])T_[0-9a-f]{5}(?=[_\"\s{])")
@@ -41,12 +40,7 @@ _WIDGET_VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
 @dataclass(frozen=True, slots=True)
 class CellPlace:
-    """A cell, as a reader finds it.
-
-    Attributes:
-        number: position among all cells, from 1.
-        first_line: the first line of its source.
-    """
+    """A cell as a reader finds it: its position among all cells, from 1, and the first line of its source."""
 
     number: int
     first_line: str
@@ -59,10 +53,8 @@ class CellPlace:
 class Difference:
     """A cell whose outputs differ from the stored ones.
 
-    Attributes:
-        cell: the cell.
-        diff: lines of a unified diff, "-" stored and "+" new; not escaped. Pictures and markup are lines with their
-            sizes and digests, and markup its text as well.
+    `diff` has the lines of a unified diff, "-" stored and "+" new; not escaped. Pictures and markup are lines with
+    their sizes and digests, and markup its text as well.
     """
 
     cell: CellPlace
@@ -139,18 +131,15 @@ def places_of(project: Path, *, home: Path, temporary: Path) -> dict[str, str]:
 
 def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the outputs of a cell with one for each stream; stdout first, as the kernel sends them in any order."""
-    result: list[dict[str, Any]] = []
-    streams: dict[str, dict[str, Any]] = {}
-    for output in map(dict, outputs):
-        name = output.get("name")  # of streams alone
-        if name in streams:
-            streams[name]["text"] += output["text"]
-            continue
-        result.append(output)
-        if name is not None:
-            streams[name] = output
-    for stream in streams.values():
-        stream["text"] = _OVERWRITTEN.sub("", stream["text"])
+    joined: dict[Any, dict[str, Any]] = {}
+    for number, output in enumerate(outputs):
+        name = output.get("name", number)  # of streams alone
+        text = {"text": joined.get(name, {}).get("text", "") + output["text"]} if "text" in output else {}
+        joined[name] = {**output, **text}
+    result = list(joined.values())
+    for stream in result:
+        if "text" in stream:
+            stream["text"] = _OVERWRITTEN.sub("", stream["text"])
     for at in range(len(result) - 1):
         if [result[at].get("name"), result[at + 1].get("name")] == ["stderr", "stdout"]:
             result[at : at + 2] = [result[at + 1], result[at]]
@@ -180,10 +169,6 @@ def without_png_metadata(encoded: str) -> str:
     return base64.b64encode(kept).decode() if data.startswith(_PNG) else encoded
 
 
-def _is_markup(mime_type: str) -> bool:
-    return mime_type == "text/html" or mime_type.endswith("+xml")
-
-
 def _lines(outputs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the outputs of a cell as lines to compare; a change anywhere in them changes a line."""
     for number, output in enumerate(outputs, start=1):
@@ -193,8 +178,8 @@ def _lines(outputs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield from "\n".join(output.get("traceback", ())).split("\n")
         for name, value in sorted(output.get("data", {}).items(), reverse=True):  # text/plain before text/html
             text = value if isinstance(value, str) else json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False)
-            if _is_markup(name):
-                yield from filter(str.strip, html.unescape(_TAG.sub("\n", _STYLE.sub("", text))).splitlines())
+            if name == "text/html" or name.endswith("+xml"):
+                yield from filter(str.strip, html.unescape(_TAG.sub("\n", text)).splitlines())
             elif name.startswith("text/") or not isinstance(value, str):
                 yield from text.split("\n")
                 continue

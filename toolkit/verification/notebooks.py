@@ -21,10 +21,7 @@ SKIP_TAG: Final = "skip-execution"  # a cell with this tag does not run
 _KERNELSPEC: Final = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 _EDITOR_KEYS: Final = frozenset({"execution", "ExecuteTime", "trusted"})  # of cells
 SUFFIX: Final = ".ipynb"
-HEAD: Final = "HEAD"  # stands for what is not committed yet
-_NAME_NOTEBOOKS: Final = f"Name files that end in {SUFFIX}, or folders with such files."
 _SKIPPED_FOLDERS: Final = frozenset({".ipynb_checkpoints", "__pycache__", "node_modules", "site-packages"})
-_CASSETTE_SUFFIXES: Final = (".yaml", ".yml")
 _WORD: Final = re.compile(r"""[^\s"'(),=/\\]+""")
 
 
@@ -37,11 +34,11 @@ def find_notebooks(paths: Iterable[Path | str]) -> list[Path]:
             found = [file for file in sorted(path.rglob(f"*{SUFFIX}")) if file.is_file() and not _is_hidden(file, path)]
         if not found:
             what = "has no notebooks in it" if path.is_dir() else "is not a notebook" if path.exists() else "is missing"
-            raise ConfigurationError(f"{path} {what}.", _NAME_NOTEBOOKS, about="paths")
+            raise ConfigurationError(
+                f"{path} {what}.", f"Name files that end in {SUFFIX}, or folders with such files.", about="paths"
+            )
         for file in found:
             notebooks.setdefault(file.resolve(), file)
-    if not notebooks:
-        raise ConfigurationError("No notebooks were named.", _NAME_NOTEBOOKS, about="paths")
     return list(notebooks.values())
 
 
@@ -95,27 +92,21 @@ def as_bytes(content: Mapping[str, Any]) -> bytes:
     return text.encode() + b"\n"
 
 
-def write_notebook(path: Path, content: Mapping[str, Any], *, about: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, as_bytes(content))
-    except OSError as error:
-        raise ConfigurationError(
-            f"{path} cannot be written: {error.strerror}.", "Fix its permissions, or name another.", about=about
-        ) from None
+def write_notebook(path: Path, content: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, as_bytes(content))
 
 
-def changed_notebooks(notebooks: Iterable[Path], since: str = HEAD) -> list[Path]:
+def changed_notebooks(notebooks: Sequence[Path], since: str = "HEAD") -> list[Path]:
     """Return the notebooks that changed or are new, and those that name a cassette that changed or is gone.
 
     A notebook names a cassette with a word in a text of its code, or with `%%cassette NAME`. A name that is computed is
     not found. Code that cannot be parsed may name any. A notebook that git ignores does not count as changed. What
     changed after this branch left the commit `since` counts, and what is not committed.
     """
-    notebooks = list(notebooks)
     folders = {path.parent.resolve() for path in notebooks}
     changes = set[Path]().union(*(_changed_files(folder, since) for folder in folders))
-    cassettes = {file.stem for file in changes if file.suffix in _CASSETTE_SUFFIXES}
+    cassettes = {file.stem for file in changes if file.suffix in (".yaml", ".yml")}
     return [
         path
         for path in notebooks
@@ -142,7 +133,7 @@ def _names(path: Path, cassettes: set[str]) -> bool:
 def _changed_files(folder: Path, since: str) -> set[Path]:
     """Return the files of the repository of a folder that changed, are new or are gone."""
     repository = Path(_git(folder, "rev-parse", "--show-toplevel").removesuffix("\n")).resolve()
-    base = HEAD if since == HEAD else _git(repository, "merge-base", "--end-of-options", since, HEAD).strip()
+    base = _git(repository, "merge-base", "--end-of-options", since, "HEAD").strip()
     changed = _git(repository, "diff", "--name-only", "--no-renames", "--ignore-submodules", "-z", base, "--")
     new = _git(repository, "ls-files", "--others", "--exclude-standard", "-z")
     return {repository / name for name in f"{changed}{new}".split("\0") if name}
@@ -154,17 +145,15 @@ def _git(folder: Path, *arguments: str) -> str:
     variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         process = subprocess.run(command, env=variables | {"LC_ALL": "C"}, capture_output=True, check=True)  # noqa: S603
-        return os.fsdecode(process.stdout)
-    except FileNotFoundError:
-        reason = "git is not installed"
-    except subprocess.CalledProcessError as error:
-        reason = excerpt(error.stderr.decode(errors="replace").strip().removeprefix("fatal: "))
-    raise ConfigurationError(
-        f"git cannot say what changed in {folder}: {reason}.",
-        "Name notebooks of a git repository, and a commit of it; in a shallow checkout fetch its history first "
-        "(actions/checkout: fetch-depth: 0).",
-        about="since",
-    )
+    except (FileNotFoundError, subprocess.CalledProcessError) as error:
+        reason = getattr(error, "stderr", b"git is not installed").decode(errors="replace").removeprefix("fatal: ")
+        raise ConfigurationError(
+            f"git cannot say what changed in {folder}: {excerpt(reason)}.",
+            "Name notebooks of a git repository, and a commit of it; in a shallow checkout fetch its history first "
+            "(actions/checkout: fetch-depth: 0).",
+            about="since",
+        ) from None
+    return os.fsdecode(process.stdout)
 
 
 def _is_hidden(path: Path, below: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -35,13 +35,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a notebook could not be run to its end.
-
-    Attributes:
-        what: what happened.
-        next_step: what to do about it.
-        cell: the cell that it happened in; None before the first cell.
-    """
+    """Why a notebook could not be run to its end, and what to do; `cell` is None before the first cell."""
 
     what: str
     next_step: str
@@ -55,14 +49,8 @@ class Failure:
 class Verdict:
     """The result of verifying one notebook.
 
-    Attributes:
-        path: the notebook, as the caller named it.
-        outcome: the result in one word.
-        cells: number of cells.
-        seconds: duration of the verification.
-        differences: the cells that differ from the stored notebook; for `UNSTABLE`, from one run to the next.
-        failure: why it could not be run to its end; None if it could.
-        saved_to: where it was saved as executed; None if it was not.
+    `differences` has the cells that differ from the stored notebook; for `UNSTABLE`, from one run to the next.
+    `saved_to` is where the notebook was saved as executed.
     """
 
     path: Path
@@ -128,8 +116,4 @@ def _annotations(verdict: Verdict, checkout: Path) -> Iterator[str]:
 
 
 # By the name of the format; the folder is that of the checkout, from which GitHub counts paths.
-FORMATS: Final[Mapping[str, Callable[[Sequence[Verdict], Path], str]]] = {
-    "text": _text,
-    "json": _json,
-    "github": _github,
-}
+FORMATS: Final = {"text": _text, "json": _json, "github": _github}

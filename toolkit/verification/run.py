@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.core.errors import ConfigurationError, how_to_install
 from toolkit.core.text import excerpt
-from toolkit.local.folders import find_project
+from toolkit.local.folders import project_of
 from toolkit.verification.compare import CellPlace, Difference, cell_place, differences, normal_form, places_of
 from toolkit.verification.notebooks import (
     SKIP_TAG,
@@ -87,39 +87,25 @@ def verify(
     watch: Callable[[str], None] = lambda _: None,
     play_log: Path | str | None = None,
 ) -> list[Verdict]:
-    """Run notebooks in replay, each in a fresh kernel, and compare their outputs with the stored ones.
+    """Run notebooks in replay, each in a fresh kernel, and return how the outputs of each compare with the stored ones.
 
     The kernels have no network, and see neither the environment variables nor the home folder of the user. Their code
     runs nevertheless: this is not a sandbox.
 
-    Args:
-        paths: notebooks, and folders with notebooks.
-        update: store the new outputs of notebooks that differ, if a second run gives the same ones.
-        since: run only the notebooks that changed since this commit, or whose cassette did; "HEAD" for what is not
-            committed (see `changed_notebooks`).
-        jobs: number of notebooks to run at once; by default one per processor.
-        timeout: seconds for each cell, rounded up to whole seconds.
-        save_to: a folder for the notebooks as executed; one that fails is saved as far as it ran.
-        watch: called with each step in words.
-        play_log: a folder in which the kernels note what they play from cassettes (`read_play_log` reads it).
-
-    Returns:
-        A verdict for each notebook, in order.
-
-    Raises:
-        ConfigurationError: if a path does not lead to a notebook, git does not know what changed, or the extra `lab` is
-            not installed; if a notebook would be replaced in `save_to`.
+    With `update`, the new outputs of notebooks that differ are stored if a second run gives the same ones. With a
+    commit as `since`, only those run that changed after it, or whose cassette did. `timeout` has the seconds for each
+    cell, rounded up to whole seconds. Notebooks as executed are saved in `save_to`; one that fails as far as it ran.
+    `watch` is called with each step in words. The kernels note in the folder `play_log` what they play from cassettes.
     """
     notebooks = find_notebooks(paths)
     need_kernels()
     if since is not None:
         notebooks = changed_notebooks(notebooks, since)
-    targets = _targets(notebooks, save_to) if save_to is not None else {}
+    targets = _targets(notebooks, save_to) if save_to is not None and notebooks else {}
     with tempfile.TemporaryDirectory(prefix="verify-", ignore_cleanup_errors=True) as folder:
         # Resolved, because programs that ask for their own folder see the resolved path.
-        log = None if play_log is None else Path(play_log).absolute()
         slots = asyncio.Semaphore(jobs or os.cpu_count() or 1)
-        verification = _Verification(Path(folder).resolve(), slots, update, timeout, targets, watch, log)
+        verification = _Verification(Path(folder).resolve(), slots, update, timeout, targets, watch, play_log)
         work = functools.partial(asyncio.run, verification.verify_all(notebooks))
         try:
             asyncio.get_running_loop()
@@ -131,16 +117,14 @@ def verify(
 
 def need_kernels() -> None:
     """Raise ConfigurationError if the extra `lab` is not installed."""
-    missing = [name for name in ("nbclient", "ipykernel") if find_spec(name) is None]
-    if missing:
-        raise ConfigurationError(f"Cannot run notebooks: no {' and '.join(missing)} here.", how_to_install("lab"))
+    if find_spec("nbclient") is None:
+        raise ConfigurationError("Cannot run notebooks: nbclient is not installed.", how_to_install("lab"))
 
 
 def _targets(notebooks: Sequence[Path], folder: Path) -> dict[Path, Path]:
-    """Return where each notebook is saved: as below the working directory, or the folder that all of them lie in."""
+    """Return where each notebook is saved: as below the folder that all of them lie in."""
     files = {path: path.resolve() for path in notebooks}
-    here, common = Path.cwd().resolve(), Path(os.path.commonpath([file.parent for file in files.values()]))
-    base = here if common.is_relative_to(here) else common
+    base = os.path.commonpath([file.parent for file in files.values()])
     targets = {path: folder / file.relative_to(base) for path, file in files.items()}
     if {target.resolve() for target in targets.values()} & set(files.values()):
         what = f"Saving to {folder} would replace the notebooks."
@@ -158,12 +142,10 @@ class _Verification:
     timeout: float
     targets: Mapping[Path, Path]
     watch: Callable[[str], None]
-    play_log: Path | None
+    play_log: Path | str | None
 
     async def verify_all(self, notebooks: Sequence[Path]) -> list[Verdict]:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._verify(path)) for path in notebooks]
-        return [task.result() for task in tasks]
+        return await asyncio.gather(*map(self._verify, notebooks))
 
     async def _verify(self, path: Path) -> Verdict:
         """Return the verdict on one notebook. An error belongs to this notebook and does not stop the others."""
@@ -194,7 +176,7 @@ class _Verification:
         again, _ = await self._run(path, stored)
         if unstable := differences(cells, new, again):
             return Outcome.UNSTABLE, unstable
-        write_notebook(path, with_outputs(stored, new), about="paths")
+        write_notebook(path, with_outputs(stored, new))
         return Outcome.UPDATED, changed
 
     async def _run(self, path: Path, stored: dict[str, Any]) -> tuple[list[list[dict[str, Any]]], dict[str, str]]:
@@ -202,7 +184,7 @@ class _Verification:
         folder, here = Path(tempfile.mkdtemp(dir=self.folder)), path.resolve().parent  # noqa: ASYNC240
         for name in ("home", "tmp"):
             (folder / name).mkdir()
-        places = places_of(find_project(here), home=folder / "home", temporary=folder / "tmp")
+        places = places_of(project_of(here) or here, home=folder / "home", temporary=folder / "tmp")
         cells: list[Any] = copy.deepcopy(stored["cells"])
         for cell in cells:  # nbclient does not run empty cells, which would keep their outputs
             if cell["cell_type"] == "code" and not is_skipped(cell):
@@ -221,7 +203,7 @@ class _Verification:
         finally:
             outputs = normal_form(cells, places)
             if path in self.targets:
-                write_notebook(self.targets[path], with_outputs(stored, outputs), about="save_to")
+                write_notebook(self.targets[path], with_outputs(stored, outputs))
         return outputs, places
 
     @asynccontextmanager
@@ -245,7 +227,6 @@ class _Verification:
             NotebookNode(notebook),  # type: ignore[no-untyped-call]
             km=manager,
             timeout=math.ceil(self.timeout),
-            startup_timeout=60,
             skip_cells_with_tag=SKIP_TAG,
             store_widget_state=True,  # without it, nbclient fails on the outputs that an Output widget captures
             log=_SILENT,
@@ -269,7 +250,7 @@ class _Verification:
         return {
             **{name: os.environ[name] for name in _ALLOWED_VARIABLES if name in os.environ},
             **_FIXED_VARIABLES,
-            **({} if self.play_log is None else {"TOOLKIT_PLAY_LOG": str(self.play_log)}),
+            **({} if self.play_log is None else {"TOOLKIT_PLAY_LOG": str(Path(self.play_log).absolute())}),
             "PYTHONPATH": os.pathsep.join([str(Path(__file__).resolve().parent / "in_kernel"), *paths]),
             "PYTHONUSERBASE": site.getuserbase(),
             "MPLCONFIGDIR": _drawing().name,
@@ -279,13 +260,11 @@ class _Verification:
 
     def _failure(self, error: Exception, cell: CellPlace) -> Failure:
         """Return what stopped a cell, in one line, and what to do next."""
-        from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+        from nbclient.exceptions import CellExecutionError, CellTimeoutError
 
         if isinstance(error, CellTimeoutError):
             what = f"The cell did not finish within {self.timeout:g} seconds."
             return Failure(what, "If it needs more time, add --timeout SECONDS.", cell)
-        if isinstance(error, DeadKernelError):
-            return Failure("The kernel died in this cell.", "Run it in JupyterLab to see why.", cell)
         if not isinstance(error, CellExecutionError):
             what = excerpt(f"The kernel failed: {type(error).__name__}: {error}", _LONGEST)
             return Failure(what, "Run it in JupyterLab.", cell)
@@ -294,8 +273,8 @@ class _Verification:
         lines = _LINE.findall(_COLOURS.sub("", error.traceback))
         if second and not lines:  # an error of the toolkit has two lines instead of a traceback
             return Failure(what, excerpt(second, _LONGEST), cell)
-        what = f"{what} (line {lines[-1]})" if lines else what
-        return Failure(what, "Run it in JupyterLab to see the whole traceback.", cell)
+        where = f" (line {lines[-1]})" if lines else ""
+        return Failure(f"{what}{where}", "Run it in JupyterLab to see the whole traceback.", cell)
 
 
 @functools.cache

@@ -81,10 +81,12 @@ def quietly(call, *arguments, **keywords):
 
 @SAME_FOLDER
 @given(st.data())
-def test_saved_is_loaded(place, settings, keys, data):
-    """Loaded credentials equal the saved ones, whatever their kind, with and without a keyring."""
+def test_saved_is_loaded(place, settings, folder, keys, data):
+    """Loaded credentials equal the saved ones, with and without a keyring, in a file that only its user reads."""
     credentials, name = data.draw(key_pairs | client_secrets | client_keys(keys)), data.draw(names)
     profile = quietly(save_credentials, credentials, name, settings=settings)
+    (file,) = folder.glob("*.toml")
+    assert (file.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
     loaded = load_credentials(credentials.environment, name, settings=settings)
     assert loaded.fingerprint() == credentials.fingerprint()
     assert (loaded.name, loaded.environment, loaded.kind) == (name, credentials.environment, credentials.kind)
@@ -103,7 +105,7 @@ def test_save_to_keyring(memory_keyring, settings, folder):
         warnings.simplefilter("error")
         profile = save_credentials(credentials, "fund", settings=settings)
     assert profile == Profile("fund", Environment.BROKER_SANDBOX, CredentialKind.CLIENT_SECRET, "keyring")
-    (file,) = folder.iterdir()
+    (file,) = folder.glob("*.toml")
     assert file.name == "broker-sandbox.fund.toml"
     canaries.assert_absent(file.read_bytes(), canaries.secrets_of(credentials))
     canaries.assert_absent("".join(memory_keyring.entries.values()), canaries.secrets_of(credentials))
@@ -227,7 +229,7 @@ def test_no_value_is_quoted(settings, project, folder, caplog, locals_of, writte
             shown += ["".join(traceback.format_exception(error)), repr(error), *error._render_traceback_()]
             shown += locals_of(error)
         listed = saved_credentials(settings=settings, environ=environ)
-        shown += [repr(listed), listed._repr_html_(), *map(repr, listed), caplog.text]
+        shown += [repr(listed), *map(repr, listed), caplog.text]
         shown += [str(warning.message) for warning in caught]
     assert [text for text in shown if CANARY in text] == []
     assert CANARY not in "\n".join(os.environ.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from datetime import UTC, datetime
 
@@ -13,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manual_clock import ManualClock
 from recordings import paths_in
+from typer.testing import CliRunner
 
 import toolkit as tk
 from toolkit.cassettes.catalog.rewriting import rescrubbed
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
 from toolkit.cassettes.recording.recorder import Recorder, todays_scrubber
+from toolkit.cli.cassettes_command import app
 from toolkit.core.errors import CassetteBusy, ConfigurationError
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
@@ -69,7 +72,6 @@ def test_list(write, folder, own, interaction, authorization):
     (folder / "empty.yaml").touch()
     (folder / "broken.yaml").write_text("interactions: [")
     (folder / "notes.yaml").write_text("a: interactions")
-    (folder / "a.part.yaml").write_bytes(HEADER)
     table = tk.list_cassettes(settings=own, clock=ManualClock(NOON))
     names = [name.rpartition("cassettes/")[2] for name in table["name"]]
     assert names == ["a", "broken", "c.yml", "empty", "sub/b.yaml"]
@@ -88,14 +90,12 @@ def kinds_of(table):
     return sorted(table["kind"])
 
 
-def test_check_finds_what_is_wrong(write, folder, own, interaction, authorization):
+def test_check_finds_what_is_wrong(write, folder, own, interaction):
     """Each kind of problem is found in its file and on its line, without the secret, and nothing is changed."""
     clock = ManualClock(datetime(2026, 5, 13, tzinfo=UTC))
     token = secrets.token_urlsafe(30)
     write("clean.yaml", interaction())
     torn = write("torn.yaml", interaction(), tail=b"- request:\n    method: GET\n")
-    write("torn.part.yaml", interaction())
-    write("token.yaml", interaction(authorized_by=authorization(token=4)))
     (folder / "corrupt.yaml").write_bytes(MARKER + b"interactions: 5\n")
     (folder / "empty.yaml").touch()
     write_vcrpy(folder / "leak.yaml", headers={"Authorization": [f"Bearer {token}"]})
@@ -103,9 +103,7 @@ def test_check_finds_what_is_wrong(write, folder, own, interaction, authorizatio
     table = tk.check_cassettes(settings=own, clock=clock)
     by_file = dict(iter(table.groupby("name")))
     assert "clean" not in by_file
-    assert kinds_of(by_file["torn"]) == ["incomplete"] * 2
-    assert kinds_of(by_file["token"]) == ["token"]
-    assert not by_file["token"]["fails"].any()
+    assert kinds_of(by_file["torn"]) == ["incomplete"]
     assert kinds_of(by_file["corrupt"]) == kinds_of(by_file["empty"]) == ["corrupt"]
     assert "rules" in kinds_of(by_file["leak"])
     assert "secret" in kinds_of(by_file["leak"])
@@ -128,7 +126,7 @@ def test_check_of_what_nothing_plays(write, own, interaction, authorization, tmp
         client.get("https://broker.svc.invalid/a")
     clock = ManualClock(datetime(2026, 5, 13, tzinfo=UTC))
     table = tk.check_cassettes(["a"], play_log=tmp_path / "log", settings=own, clock=clock)
-    assert table[["kind", "interaction", "fails"]].to_numpy().tolist() == [["unplayed", 3, True]]
+    assert table[["kind", "interaction"]].to_numpy().tolist() == [["unplayed", 3]]
     assert "GET https://broker.svc.invalid/b" in table["what"][0]
     other = tk.prune_cassette("a", play_log=tmp_path / "log", dry_run=True, settings=own)
     assert other["number"].tolist() == [3]
@@ -218,23 +216,15 @@ except tk.CassetteBusy as error:
     assert paths_in(file) == ["b", "c"]
 
 
-def write_clear_vcrpy(file, token):
-    """Write a cassette of stock vcrpy whose second request tells that a part of the first is a secret."""
-    headers = ({}, {"Authorization": [f"Bearer {token}"]})
-    response = {"body": {"string": "{}"}, "headers": {}, "status": {"code": 200, "message": "OK"}}
-    items = [
-        {"request": {"body": None, "headers": each, "method": "GET", "uri": uri}, "response": response}
-        for each, uri in zip(headers, (f"https://api.example/{token}", "https://api.example/b"), strict=True)
-    ]
-    file.write_text(yaml.dump({"interactions": items, "version": 1}))
-    return file
-
-
 def test_an_unscrubbed_recording_is_not_shown_in_clear(folder, own):
     """Tables of a recording of stock vcrpy hold no secret, and what is left of it when it is pruned holds none."""
     token = secrets.token_urlsafe(30)
-    file = write_clear_vcrpy(folder / "a.yaml", token)
-    other = write_vcrpy(folder / "b.yaml")
+    file, other = folder / "a.yaml", write_vcrpy(folder / "b.yaml")
+    request = {"body": None, "headers": {}, "method": "GET", "uri": f"https://api.example/{token}"}
+    telling = request | {"headers": {"Authorization": [f"Bearer {token}"]}, "uri": "https://api.example/b"}
+    response = {"body": {"string": "{}"}, "headers": {}, "status": {"code": 200, "message": "OK"}}
+    items = [{"request": each, "response": response} for each in (request, telling)]
+    file.write_text(yaml.dump({"interactions": items, "version": 1}))
     assert token not in tk.compare_cassettes("a", "b", settings=own).to_csv()
     forget_everything()
     assert token not in tk.prune_cassette("a", 1, dry_run=True, settings=own).to_csv()
@@ -242,3 +232,91 @@ def test_an_unscrubbed_recording_is_not_shown_in_clear(folder, own):
     assert token.encode() not in file.read_bytes()
     assert paths_in(file) == ["b"]
     assert other.exists()
+
+
+# A file of vcrpy in which an interaction cannot be read: the others play, and commands name it
+
+ITEM = """- request: {{body: null, headers: {{}}, method: GET, uri: 'https://api.example.com/{path}'}}
+  response:
+    body: {body}
+    headers: {{}}
+    status: {{code: {status}, message: OK}}
+"""
+BAD = "a text where a mapping belongs"
+
+
+@pytest.fixture
+def file(tmp_path):
+    items = [
+        ("empty", "{}", 200),
+        ("bad", BAD, 200),
+        ("status", "{string: x}", "hello"),
+        ("good", "{string: fine}", 200),
+    ]
+    text = "".join(ITEM.format(path=path, body=body, status=status) for path, body, status in items)
+    (tmp_path / "recorded").write_text(f"interactions:\n{text}version: 1\n")
+    return tmp_path / "recorded"
+
+
+def test_playing(file):
+    """Only the interaction that cannot be read is an error, when it is played; a body without `string` is empty."""
+    with httpx.Client(transport=tk.Cassette(file, "none").transport(), base_url="https://api.example.com") as client:
+        assert client.get("/good").text == "fine"
+        assert client.get("/empty").text == ""
+        for path in ("/bad", "/status"):
+            with pytest.raises(tk.CassetteCorrupt, match="in interaction"):
+                client.get(path)
+        with pytest.raises(tk.CassetteMiss):
+            client.get("/other")
+
+
+def checked(file):
+    frame = tk.check_cassettes(file, settings=Settings())
+    return list(zip(frame["kind"], frame["interaction"], strict=True))
+
+
+def test_nothing_can_be_read(tmp_path):
+    """A file of which nothing can be read opens; a call is told why, and reports have a line for each interaction."""
+    file = tmp_path / "recorded.yaml"
+    text = "".join(ITEM.format(path=path, body=BAD, status=200) for path in "ab")
+    file.write_text(f"interactions:\n{text}version: 1\n")
+    with httpx.Client(transport=tk.Cassette(file, "none").transport(), base_url="https://api.example.com") as client:
+        for path in "abc":
+            with pytest.raises(tk.CassetteCorrupt, match="in interaction"):
+                client.get(path)
+    assert checked(file) == [("corrupt", 1), ("corrupt", 2)]
+    assert all(row["problem"] for row in json.loads(CliRunner().invoke(app, ["show", str(file), "--json"]).output))
+    report = tk.import_cassette(file, tmp_path / "new.yaml", settings=Settings())
+    assert (report.path, sum(report.left_out.values())) == (None, 2)
+    assert tk.list_cassettes(tmp_path, settings=Settings())["interactions"].tolist() == [2]
+
+
+def test_catalog(file):
+    """A file without a suffix is found, listed with all of its interactions, and checked by line; others are not."""
+    (file.parent / "LICENCE").write_text("Free to use.")
+    (file.parent / "empty").touch()
+    assert tk.list_cassettes(file.parent, settings=Settings())["interactions"].tolist() == [4]
+    assert checked(file) == [("corrupt", 2), ("corrupt", 3)]
+    assert tk.check_cassettes(file, settings=Settings())["line"].notna().all()
+
+
+@pytest.mark.parametrize("value", ["REDACTED", "your-api-key", "xxxxxxxx", "Suppress", "test_set_cookie", "[FILTERED]"])
+def test_dummies(tmp_path, value):
+    """There is nothing to say about a stand-in that somebody wrote in the place of a secret, whatever its length."""
+    file = tmp_path / "a.yaml"
+    text = ITEM.format(path=f"?api_key={value}", body="""{string: '{"access_token": "dummy-token-1"}'}""", status=200)
+    file.write_text(f"interactions:\n{text}version: 1\n")
+    assert checked(file) == []
+    file.write_text(f"interactions:\n{text.replace(value, 'hunter2-demo')}version: 1\n")
+    assert checked(file) == [("rules", 1)]
+
+
+def test_show(file):
+    """`toolkit cassettes show` goes on after an interaction that cannot be read, and says why it cannot."""
+    shown = CliRunner().invoke(app, ["show", str(file), "--json"])
+    rows = json.loads(shown.output)
+    assert [row["uri"].rpartition("/")[2] for row in rows] == ["empty", "bad", "status", "good"]
+    assert [bool(row["problem"]) for row in rows] == [False, True, True, False]
+    shown = CliRunner().invoke(app, ["show", str(file), "2"])
+    assert (shown.exit_code, "has no content" in shown.output) == (0, True)
+    assert CliRunner().invoke(app, ["show", str(file)]).exit_code == 0

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import json
-import os
-import stat
+import sys
+from types import SimpleNamespace
 
+import httpx
 import pytest
-from recordings import paths_in
+from recordings import paths_in, recorded_bodies
 
-from toolkit.cassettes.format.interactions import HEADER
+import toolkit as tk
+from toolkit.cassettes.format.interactions import HEADER, encode
+from toolkit.cassettes.recording import recorder as finishing
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.core.errors import CassetteError, SecretLeak
 from toolkit.core.secret import Secret
@@ -45,27 +48,6 @@ def foreign(*paths):
         for path in paths
     ]
     return json.dumps({"version": 1, "interactions": items}).encode()
-
-
-def test_foreign_file_is_rewritten_once(path, interaction):
-    """A file of stock vcrpy is rewritten as one of ours with the first append, scrubbed, and then appended to."""
-    scrubber = Scrubber(
-        KnownSecrets([("SECRET", Secret("a-fake-token-1"))]), addresses={"broker": "https://api.example.com"}
-    )
-    path.parent.mkdir(parents=True)
-    path.write_bytes(foreign("a", "b"))
-    path.chmod(0o640)
-    recorder = Recorder(path, scrubber)
-    recorder.append(interaction("/c"))
-    inode = path.stat().st_ino
-    recorder.append(interaction("/d"))
-    assert path.stat().st_ino == inode
-    assert paths_in(path) == ["a", "b", "c", "d"]
-    assert path.read_bytes().startswith(HEADER)
-    assert b"a-fake-token-1" not in path.read_bytes()
-    assert b"api.example.com" not in path.read_bytes()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert os.listdir(path.parent) == ["tour.yaml"]  # noqa: PTH208 - names are enough
 
 
 class LeakyScrubber(Scrubber):
@@ -127,3 +109,64 @@ def test_file_changed_during_a_recording(path, scrubber, interaction, monkeypatc
     assert path.read_bytes() == foreign("b")
     recorder.append(interaction("/3"))
     assert paths_in(path) == ["b", "3"]
+
+
+# Recordings end without close(): after a cell, a `with`, or the interpreter
+
+
+@pytest.fixture
+def old_recording(tmp_path, interaction):
+    """Return the path of a cassette with an old recording."""
+    path = tmp_path / "tour.yaml"
+    path.write_bytes(HEADER + encode(interaction(body=b"old")))
+    return path
+
+
+@pytest.fixture
+def at_exit(monkeypatch):
+    """Call the functions that would run at interpreter exit, as if nothing else had been recorded."""
+    functions = []
+    monkeypatch.setattr(finishing, "_unfinished", {})
+    monkeypatch.setattr(finishing, "_shells", [])
+    monkeypatch.setattr(finishing, "atexit", SimpleNamespace(register=functions.append))
+    return lambda: [function() for function in functions]
+
+
+def record(cassette, path="/"):
+    answer = httpx.MockTransport(lambda _: httpx.Response(200, content=b"new"))
+    with httpx.Client(transport=cassette.transport(answer)) as client:
+        client.get("https://h.example" + path)
+
+
+def test_cells(old_recording, at_exit, monkeypatch):
+    """In a notebook, the end of a cell that succeeded finishes a recording; a failed cell does not."""
+    registered = {}
+    shell = SimpleNamespace(events=SimpleNamespace(register=registered.__setitem__))
+    monkeypatch.setattr(finishing, "shell", lambda: shell)
+    succeed, fail = SimpleNamespace(success=True), SimpleNamespace(success=False)
+    cassette = tk.Cassette(old_recording, "all")
+    record(cassette)
+    for result in (fail, None):
+        registered["post_run_cell"](result)
+        assert recorded_bodies(old_recording) == (["old"], ["new"])
+    registered["post_run_cell"](succeed)
+    assert recorded_bodies(old_recording) == (["new"], None)
+    record(cassette, "/more")
+    assert len(registered) == 1
+    rerun = tk.Cassette(old_recording, "all")  # the cell that opened it runs again
+    assert recorded_bodies(old_recording) == (["new", "new"], None)
+    record(rerun)
+    monkeypatch.setattr(sys, "last_value", ValueError(), raising=False)  # of any cell that failed
+    at_exit()
+    assert recorded_bodies(old_recording) == (["new"], None)
+
+
+def test_two_recordings_of_one_file(old_recording):
+    """Two cassettes that record one file anew share the new recording; the first to end puts it in place."""
+    first, second = tk.Cassette(old_recording, "all"), tk.Cassette(old_recording, "all")
+    record(first)
+    record(second, "/more")
+    first.close()
+    record(second, "/even-more")
+    second.close()
+    assert recorded_bodies(old_recording) == (["new"] * 3, None)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recordings import JSON
 
 from toolkit.cassettes.replay.matching import (
     ANYONE,
@@ -80,21 +78,6 @@ def test_urls(interaction, recorded, incoming, same):
     recording = interaction(request={"uri": recorded})
     assert answers(recording, request(uri=incoming)) is same
     assert not answers(recording, request(uri=incoming), ["uri"]) or same
-
-
-@given(JSON, JSON)
-def test_json_by_value(first, second):
-    """JSON bodies are equal if their values are equal."""
-
-    def body(value, **layout):
-        return canonical_body(
-            request(content_type="application/json; charset=utf-8", body=json.dumps(value, **layout).encode())
-        )
-
-    compact = {"separators": (",", ":"), "ensure_ascii": False}
-    turned = dict(reversed(first.items())) if isinstance(first, dict) else first
-    assert body(first, indent=2) == body(turned, **compact)
-    assert (body(first) == body(second)) == (json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True))
 
 
 FIELDS = st.lists(st.tuples(st.text(min_size=1, max_size=3), st.text(max_size=3)), min_size=1, max_size=4)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
-from recordings import JSON
-
 from toolkit.cassettes.replay.differences import differences, missing, no_match
 from toolkit.cassettes.replay.matching import ANYONE, OURS, Identity, Matcher
 from toolkit.scrubbing.messages import RecordedRequest
@@ -50,15 +47,6 @@ def test_nearest(interaction, authorization):
     [shown] = describe_nearest(recordings[:2], incoming)
     assert shown.splitlines()[:2] == [f"GET {BASE}/v1/accounts?page=1", "  query: page: recorded 1, requested 2"]
     assert not describe_nearest([], request())
-
-
-@given(first=JSON, second=JSON)
-def test_json_differences(interaction, first, second):
-    """Differences are found if, and only if, the values differ."""
-    bodies = [json.dumps(value).encode() for value in (first, second)]
-    texts = body_differences(interaction, *bodies, "application/json")
-    assert bool(texts) == (json.dumps(first, sort_keys=True) != json.dumps(second, sort_keys=True))
-    assert all(line.startswith("$") and "recorded" in line and "requested" in line for line in texts)
 
 
 def test_json_by_path(interaction):

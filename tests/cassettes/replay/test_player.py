@@ -14,6 +14,7 @@ import pytest
 import yaml
 import zstandard
 
+import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
@@ -21,23 +22,7 @@ from toolkit.cassettes.replay import player as play_log
 from toolkit.cassettes.replay.matching import ANYONE
 from toolkit.cassettes.replay.player import Player, read_play_log
 from toolkit.core.errors import CassetteCorrupt
-from toolkit.core.secret import Secret
-from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
-
-
-def test_foreign_recordings_are_scrubbed_before_matching():
-    """A foreign recording with real addresses and secrets answers the request as it would be recorded."""
-    item = {
-        "request": {"method": "GET", "uri": "https://api.example/a?key=a-fake-secret", "body": None, "headers": {}},
-        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "x"}},
-    }
-    opened = contents.read(json.dumps({"version": 1, "interactions": [item]}).encode(), source="")
-    known = KnownSecrets([("SECRET", Secret("a-fake-secret"))])
-    scrubber = Scrubber(known, addresses={"broker": "https://api.example"})
-    player = Player(opened, scrubber, file=Path("x.json"))
-    assert player.play(RecordedRequest("GET", "https://broker.svc.invalid/a?key=%3CSECRET%3E"), ANYONE) is not None
-
 
 ENCODERS = {
     "gzip": gzip.compress,
@@ -105,3 +90,87 @@ with httpx.Client(transport=tk.Cassette({str(cassette)!r}, "none").transport()) 
         stream.write(b'["/other.yaml", 1')
     (folder / "notes.txt").write_text('["/other.yaml", 1]')
     assert read_play_log(folder) == {cassette.resolve(): {0, 1}}
+
+
+# A placeholder or pseudonym of a recording is never sent to a service
+
+ACCOUNT = "7c1f2ab4-5a3e-4a19-9a33-2f6f0a7d1e55"
+TOKEN = f"Zx8Kq1{'Vw5Nt3Bs7Hd2Lm9'}"
+RULES = tk.Rules(pseudonyms=["account_id"], key="a key of this test")
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A recording with a token in a request, and an account number with a pseudonym in an answer."""
+    path = tmp_path / "recorded.yaml"
+    with tk.Cassette(path, "all", rules=RULES) as cassette:
+        client = httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)))
+        client.get("https://api.example.com/accounts")
+    return path
+
+
+def answer(request):
+    return httpx.Response(200, json={"account_id": ACCOUNT, "access_token": TOKEN, "path": request.url.path})
+
+
+def refusing(request):
+    raise AssertionError("a request was sent")
+
+
+def add_to(path, transport=refusing):
+    return httpx.Client(
+        transport=tk.Cassette(path, "new_episodes", rules=RULES).transport(httpx.MockTransport(transport)),
+        base_url="https://api.example.com",
+    )
+
+
+def stand_in_of(path):
+    with httpx.Client(transport=tk.Cassette(path, "none", rules=RULES).transport()) as client:
+        return client.get("https://api.example.com/accounts").json()["account_id"]
+
+
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        lambda value: {"url": "/x", "headers": {"X-Account": value}},
+        lambda value: {"url": "/x", "params": {"account": value}},
+        lambda value: {"url": f"/x/{value}/orders"},
+        lambda value: {"url": "/x", "data": {"account": value}},
+        lambda value: {"url": "/x", "json": {"orders": [{"account": value}]}},
+    ],
+    ids=["header", "query", "path", "form", "json"],
+)
+@pytest.mark.parametrize("kind", ["placeholder", "pseudonym"])
+def test_refused_before_it_is_sent(path, request_of, kind):
+    """Wherever a caller fills in a value from the recording, the error names the place, and nothing goes out."""
+    value = "<ACCESS_TOKEN>" if kind == "placeholder" else stand_in_of(path)
+    assert value != ACCOUNT
+    before = path.read_bytes()
+    if kind == "placeholder":
+        assert value.encode() in before
+    with pytest.raises(tk.AccessError, match=r"recorded\.yaml.*\n.*Nothing was sent") as caught:
+        add_to(path).request("POST", **request_of(value))
+    assert caught.value.about == "cassette"
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("note", ["account_id", "'$.['"])
+def test_pseudonyms_of_rules_that_are_not_here(path, note):
+    """The rules that a recording notes count where the project has none; a note that is no rule is left alone."""
+    value = stand_in_of(path)
+    path.write_bytes(path.read_bytes().replace(b"- account_id\n", f"- {note}\n".encode()))
+    with tk.Cassette(path, "new_episodes") as cassette:
+        client = httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)))
+        if note == "account_id":
+            with pytest.raises(tk.AccessError, match="holds a pseudonym"):
+                client.get(f"https://api.example.com/x/{value}")
+        else:
+            assert client.get(f"https://api.example.com/x/{value}").status_code == 200
+
+
+def test_other_values_are_sent(path):
+    """The real account number, unknown placeholders, and short values pass."""
+    client = add_to(path, answer)
+    assert client.get(f"/accounts/{ACCOUNT}/orders").status_code == 200
+    assert client.post("/x", json={"note": "<SOMETHING_ELSE>", "kind": "<A>"}).status_code == 200
+    assert client.post("/x", content=json.dumps("[" * 5000)).status_code == 200

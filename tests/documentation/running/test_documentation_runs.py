@@ -15,7 +15,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,8 +23,8 @@ from documented_blocks import ROOT, blocks_of, page_files
 from notebook_files import write_notebook
 
 import toolkit as tk
-from toolkit.auth.profiles.fields import DEFAULT, variable
-from toolkit.local.settings import variable_name
+from toolkit.auth.profiles.fields import DEFAULT, decompose, variable
+from toolkit.local.settings import VARIABLES
 
 RUNNER = Path(__file__).with_name("page_runner.py")
 # The notebook that pages call notebooks/report.ipynb; it plays a recording of the project.
@@ -43,23 +43,13 @@ PAGES = [
 def service_variables() -> Iterator[dict[str, str]]:
     """Run a practice service, and return the variables with which a reader's project would call it."""
     with tk.practice() as service:
-        variables = {variable_name(name): address for name, address in service.settings.addresses.items()}
+        variables = {VARIABLES[name]: address for name, address in service.settings.addresses.items()}
         for name in ("live", "paper", "broker-secret", "sandbox-secret"):
             credentials = service.credentials[name]
-            fields = (
-                {"key_id": credentials.key_id.reveal(), "secret_key": credentials.secret_key.reveal()}
-                if isinstance(credentials, tk.KeyPair)
-                else {"client_id": credentials.client_id, "client_secret": credentials.client_secret.reveal()}
-            )
-            for field, text in fields.items():
-                variables[variable(credentials.environment, DEFAULT, field)] = text
+            for field, secret in decompose(credentials).items():
+                variables[variable(credentials.environment, DEFAULT, field)] = secret.reveal()
         variables |= {name: secrets.token_urlsafe(24) for name in OTHER_SECRETS}
         yield variables
-
-
-def without_settings(variables: Mapping[str, str]) -> dict[str, str]:
-    """Leave out variables that say what the toolkit and other programs do."""
-    return {name: text for name, text in variables.items() if not name.startswith(("TOOLKIT_", "XDG_", "PYTEST_"))}
 
 
 def run(page: str, folder: Path, service_variables: dict[str, str]) -> tuple[int, str]:
@@ -79,8 +69,9 @@ def run(page: str, folder: Path, service_variables: dict[str, str]) -> tuple[int
     }.items():
         (programs / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
         (programs / name).chmod(0o755)
+    settings = ("TOOLKIT_", "XDG_", "PYTEST_")  # prefixes of variables that say what programs do
     variables = {
-        **without_settings(os.environ),
+        **{name: text for name, text in os.environ.items() if not name.startswith(settings)},
         **service_variables,
         "HOME": str(project.parent),
         "USERPROFILE": str(project.parent),

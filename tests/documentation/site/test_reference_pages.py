@@ -15,7 +15,7 @@ from toolkit.cassettes.format import interactions
 from toolkit.core.document import ADDRESS_NAMES, Placeholder
 from toolkit.core.errors import ToolkitError
 from toolkit.local import settings
-from toolkit.local.settings import variable_name
+from toolkit.local.settings import VARIABLES
 
 NOTEBOOKS = ROOT / "notebooks"
 sys.path.insert(0, str(NOTEBOOKS / ".site"))
@@ -102,7 +102,7 @@ def test_every_setting_and_variable_is_described() -> None:
     text = PAGES["settings"]
     keys = set(re.findall(r"^\| `\[?(\w+)\]?` \|", text.partition("## Keys")[2].partition("\n## ")[0], re.MULTILINE))
     assert keys == set(settings._KEYS)
-    assert all(f"| `{name}` | `{variable_name(name)}` |" in text for name in ADDRESS_NAMES)
+    assert all(f"| `{name}` | `{VARIABLES[name]}` |" in text for name in ADDRESS_NAMES)
     assert sorted(field for field in FIELDS if f"`{field.upper()}`" not in text) == []
     literals = {
         match

@@ -27,5 +27,5 @@ def test_nothing_is_shown(tmp_path):
     secrets = write_project(tmp_path, Random(14))  # noqa: S311
     report = scan_files(tmp_path)
     shown = [write(report, Path("/")) for write in FORMATS.values()]
-    shown += [repr(report), report._repr_html_()]
+    shown.append(repr(report))
     assert_absent(shown, secrets, layers=1)

@@ -26,11 +26,11 @@ from toolkit.auth.profiles.saved import KEYRING, SavedProfile, profile_at, profi
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import SHORTEST_SECRET
-from toolkit.core.text import excerpt, list_html, list_text
+from toolkit.core.text import excerpt, list_text
 from toolkit.core.tracebacks import frameless, warn
 from toolkit.local.files import shown
 from toolkit.local.folders import ENV_FILE, SETTINGS_FILE
-from toolkit.local.settings import Settings, as_settings, variable_name
+from toolkit.local.settings import VARIABLES, Settings, as_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -92,13 +92,8 @@ class ProfileList(list[Profile]):
     """Profiles, shown as a table in a notebook and a terminal."""
 
     def __repr__(self) -> str:
-        return list_text(_COLUMNS, self._rows()) if self else "No profiles."
-
-    def _repr_html_(self) -> str:
-        return list_html(_COLUMNS, self._rows()) if self else "<p>No profiles.</p>"
-
-    def _rows(self) -> list[tuple[str, ...]]:
-        return [(profile.environment, profile.name, profile.kind, profile.source) for profile in self]
+        rows = [(profile.environment, profile.name, profile.kind, profile.source) for profile in self]
+        return list_text(_COLUMNS, rows) if self else "No profiles."
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +235,7 @@ def destinations_to_save(environment: Environment, kind: CredentialKind, setting
     if not destinations:
         names = environment.rules.addresses.values()
         what = f"No address of {environment} is set, so these credentials have nowhere to go."
-        variables = ", ".join(map(variable_name, names))
+        variables = ", ".join(VARIABLES[name] for name in names)
         where = f"Set {', '.join(names)} under [addresses] in {SETTINGS_FILE}, or the variables {variables}."
         raise ConfigurationError(what, where, about=next(iter(names)))
     return destinations

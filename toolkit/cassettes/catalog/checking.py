@@ -6,16 +6,14 @@ import os
 from collections.abc import Container, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolkit.cassettes.catalog.facts import cassettes_at, frame_of, name_of, staleness_text
+from toolkit.cassettes.catalog.facts import cassettes_at, frame_of, name_of, staleness_text, try_to_read
 from toolkit.cassettes.catalog.rewriting import SHOWN_IN_SHARED_FILES, rescrubbed
-from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.contents import Contents, read_bytes
-from toolkit.cassettes.recording import writer_lock
-from toolkit.cassettes.recording.recorder import part_of, todays_scrubber
+from toolkit.cassettes.format.contents import Contents
+from toolkit.cassettes.recording.recorder import todays_scrubber
 from toolkit.cassettes.replay.player import read_play_log
-from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak, wrong_type
+from toolkit.core.errors import CassetteCorrupt, ConfigurationError, SecretLeak, wrong_type
 from toolkit.core.ledger import Clock, as_clock
 from toolkit.core.text import count_text, excerpt
 from toolkit.local.settings import Settings, as_settings
@@ -58,12 +56,11 @@ def check_cassettes(
     Returns:
         One row per problem, file by file:
             name (str): what to open the file by.
-            kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale",
-                "unplayed", or "token" (a note: a token of an earlier session).
+            kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale" or
+                "unplayed".
             line (Int64): its line, from 1, if it is known.
             interaction (Int64): number of the interaction, from 1, if it is about one.
             what, next (str): what is wrong, and what to do.
-            fails (bool): whether `toolkit cassettes check` fails because of it.
 
     Raises:
         ConfigurationError: if a file or folder does not exist, or the log cannot be read.
@@ -80,34 +77,26 @@ def check_cassettes(
     played = None if play_log is None else read_play_log(play_log)
     now = as_clock(clock).now()
     findings = scan_files([path for path in paths if path.is_file()], settings=settings)
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for path in paths:
         found = [each for each in findings if each.path == path]
         numbers = None if played is None else played.get(path.resolve(), ())
-        for each in _problems(path, found, settings, now, numbers):
-            fails = each.kind != "token"  # no fault of the recording
-            rows.append((name_of(path, settings), each.kind, each.line, each.interaction, each.what, each.next, fails))
-    return frame_of("name kind line interaction what next fails", rows)
+        problems = _problems(path, found, settings, now, numbers)
+        name = name_of(path, settings)
+        rows += [(name, each.kind, each.line, each.interaction, each.what, each.next) for each in problems]
+    return frame_of("name kind line interaction what next", rows)
 
 
 def _problems(
     path: Path, findings: Iterable[Finding], settings: Settings, now: datetime, played: Container[int] | None
 ) -> Iterator[_Problem]:
     """Yield what is wrong with a cassette, given what a scan finds in it and which interactions were played."""
-    yield from _left_beside(path)
-    data, opened = b"", Contents()
-    try:
-        data = read_bytes(path)
-        opened = contents.read(data, source=str(path))
-    except CassetteError as error:
+    data, opened, error = try_to_read(path)
+    if error is not None:
         yield _Problem("corrupt", error.what, error.next_step)
-    else:
-        if not data.strip():
-            what = "It is empty." if path.exists() else "It is a link to a file that does not exist."
-            yield _Problem("corrupt", what, "Delete it, or record it again.")
     for number in range(len(opened)):
         if isinstance(unread := opened.interaction_or_error(number), CassetteCorrupt):
-            yield _Problem("corrupt", unread.what, unread.next_step, opened.line(number), number + 1)
+            yield _Problem("corrupt", unread.what, unread.next_step, opened.items[number].line, number + 1)
     for finding in findings:
         what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
         yield _Problem("secret", what, _TO_SCRUB, finding.line or None)
@@ -115,21 +104,10 @@ def _problems(
     if opened.is_torn:
         what = f"It ends in an incomplete interaction; {count_text(len(opened), 'interaction')} can be played."
         yield _Problem("incomplete", what, "Open it once with tk.Cassette, which cuts it off, or record it again.")
-    yield from _about_calls(opened, played)
+    yield from _unplayed(opened, played)
     stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
     if stale is not None:
         yield _Problem("stale", stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')
-
-
-def _left_beside(path: Path) -> Iterator[_Problem]:
-    """Yield what an interrupted recording left beside the file."""
-    real = Path(os.path.realpath(path))  # a link may lead to itself
-    if writer_lock.is_held_elsewhere(real):
-        return  # it is not interrupted
-    part = part_of(real)
-    if part.exists():
-        what = f"{part.name} is left from an interrupted recording with mode all."
-        yield _Problem("incomplete", what, f"To use it, rename it to {real.name}; otherwise delete it.")
 
 
 def _unclean(path: Path, data: bytes, opened: Contents, settings: Settings) -> Iterator[_Problem]:
@@ -144,20 +122,14 @@ def _unclean(path: Path, data: bytes, opened: Contents, settings: Settings) -> I
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
         next_step = _SCRUB if counts.keys() <= SHOWN_IN_SHARED_FILES else _TO_SCRUB
         what = f"Recorded today, this would be replaced: {kinds}."
-        yield _Problem("rules", what, next_step, opened.line(number), number + 1)
+        yield _Problem("rules", what, next_step, opened.items[number].line, number + 1)
 
 
-def _about_calls(opened: Contents, played: Container[int] | None) -> Iterator[_Problem]:
-    """Yield the calls whose token request is not recorded, and those that nothing plays."""
-    recorded = opened.readable()
-    obtained = {interaction.token_obtained for interaction in recorded.values()}
-    for number, interaction in recorded.items():
-        head, caller, place = interaction.request, interaction.authorized_by, (opened.line(number), number + 1)
-        if caller is not None and caller.token is not None and caller not in obtained:
-            obtained.add(caller)
-            what = f"The request for token {caller.token} is not recorded: an earlier session obtained the token."
-            yield _Problem("token", what, "Nothing needs to be done: calls replay without it.", *place)
+def _unplayed(opened: Contents, played: Container[int] | None) -> Iterator[_Problem]:
+    """Yield the calls that nothing plays."""
+    for number, interaction in opened.readable().items():
         if played is not None and number not in played:
+            head = interaction.request
             what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
             next_step = "Drop what nothing plays: toolkit cassettes prune, with the same notebooks or log."
-            yield _Problem("unplayed", what, next_step, *place)
+            yield _Problem("unplayed", what, next_step, opened.items[number].line, number + 1)

@@ -37,7 +37,6 @@ _TYPES: Final = {bool: "boolean", str: "string", dict: "object", list: "array", 
 _NOTHING: Final[tuple[str, frozenset[str]]] = ("", frozenset())
 # By path, such as `$.accounts[].cash`: the path that it is in, and the names of its JSON types. Outer paths come first.
 Shape = dict[str, tuple[str, set[str]]]
-Change = tuple[str, str, str | None, str | None]  # kind, place, before and after, as in `RecordingChange`
 
 
 class RecordingChange(NamedTuple):
@@ -53,33 +52,26 @@ class RecordingChange(NamedTuple):
     new: int | None = None
 
 
-def compare_interactions(old: Interaction, new: Interaction, call: RecordingChange) -> list[RecordingChange]:
-    """Return what changed in the answer to a call: its status, the shape of its body, and how long it took.
+def compare_interactions(old: Interaction, new: Interaction, call: RecordingChange) -> Iterator[RecordingChange]:
+    """Yield what changed in the answer to a call: its status, the shape of its body, and how long it took.
 
     `call` has the fields that all changes have in common: method, URI and numbers, safe to show.
     """
-    return [
-        call._replace(kind=kind, place=place, before=before, after=after)
-        for kind, place, before, after in _changes(old, new)
-    ]
-
-
-def _changes(old: Interaction, new: Interaction) -> Iterator[Change]:
-    """Yield kind, place, and what was and is there."""
     if _status(old) != _status(new):
-        yield "status", "status", _status(old), _status(new)
+        yield call._replace(kind="status", place="status", before=_status(old), after=_status(new))
     if old.failure is None and new.failure is None:
-        before, after = ({name.lower() for name, _ in each.response.headers} for each in (old, new))
         for name in _HEADERS:
-            if name.lower() in before - after:
-                yield "removed", f"header {name}", "present", None
-            elif name.lower() in after - before:
-                yield "added", f"header {name}", None, "present"
-        yield from _changes_of_bodies(old.response, new.response)
+            values = [header_value(each.response.headers, name.lower()) for each in (old, new)]
+            before, after = ("present" if value else None for value in values)
+            if before != after:
+                kind = "removed" if before else "added"
+                yield call._replace(kind=kind, place=f"header {name}", before=before, after=after)
+        yield from _changes_of_bodies(old.response, new.response, call)
     if old.elapsed is not None and new.elapsed is not None:
         times = old.elapsed.total_seconds(), new.elapsed.total_seconds()
         if max(times) >= _FACTOR * min(times) and max(times) - min(times) >= _LEAST_SECONDS:
-            yield "timing", "elapsed", f"{times[0]:.2f} s", f"{times[1]:.2f} s"
+            before, after = (f"{seconds:.2f} s" for seconds in times)
+            yield call._replace(kind="timing", place="elapsed", before=before, after=after)
 
 
 def _status(interaction: Interaction) -> str:
@@ -87,7 +79,9 @@ def _status(interaction: Interaction) -> str:
     return str(interaction.response.status) if failure is None else f"no answer ({failure.type})"
 
 
-def _changes_of_bodies(old: RecordedResponse, new: RecordedResponse) -> Iterator[Change]:
+def _changes_of_bodies(
+    old: RecordedResponse, new: RecordedResponse, call: RecordingChange
+) -> Iterator[RecordingChange]:
     """Yield the differences between two bodies.
 
     A type that a path did not have before is a change; null is not, since a value may be missing on any day. Nothing
@@ -97,7 +91,7 @@ def _changes_of_bodies(old: RecordedResponse, new: RecordedResponse) -> Iterator
     if not all(shapes):
         before, after = _described(old, shapes[0]), _described(new, shapes[1])
         if before != after:
-            yield "type", "body", before, after
+            yield call._replace(kind="type", place="body", before=before, after=after)
         return
     for path, (outer, _) in {**shapes[1], **shapes[0]}.items():
         types, others = (shape.get(path, _NOTHING)[1] for shape in shapes)
@@ -108,7 +102,8 @@ def _changes_of_bodies(old: RecordedResponse, new: RecordedResponse) -> Iterator
             in_objects = all("object" in shape.get(outer, _NOTHING)[1] for shape in shapes)
             is_change = in_objects and not path.endswith("[]")
         if is_change:
-            yield kind, excerpt(path, _LONGEST_PLACE), _types_text(types), _types_text(others)
+            place = excerpt(path, _LONGEST_PLACE)
+            yield call._replace(kind=kind, place=place, before=_types_text(types), after=_types_text(others))
 
 
 def _shape_of(response: RecordedResponse) -> Shape:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 EXCERPT: Final = 2_000  # characters of a body
 _LONGEST_URI, _LONGEST_VALUE = 2_000, 500  # characters
-_PART: Final = ".part"
 # In the cassettes of vcrpy and of most other programs.
 _SIGN: Final = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?(?:http_)?interactions:|["'](?:http_)?interactions["']""")
 _RANGE: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\Z")
@@ -41,7 +40,7 @@ _TYPES: Final = {
     **dict.fromkeys(("interactions", "size", "number", "status", "count"), "int64"),
     **dict.fromkeys(("recorded", "last"), "datetime64[us, UTC]"),
     "elapsed": "float64",
-    **dict.fromkeys(("stale", "fails"), "bool"),
+    "stale": "bool",
     **dict.fromkeys(("line", "interaction", "old", "new"), "Int64"),
 }
 
@@ -52,6 +51,18 @@ class Opened(NamedTuple):
     path: Path
     data: bytes
     contents: Contents
+
+
+def try_to_read(path: Path) -> tuple[bytes, Contents, CassetteError | None]:
+    """Return the bytes and interactions of a file, and why it cannot be read as a cassette, or None."""
+    try:
+        data = read_bytes(path)
+        if data.strip():
+            return data, contents.read(data, source=str(path)), None
+        what = f"{path} is empty." if path.exists() else f"{path} is a link to a file that does not exist."
+        return data, Contents(), CassetteError(what, "Delete it, or record it again.")
+    except CassetteError as error:
+        return b"", Contents(), error
 
 
 def list_cassettes(
@@ -83,20 +94,15 @@ def list_cassettes(
     now = as_clock(clock).now()
     rows = []
     for path in cassettes_in(settings.cassettes_folder if folder is None else expanded(folder, about="folder")):
-        problem, opened = None, Contents()
-        try:
-            data = read_bytes(path)
-            opened = contents.read(data, source=str(path))
-            problem = None if data.strip() else f"{path} is empty."
-        except CassetteError as error:
-            problem = error.what
+        _, opened, problem = try_to_read(path)
         last = opened.interaction_or_error(len(opened) - 1) if len(opened) else None
         instants = [None if at == EPOCH else at for at in (opened.recorded_at, getattr(last, "recorded_at", None))]
         stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now) is not None
         size = path.stat().st_size if path.is_file() else 0
         written_by = None if problem else "vcrpy" if opened.is_foreign else "toolkit"
         called = ", ".join(opened.environments) or None
-        rows.append((name_of(path, settings), called, len(opened), *instants, stale, size, written_by, problem))
+        what = problem and problem.what
+        rows.append((name_of(path, settings), called, len(opened), *instants, stale, size, written_by, what))
     return frame_of("name environments interactions recorded last stale size written_by problem", rows)
 
 
@@ -146,8 +152,6 @@ def cassettes_at(place: str | Path | None, settings: Settings) -> list[Path]:
 
 
 def _may_be_cassette(path: Path) -> bool:
-    if path.stem.endswith(_PART) and path.with_stem(path.stem.removesuffix(_PART)).exists():
-        return False  # it is listed with the cassette that it was to replace
     try:
         data = read_file(path)
     except UnfitFile:
@@ -218,10 +222,8 @@ def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str
     """
     interaction, problem = opened.interaction_or_error(number), ""
     if isinstance(interaction, CassetteCorrupt):
-        problem, head = interaction.what, RecordedRequest("", "")
-        with suppress(CassetteCorrupt):
-            head = RecordedRequest(*opened.head(number)[:2])
-        interaction = Interaction(head, RecordedResponse(0))
+        problem = interaction.what
+        interaction = Interaction(RecordedRequest(*opened.head(number)[:2]), RecordedResponse(0))
     head = safe_to_show(interaction, scrubber).request if scrubber else interaction.request
     caller, obtained = interaction.authorized_by, interaction.token_obtained
     either = caller or obtained
@@ -240,7 +242,7 @@ def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str
         "is_token_request": obtained is not None,
         "tries": interaction.tries,
         "ended_early": interaction.ended_early,
-        "line": opened.line(number),
+        "line": opened.items[number].line,
         "problem": problem,
     }
 

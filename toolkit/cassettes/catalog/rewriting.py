@@ -25,7 +25,7 @@ from toolkit.core.errors import (
     CassetteError,
     ConfigurationError,
     SecretLeak,
-    as_flag,
+    as_instance,
     as_text,
     wrong_type,
 )
@@ -83,7 +83,7 @@ def scrub_cassette(
         rows[:] = [(at + 1, *count) for at, counts in replacements for count in sorted(counts.items())]
         return clean
 
-    if as_flag(dry_run, about="dry_run"):
+    if as_instance(dry_run, bool, about="dry_run", example="True"):
         scrubbed(data)
     else:
         rewrite(path, scrubber, scrubbed)
@@ -136,7 +136,7 @@ def prune_cassette(
     several = [numbers] if isinstance(numbers, int | str) else numbers
     method = None if method is None else as_text(method, about="method", example='"POST"')
     uri = None if uri is None else as_text(uri, about="uri", example='"*/orders*"')
-    as_flag(dry_run, about="dry_run")
+    as_instance(dry_run, bool, about="dry_run", example="True")
     dropped = parse_numbers(several, len(opened.contents))
     if method is not None or uri is not None or played is not None:
         dropped |= _calls(opened.contents, method, uri, played)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from toolkit.cassettes.format import yaml_text
 from toolkit.cassettes.format.interactions import HEADER, MARKER, Interaction, from_fields, is_uri
@@ -23,37 +24,39 @@ from toolkit.core.text import printable
 from toolkit.local.files import read_file
 from toolkit.scrubbing.messages import RecordedRequest
 
-if TYPE_CHECKING:
-    from toolkit.cassettes.format.decoding import Unreadable
-
 _START: Final = b"- request:\n"
 _END: Final = b"\n  complete: true\n"
 _HEAD: Final = re.compile(rb"- request:\n    method: ([A-Za-z][!-~]*)\n    uri: ([A-Za-z][!\"$-~]*)\n")
 
 
 class Item(NamedTuple):
-    """The place of an interaction in a file: its first byte, the byte after its last, and its first line, from 1."""
+    """The place of an interaction in a file, and its fields if the file was parsed as a whole.
 
-    start: int
-    end: int
-    line: int
+    Attributes:
+        line: its first line, from 1, or None if it is not known.
+        start, end: its first byte and the byte after its last, in a file that is parsed one by one.
+        fields: what a parser made of it, in another file.
+    """
+
+    line: int | None
+    start: int = 0
+    end: int = 0
+    fields: Any = None
 
 
 @dataclass(eq=False)
 class Contents:
-    """The interactions of one file, by number from 0.
+    """The interactions of one file, by number from 0. Each is read when it is first needed.
 
     Attributes:
-        parsed: those of a file that was parsed as a whole.
-        items: or the places of the complete items in a file of ours that is laid out as the recorder writes it. They
-            are parsed one by one.
-        data: the bytes of such a file up to the end of the last complete item; None for another file.
+        items: where they are.
+        data: the bytes of a file of ours that is laid out as the recorder writes it, up to the end of the last complete
+            item; None for a file that was parsed as a whole.
         is_foreign: True if stock vcrpy wrote the file: with real addresses, and without keys of ours.
         is_torn: True if the file ends in an incomplete interaction, left by an interrupted write.
         source: the file, for messages.
     """
 
-    parsed: Sequence[Interaction | Unreadable] = ()
     items: Sequence[Item] = ()
     data: bytes | None = None
     is_foreign: bool = False
@@ -61,10 +64,10 @@ class Contents:
     source: str = ""
 
     def __post_init__(self) -> None:
-        self._parsed = dict(enumerate(self.parsed))
+        self._read: dict[int, Interaction | CassetteCorrupt] = {}
 
     def __len__(self) -> int:
-        return len(self.parsed) or len(self.items)
+        return len(self.items)
 
     def interaction(self, number: int) -> Interaction:
         """Return an interaction by its number.
@@ -72,25 +75,31 @@ class Contents:
         Raises:
             CassetteCorrupt: if it cannot be read.
         """
-        parsed = self._parsed.get(number)
-        if parsed is None:
-            item = self.item(number)
-            parsed = decode_usual(item)
-            if parsed is None:
-                from toolkit.cassettes.format import decoding
-
-                parsed = decoding.decode(item, source=self.source, line=self.items[number].line)
-            self._parsed[number] = parsed
-        if isinstance(parsed, Interaction):
-            return parsed
-        raise parsed.error.with_traceback(None)
+        found = self.interaction_or_error(number)
+        if isinstance(found, Interaction):
+            return found
+        raise found.with_traceback(None)
 
     def interaction_or_error(self, number: int) -> Interaction | CassetteCorrupt:
         """Return an interaction, or why it cannot be read."""
-        try:
-            return self.interaction(number)
-        except CassetteCorrupt as error:
-            return error
+        if number not in self._read:
+            try:
+                self._read[number] = self._decoded(number)
+            except CassetteCorrupt as error:
+                self._read[number] = error
+        return self._read[number]
+
+    def _decoded(self, number: int) -> Interaction:
+        item = None if self.data is None else self.item(number)
+        usual = item and decode_usual(item)
+        if usual:
+            return usual
+        from toolkit.cassettes.format import decoding
+
+        line, where = self.items[number].line, (self.source, number)
+        if item is not None:
+            return decoding.decode(item, *where, line=line or 1)
+        return decoding.read_fields(self.items[number].fields, *where, line=line, is_foreign=self.is_foreign)
 
     def readable(self) -> dict[int, Interaction]:
         """Return the interactions that can be read, by their numbers."""
@@ -98,25 +107,21 @@ class Contents:
         return {number: each for number, each in found if isinstance(each, Interaction)}
 
     def head(self, number: int) -> RecordedRequest:
-        """Return a request with at least its method and URI.
-
-        Raises:
-            CassetteCorrupt: if they cannot be read.
-        """
-        match = _HEAD.match(self.data, *self.items[number][:2]) if self.data else None
+        """Return a request with at least its method and URI, which are empty if they cannot be read."""
+        item = self.items[number]
+        match = _HEAD.match(self.data, item.start, item.end) if self.data else None
         if match is not None and is_uri(uri := match[2].decode("ascii")):
             return RecordedRequest(match[1].decode("ascii"), uri)
-        parsed = self._parsed.get(number)
-        known = None if parsed is None or isinstance(parsed, Interaction) else parsed.head
-        return known or self.interaction(number).request
-
-    def line(self, number: int) -> int | None:
-        """Return the line on which an interaction begins, from 1, or None if it is not known."""
-        return self.items[number].line if self.items else getattr(self._parsed[number], "line", None)
+        with suppress(TypeError, LookupError):
+            method, uri = item.fields["request"]["method"], item.fields["request"]["uri"]
+            if isinstance(method, str) and isinstance(uri, str) and is_uri(uri):
+                return RecordedRequest(method, uri)
+        found = self.interaction_or_error(number)
+        return found.request if isinstance(found, Interaction) else RecordedRequest("", "")
 
     def item(self, number: int) -> bytes:
         """Return the bytes of an item in a file that is laid out as the recorder writes it. Another can follow."""
-        item = (self.data or b"")[slice(*self.items[number][:2])]
+        item = (self.data or b"")[self.items[number].start : self.items[number].end]
         return item if item.endswith(b"\n") else item + b"\n"
 
     def appendable(self) -> bytes:
@@ -170,9 +175,9 @@ def lay_out(data: bytes, *, source: str) -> Contents | None:
         data = data[: last if marker < 0 else end]
     items, line = [], HEADER.count(b"\n") + 1
     for start, end in pairwise([*starts, len(data)]):
-        items.append(Item(start, end, line))
+        items.append(Item(line, start, end))
         line += data.count(b"\n", start, end)
-    return Contents((), items, data=data, is_torn=is_torn, source=source)
+    return Contents(items, data, is_torn=is_torn, source=source)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -195,7 +200,8 @@ def read(data: bytes, *, source: str) -> Contents:
     """Return the interactions in the bytes of a file, which `source` names in messages.
 
     Raises:
-        CassetteCorrupt: if it is not a cassette; names the file and, if known, the line.
+        CassetteCorrupt: if it is not a cassette, or nothing in it can be read and another program is
+            known to have written it. Names the file and, if known, the line.
     """
     if not data.strip():
         return Contents()
@@ -205,7 +211,12 @@ def read(data: bytes, *, source: str) -> Contents:
         return layout
     from toolkit.cassettes.format import decoding
 
-    return Contents(decoding.decode_all(data, source=source, is_ours=own), is_foreign=not own)
+    parsed, program = decoding.parse(data, source=source, is_ours=own)
+    items = [Item(line, fields=fields) for line, fields in parsed]
+    opened = Contents(items, is_foreign=not own, source=source)
+    if program and not opened.readable():
+        raise decoding.corrupt(source, program)
+    return opened
 
 
 def decode_usual(item: bytes) -> Interaction | None:

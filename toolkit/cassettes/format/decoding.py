@@ -10,22 +10,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from itertools import accumulate, pairwise
+from typing import Any, Final
 
 from toolkit.cassettes.format import yaml_text
 from toolkit.cassettes.format.interactions import (
     Interaction,
     TooLarge,
     from_fields,
-    grouped,
     has_its_encoding,
-    is_uri,
 )
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.core.ledger import EPOCH, parse_http_date
-from toolkit.scrubbing.messages import RecordedRequest, header_value
+from toolkit.scrubbing.messages import header_value
 
 _NOT_CASSETTE: Final = "request and response do not have the fields of a cassette"
 _NOT_CONVERTED: Final = (
@@ -48,21 +47,7 @@ _OTHER_PROGRAMS: Final = (
 _ITEM: Final = re.compile(rb"(?m)^ {0,2}- (?=request:|response:)")
 
 
-class Unreadable(NamedTuple):
-    """An interaction that cannot be read, though the file can.
-
-    Attributes:
-        error: says why, and where.
-        line: the line on which it begins, from 1, or None if it is not known.
-        head: its method and URI, or None.
-    """
-
-    error: CassetteCorrupt
-    line: int | None
-    head: RecordedRequest | None
-
-
-def decode(data: bytes, *, source: str, line: int = 1) -> Interaction:
+def decode(data: bytes, source: str, number: int, *, line: int) -> Interaction:
     """Parse one block item of ours; `line` is its first line in the file, from 1.
 
     Raises:
@@ -72,19 +57,20 @@ def decode(data: bytes, *, source: str, line: int = 1) -> Interaction:
         items = yaml_text.load(data)
     except yaml_text.NotYaml as error:
         raise corrupt(source, str(error), line + error.line) from None
-    is_one = isinstance(items, list) and len(items) == 1
-    tried = _tried(items[0], from_fields) if is_one else "expected one interaction here"
-    if isinstance(tried, Interaction):
-        return tried
-    raise corrupt(source, tried, line)
+    fields = items[0] if isinstance(items, list) and len(items) == 1 else None
+    return read_fields(fields, source, number, line=line, is_foreign=False)
 
 
-def decode_all(data: bytes, *, source: str, is_ours: bool) -> list[Interaction | Unreadable]:
-    """Parse a cassette of any layout, with the error in place of an interaction that cannot be read.
+def parse(data: bytes, *, source: str, is_ours: bool) -> tuple[list[tuple[int | None, Any]], str]:
+    """Parse a cassette of any layout.
+
+    Returns:
+        The first line, if it is known, and the fields of each interaction; and what to say of the file if none of them
+        can be read: "", or the program that is known to have written it.
 
     Raises:
-        CassetteCorrupt: if it is not YAML or JSON with a list of interactions, or if none can be read and another
-            program is known to have written the file; names the program, or else the line if a parser knows it.
+        CassetteCorrupt: if it is not YAML or JSON with a list of interactions; names the other program, or else the
+            line if a parser knows it.
     """
     program = "" if is_ours else next((what for sign, what in _OTHER_PROGRAMS if re.search(sign, data)), "")
     try:
@@ -94,17 +80,11 @@ def decode_all(data: bytes, *, source: str, is_ours: bool) -> list[Interaction |
     items = document.get("interactions") if isinstance(document, Mapping) else None
     if not isinstance(items, list):
         raise corrupt(source, program or "it does not have the fields of a cassette")
-    tried: list[Any] = [_tried(fields, from_fields if is_ours else _foreign_interaction) for fields in items]
-    failed = [number for number, each in enumerate(tried) if isinstance(each, str)]
-    if program and len(failed) == len(items):
-        raise corrupt(source, program)
-    starts = [match.start() for match in _ITEM.finditer(data)] if failed else []
-    for number in failed:
-        # The line is known in the usual layout only.
-        line = data.count(b"\n", 0, starts[number]) + 1 if len(starts) == len(items) else None
-        unread = corrupt(source, f"in interaction {number + 1}, {tried[number]}", line)
-        tried[number] = Unreadable(unread, line, _head(items[number]))
-    return tried
+    ends = [0, *(match.start() for match in _ITEM.finditer(data))]
+    lines = list(accumulate((data.count(b"\n", start, end) for start, end in pairwise(ends)), initial=1))[1:]
+    if len(lines) == len(items):  # in the usual layout
+        return list(zip(lines, items, strict=True)), program
+    return [(None, fields) for fields in items], program
 
 
 def _load_foreign(data: bytes) -> Any:
@@ -119,22 +99,21 @@ def _load_foreign(data: bytes) -> Any:
     return yaml_text.load(data, yamlserializer.deserialize)
 
 
-def _tried(fields: Any, read: Callable[[Any], Interaction]) -> Interaction | str:
-    """Return the interaction with these fields, or why they are not those of an interaction."""
+def read_fields(fields: Any, source: str, number: int, *, line: int | None, is_foreign: bool) -> Interaction:
+    """Return the interaction with the fields that a parser found.
+
+    Raises:
+        CassetteCorrupt: if they are not those of an interaction; names the file and, if known, the line.
+    """
     try:
-        return read(fields)
+        return _foreign_interaction(fields) if is_foreign else from_fields(fields)
     except KeyError as error:
-        return f"{error} is missing"
+        why = f"{error} is missing"
     except ValueError as error:
-        return str(error)
+        why = str(error)
     except (TypeError, AttributeError, LookupError, ArithmeticError, RecursionError):
-        return _NOT_CASSETTE  # messages about Python code would not help
-
-
-def _head(fields: Any) -> RecordedRequest | None:
-    request = fields.get("request") if isinstance(fields, Mapping) else None
-    method, uri = (request.get("method"), request.get("uri")) if isinstance(request, Mapping) else (None, None)
-    return RecordedRequest(method, uri) if isinstance(method, str) and isinstance(uri, str) and is_uri(uri) else None
+        why = _NOT_CASSETTE  # messages about Python code would not help
+    raise corrupt(source, f"in interaction {number + 1}, {why}", line)
 
 
 def corrupt(source: str, why: str, line: int | None = None) -> CassetteCorrupt:
@@ -155,17 +134,12 @@ def _foreign_interaction(fields: Mapping[str, Any]) -> Interaction:
     code = response.get("status_code")  # what vcrpy wrote for httpx before version 6
     status = response["status"] if code is None else {"code": code}
     read = from_fields({"request": {**request, "body": _sent(request)}, "response": {**response, "status": status}})
-    # The first value of each header, and the last of names that differ in case.
-    sent: dict[str, tuple[str, str]] = {}
-    for name, values in grouped(request["headers"]):
-        sent[name.lower()] = sent.get(name.lower(), (name, ""))[0], values[0]
     received = read.response.headers
     with suppress(TooLarge):  # replay refuses it
         if not has_its_encoding(received, read.response.body):  # vcrpy records the body decoded for some clients
             kept = [pair for pair in received if pair[0].lower() not in ("content-encoding", "content-length")]
             received = (*kept, ("Content-Length", str(len(read.response.body))))
     return read._replace(
-        request=read.request._replace(headers=tuple(sent.values())),
         response=read.response._replace(headers=received),
         recorded_at=parse_http_date(header_value(received, "date")) or EPOCH,
     )

@@ -35,7 +35,6 @@ from toolkit.scrubbing.vocabulary import is_placeholder
 
 VARIABLE: Final = "TOOLKIT_PLAY_LOG"
 _SUFFIX: Final = ".plays"
-_UNREADABLE: Final = RecordedRequest("", "")  # the head of an interaction whose head cannot be read; nothing matches it
 _NOTED: Final = b"pseudonyms:"  # in each interaction that was recorded under rules of pseudonyms
 _PLACEHOLDER: Final = re.compile(r"<[A-Z][A-Z0-9_]{0,60}(?:-[0-9]{1,9})?>")
 # The name of a header by RFC 5322. From Python 3.14 on, httpx's cookie jar fails on any other.
@@ -83,7 +82,9 @@ class Player:
     @property
     def unplayed(self) -> list[str]:
         """Method and URI of each interaction that was not played yet, in their order."""
-        heads = [self._head(number) for number in range(len(self._contents)) if number not in self._play_counts]
+        heads = [
+            self._contents.head(number) for number in range(len(self._contents)) if number not in self._play_counts
+        ]
         if self._contents.is_foreign:
             heads = [self._scrubber.lookup_request(RecordedRequest(head.method, head.uri)) for head in heads]
         return [f"{head.method} {head.uri}" for head in heads]
@@ -165,7 +166,7 @@ class Player:
         numbers, is_foreign = range(len(self._contents)), self._contents.is_foreign
         if not is_foreign:
             if self._as_written is None:
-                self._as_written = Index(self._matcher, map(self._head, numbers), self._contents.interaction)
+                self._as_written = Index(self._matcher, map(self._contents.head, numbers), self._contents.interaction)
             takes = self._as_written.find(identity, request)
             if takes or as_written:
                 return takes
@@ -178,18 +179,11 @@ class Player:
             self._as_scrubbed = Index(self._matcher, requests, self._recorded_now.__getitem__)
         return self._as_scrubbed.find(identity, request)
 
-    def _head(self, number: int) -> RecordedRequest:
-        """Return a request with at least its method and URI."""
-        try:
-            return self._contents.head(number)
-        except CassetteCorrupt:
-            return _UNREADABLE
-
     def _as_recorded_now(self, number: int) -> Interaction:
         """Return an interaction with its request as it would be recorded now; the head alone if it cannot be read."""
         found = self._contents.interaction_or_error(number)
         if isinstance(found, CassetteCorrupt):
-            found = Interaction(self._head(number), NO_ANSWER)
+            found = Interaction(self._contents.head(number), NO_ANSWER)
         return found._replace(request=self._scrubber.lookup_request(found.request))
 
     @cached_property

@@ -7,7 +7,7 @@ import json
 import os
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -16,10 +16,8 @@ from urllib.parse import quote
 from toolkit.core.text import (
     annotation,
     count_text,
-    list_html,
     list_text,
     masked,
-    notice,
     printable,
     toml_string,
     workspace_path,
@@ -115,17 +113,12 @@ class FindingList(list[Finding]):
         return f"{count_text(len(self), 'finding')} in {count_text(files, 'file')}"
 
     def __repr__(self) -> str:
-        lines = [f"{self.count_words()}: {_WHAT_TO_DO}\n", self._table(list_text)] if self else [_NO_FINDINGS]
+        lines = [f"{self.count_words()}: {_WHAT_TO_DO}\n", self._table()] if self else [_NO_FINDINGS]
         return "\n".join([*lines, *self.not_seen()])
 
-    def _repr_html_(self) -> str:
-        table = self._table(list_html)
-        shown = notice(self.count_words(), [_WHAT_TO_DO]) + table if self else f"<p>{_NO_FINDINGS}</p>"
-        return shown + (notice("Not everything was read", self.not_seen()) if self.not_seen() else "")
-
-    def _table(self, show: Callable[[Sequence[str], Iterable[Sequence[str]]], str]) -> str:
+    def _table(self) -> str:
         rows = [(str(each.path), str(each.line), each.place, each.kind) for each in self]
-        return show(("file", "line", "place", "what"), rows)
+        return list_text(("file", "line", "place", "what"), rows)
 
 
 def fingerprint_of(kind: str, value: str = "") -> str:

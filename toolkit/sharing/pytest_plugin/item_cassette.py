@@ -7,7 +7,6 @@ stay allowed, and so do sockets that listen. It is for honest code that forgot t
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import socket
 import sys
@@ -29,7 +28,7 @@ from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.player import note_opened
 from toolkit.core.errors import CassetteMiss, ConfigurationError, NetworkBlocked
 from toolkit.local.files import write_atomically
-from toolkit.local.folders import SETTINGS_FILE, find_project
+from toolkit.local.folders import SETTINGS_FILE, project_of
 from toolkit.local.settings import Settings, is_offline
 from toolkit.scrubbing.scanning import scan_files
 from toolkit.session.session import AsyncSession, Session
@@ -39,7 +38,7 @@ FOLDER: Final = "cassettes"  # beside the tests, as pytest-recording has it
 FAILED: Final = ".failed"  # between the name of a cassette and its suffix, for the recording of a failed test
 _OPTION: Final = "--toolkit-record"
 _NOT_IN_NAMES: Final = re.compile(r"""[\x00-\x1f<>?%*:|"'/\\]""")
-_MOST_FINDINGS: Final = 10  # shown
+_ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +68,9 @@ def choice_of(marks: Iterable[Any]) -> CassetteChoice:
     return CassetteChoice(**chosen)
 
 
-def default_file(module: Path, test: str, class_name: str | None = None) -> Path:
-    """Return the cassette of a test that names none: `cassettes/<module>/<test>.yaml` beside its module.
-
-    It is named as pytest-recording names it: characters that systems do not allow become "-".
-    """
-    name = _NOT_IN_NAMES.sub("-", f"{class_name}.{test}" if class_name else test)
-    return module.parent / FOLDER / module.stem / f"{name}.yaml"
-
-
 def project_settings(module: Path) -> Settings:
     """Return the settings of the project that a test module is in, whatever the working directory is."""
-    project = find_project(module.parent)
+    project = project_of(module.parent) or module.parent
     file = project / SETTINGS_FILE
     return Settings.load(file) if file.is_file() else replace(Settings.load(), project=project)
 
@@ -160,7 +150,9 @@ class Playing:
                     f'Remove one of the markers, or name a cassette: @pytest.mark.{MARKER}("...").',
                     about="name",
                 )
-            return default_file(module, item.name, getattr(getattr(item, "cls", None), "__name__", None))
+            # As pytest-recording names it: characters that systems do not allow become "-".
+            name = f"{item.cls.__name__}.{item.name}" if getattr(item, "cls", None) else item.name
+            return module.parent / FOLDER / module.stem / f"{_NOT_IN_NAMES.sub('-', name)}.yaml"
         files = [module.parent / find_cassette(name, self.settings) for name in names]
         if len(files) == 1:
             return files[0]
@@ -188,7 +180,7 @@ class Playing:
     def _secrets_in(self, recorded: Path) -> str:
         """Return what looks like a secret in a new recording, in words."""
         findings = scan_files(recorded, settings=self.settings)
-        lines = [f"line {each.line}: {each.kind}" for each in findings[:_MOST_FINDINGS]]
+        lines = [f"line {each.line}: {each.kind}" for each in findings]
         if not lines:
             return ""
         return (
@@ -266,7 +258,7 @@ def network_blocked(allowed: Sequence[str], refusal: Callable[[str], NetworkBloc
 
     def getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
         name = str(host or "localhost").lower()
-        if not is_allowed(name) and name != "localhost" and not _is_address(name):
+        if not is_allowed(name) and name != "localhost" and not _ADDRESS.fullmatch(name):
             raise refusal(name)
         answers = lookup(host, *args, **kwargs)
         resolved.update(str(answer[4][0]) for answer in answers if is_allowed(name))
@@ -278,11 +270,3 @@ def network_blocked(allowed: Sequence[str], refusal: Callable[[str], NetworkBloc
                 stack.enter_context(patch.object(socket.socket, name, guarded(getattr(socket.socket, name))))
         stack.enter_context(patch.object(socket, "getaddrinfo", getaddrinfo))
         yield
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True

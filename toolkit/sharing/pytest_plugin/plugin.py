@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
     from toolkit.session.session import AsyncSession, Session
     from toolkit.sharing.pytest_plugin.item_cassette import Playing
-    from toolkit.verification import Verdict
 
 _T = TypeVar("_T")
 _FIXTURES = ("toolkit_cassette", "toolkit_session", "toolkit_async_session")
@@ -62,8 +61,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
     if config.getoption("toolkit_unused"):
         config.pluginmanager.register(UnusedCassettes(config), "toolkit-unused")
-    if config.getoption("toolkit_verify"):
-        config.pluginmanager.register(NotebookCollector(), "toolkit-verify")
 
 
 @pytest.fixture(autouse=True)
@@ -216,11 +213,10 @@ class UnusedCassettes:
         self._patch.undo()
 
 
-class NotebookCollector:
-    """Collects notebooks, each with a single test; registered only if they are asked for."""
-
-    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        return NotebookFile.from_parent(parent, path=file_path) if file_path.suffix == ".ipynb" else None
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect a notebook, with a single test, if they are asked for."""
+    is_wanted = file_path.suffix == ".ipynb" and parent.config.getoption("toolkit_verify")
+    return NotebookFile.from_parent(parent, path=file_path) if is_wanted else None
 
 
 class NotebookFile(pytest.File):
@@ -232,28 +228,13 @@ class NotebookItem(pytest.Item):
     """The test that a notebook still gives the outputs that are stored in it."""
 
     def runtest(self) -> None:
-        """Run the notebook in a kernel of its own, and raise NotebookDiffers if the outputs differ or it fails."""
+        """Run the notebook in a kernel of its own, and fail with the report if the outputs differ or it fails."""
         from toolkit.verification import verify
 
-        [verdict] = verify([self.path], jobs=1, play_log=os.environ.get(_PLAY_LOG))
+        [verdict] = _or_fail(lambda: verify([self.path], jobs=1, play_log=os.environ.get(_PLAY_LOG)))
         if not verdict.outcome.is_good:
-            raise NotebookDiffers(verdict)
-
-    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
-        """Return what differs, without a traceback."""
-        from toolkit.core.errors import ConfigurationError
-
-        if isinstance(excinfo.value, NotebookDiffers | ConfigurationError):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
+            advice = "" if verdict.failure else "\nIf the new outputs are right: toolkit verify --update"
+            pytest.fail(f"{verdict}{advice}", pytrace=False)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         return self.path, None, self.path.name
-
-
-class NotebookDiffers(AssertionError):
-    """A notebook does not give what is stored in it; the text is the report of `toolkit verify`."""
-
-    def __init__(self, verdict: Verdict) -> None:
-        end = "" if verdict.failure else "\nIf the new outputs are right: toolkit verify --update"
-        super().__init__(f"{verdict}{end}")

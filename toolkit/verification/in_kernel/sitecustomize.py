@@ -13,27 +13,17 @@ import sys
 from typing import Any, Final
 
 _REASON: Final = "the network is off while a notebook is verified; replay a recording"
-_LOOKUPS: Final = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo")
-_USES: Final = ("socket.__new__", "socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg")
+_USES: Final = frozenset(
+    f"socket.{name}"
+    for name in "connect bind sendto sendmsg getaddrinfo gethostbyname gethostbyaddr getnameinfo".split()
+)
 
 
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
-    if not event.startswith("socket."):
+    if event not in _USES or getattr(arguments[0], "family", None) == 1:  # AF_UNIX
         return
-    import _socket  # loaded already if such an event occurs
-
-    if event in _LOOKUPS:
-        raise _socket.gaierror(_socket.EAI_FAIL, _REASON)
-    if event in _USES:
-        # A socket made from a descriptor does not have a family yet; its use is checked later.
-        family = arguments[1] if event == "socket.__new__" else arguments[0].family
-        if family in (-1, getattr(_socket, "AF_UNIX", -1)):
-            return
-        frame: Any = sys._getframe(1)  # noqa: SLF001 - finds the callers
-        for _ in range(4):  # on Windows, a pair of sockets within one process is connected over loopback
-            if frame and "socketpair" in frame.f_code.co_name:
-                return
-            frame = frame and frame.f_back
+    frame: Any = sys._getframe(1)  # noqa: SLF001 - finds the caller
+    if "socketpair" not in frame.f_code.co_name:  # on Windows, a pair within one process is connected over loopback
         raise OSError(errno.ENETUNREACH, _REASON)
 
 
