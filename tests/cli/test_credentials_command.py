@@ -9,8 +9,8 @@ import warnings
 
 import keyring
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
+from key_forms import MAKERS, pem
 from memory_keyring import MemoryKeyring
 from typer.testing import CliRunner
 
@@ -21,7 +21,8 @@ from toolkit.cli.credentials_command import app
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 
-KEY = ec.generate_private_key(ec.SECP256R1())
+KEY = MAKERS["P-256"]()
+LOCKED = pem(KEY, encryption=BestAvailableEncryption(b"hush hush"))
 
 
 @pytest.fixture(autouse=True)
@@ -92,11 +93,6 @@ def refusal(*arguments, piped=None, kind=ConfigurationError):
     return str(result.exception)
 
 
-def pem(passphrase=None):
-    form = NoEncryption() if passphrase is None else BestAvailableEncryption(passphrase.encode())
-    return KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, form).decode()
-
-
 def add_pair(person, name="mine", environment="paper"):
     pair = "PK" + secrets.token_hex(8), secrets.token_urlsafe(24)
     person.types(*pair)
@@ -140,13 +136,13 @@ SIGNED = ("--kind", "client-key", "--client-id", "client-1")
             ("~/project/locked.pem", "hush hush"),
             ["seen: File of the private key of broker-live (PEM or JWK): ", "Private key passphrase of broker-live: "],
         ),
-        (("-e", "broker-live", *SIGNED, "--stdin"), f"{pem('hush hush')}hush hush\n", []),
+        (("-e", "broker-live", *SIGNED, "--stdin"), f"{LOCKED}hush hush\n", []),
     ],
 )
 def test_values(person, project, arguments, answers, questions):
     """What no option gives is typed, secrets without echo, or piped line by line; space around a value is left out."""
-    (project / "plain.pem").write_text(pem())
-    (project / "locked.pem").write_text(pem("hush hush"))
+    (project / "plain.pem").write_text(pem(KEY))
+    (project / "locked.pem").write_text(LOCKED)
     is_piped = "--stdin" in arguments
     person.types(*(() if is_piped else answers))
     run("add", "mine", *arguments, piped=answers if is_piped else None)
@@ -162,7 +158,7 @@ def test_values(person, project, arguments, answers, questions):
 
 def test_options_of_a_key(project):
     """Every option of a client key is saved; a profile is replaced only after a question or with --replace."""
-    (project / "key.pem").write_text(pem())
+    (project / "key.pem").write_text(pem(KEY))
     arguments = (
         *("add", "fund", "-e", "broker-sandbox", "--client-id", "client-1", "--key-file", "key.pem", "--key-id", "k1"),
         *("--algorithm", "ES256", "--audience", "issuer", "--assertion-typ", "none", "--assertion-lifetime", "30"),

@@ -286,12 +286,3 @@ def test_interrupt_stops_everything(tmp_path, number):
     assert "Traceback" not in output
     assert [is_gone(int(process)) for process in (tmp_path / "pids").read_text().split()] == [True, True]
     assert list(temporary.iterdir()) == []
-
-
-def test_missing_extra(tmp_path, monkeypatch):
-    """A missing extra is refused before anything runs."""
-    file = write_notebook(tmp_path / "a.ipynb", "1")
-    monkeypatch.setattr("toolkit.verification.run.find_spec", lambda _: None)
-    with pytest.raises(ConfigurationError, match="nbclient is not installed") as refused:
-        verify([file])
-    assert "pip install" in refused.value.next_step

@@ -5,7 +5,6 @@ import os
 import socket
 import stat
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,6 @@ from toolkit.local.files import (
     open_own,
     private_folder,
     read_private,
-    remove_partials,
     write_atomically,
 )
 
@@ -79,21 +77,6 @@ def test_create_new(tmp_path, private):
     assert file.read_bytes() == b"one"
     assert {path.name for path in tmp_path.iterdir()} == {"file", "link"}
     assert os.name != "posix" or not private or mode(file) == 0o600
-
-
-def test_remove_partials(tmp_path, monkeypatch):
-    """Temporary files of a killed process are removed, and nothing else."""
-    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(PermissionError()))
-    monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)  # killed before it could
-    for name in ("file", "file.other"):
-        with pytest.raises(PermissionError):
-            write_atomically(tmp_path / name, b"new")
-    monkeypatch.undo()
-    (tmp_path / "file").touch()
-    remove_partials(tmp_path / "file")
-    left = [path.name for path in tmp_path.iterdir() if path.name != "file"]
-    assert len(left) == 1
-    assert left[0].startswith(".file.other.")
 
 
 @pytest.mark.parametrize("call", ["os.fsync", "pathlib.Path.replace"])

@@ -10,7 +10,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.local.folders import (
     config_folder,
     current_project,
-    find_project,
+    project_of,
     user_key,
 )
 from toolkit.local.settings import Settings
@@ -41,6 +41,10 @@ def owners(monkeypatch, shared):
     monkeypatch.setattr("toolkit.local.folders._user", lambda: ME)
     monkeypatch.setattr("toolkit.local.folders._owners", lambda path: {by_path.get(path, ME)})
     return by_path
+
+
+def find_project(start):
+    return project_of(start) or start
 
 
 def find_without_warning(start):

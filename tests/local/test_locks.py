@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from toolkit.local import locks
 from toolkit.local.files import LinkInTheWay, UnfitFile
 from toolkit.local.locks import try_lock
 
@@ -84,24 +83,6 @@ def test_forked_child_does_not_hold_it(tmp_path):
         return 1 if try_lock(file) is None else 2
 
     assert in_a_child(act) == 1
-    assert try_lock(file) is None
-    lock.release()
-    assert try_lock(file) is not None
-
-
-def test_file_that_was_removed(tmp_path, monkeypatch):
-    """Locking a file that was removed in between takes the lock of the new file."""
-    file = tmp_path / "a.lock"
-    lock_file, removed = locks._flock, []
-
-    def remove_first(descriptor, *, takes):
-        if not removed:
-            removed.append(file.unlink())
-        lock_file(descriptor, takes=takes)
-
-    monkeypatch.setattr(locks, "_flock", remove_first)
-    lock = try_lock(file)
-    assert file.exists()
     assert try_lock(file) is None
     lock.release()
     assert try_lock(file) is not None

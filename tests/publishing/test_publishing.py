@@ -166,35 +166,22 @@ def test_real_accounts_need_rules(project, tmp_path):
     assert PERSON in (copy.path / "cassettes/people.yaml").read_text()
 
 
-@pytest.mark.parametrize(
-    ("sources", "message"),
-    [
-        (("1 + 1",), "plays no recording"),
-        (
-            ("import toolkit as tk", "tk.Session('broker-live', cassette='nowhere')"),
-            "does not run offline: cell 2.*CassetteMiss",
-        ),
-        (("raise ValueError('no')",), "does not run offline: cell 1.*ValueError: no"),
-        (
-            (
-                "import toolkit as tk, time\nsession = tk.Session(cassette='clients')",
-                "session.accounts(); time.time_ns()",
-            ),
-            "Two runs of the copy give different outputs: cell 2",
-        ),
-        (
-            ("import toolkit as tk\ntk.Session(cassette={path!r}).accounts()",),
-            "does not run|by a path of this machine",
-        ),
-    ],
-)
-def test_refusals(project, tmp_path, sources, message):
+OPEN = "import time, toolkit as tk\nsession = tk.Session(cassette='clients')"
+REFUSED = {
+    "plays no recording": "1 + 1",
+    "does not run offline: cell 2.*CassetteMiss": "tk.Session('broker-live', cassette='nowhere')",
+    "does not run offline: cell 2.*ValueError: no": "raise ValueError('no')",
+    "Two runs of the copy give different outputs: cell 2": "session.accounts(); time.time_ns()",
+    "does not run|by a path of this machine": "tk.Session(cassette='FOLDER/cassettes/clients.yaml').accounts()",
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_refusals(project, tmp_path, message):
     """A notebook that cannot be given away is refused with the place and the reason, and nothing is left."""
     folder, _, _ = project
-    path = str(folder / "cassettes/clients.yaml")
-    notebook = write_notebook(
-        folder / "notebooks/other.ipynb", *(source.replace("{path!r}", repr(path)) for source in sources)
-    )
+    source = REFUSED[message].replace("FOLDER", folder.as_posix())
+    notebook = write_notebook(folder / "notebooks/other.ipynb", OPEN, source)
     with pytest.raises(tk.PublishError, match=message):
         tk.publish(notebook, tmp_path / "copy")
     assert list(tmp_path.iterdir()) == []
@@ -204,11 +191,8 @@ def test_a_secret_is_refused(project, tmp_path):
     """A secret that only the output shows is found there, and the copy is refused; the error names the cell."""
     folder, _, _ = project
     secret = canaries.new()
-    cells = (
-        "import toolkit as tk\nsession = tk.Session(cassette='clients')",
-        f"session.accounts(); print({secret[::-1]!r}[::-1])",
-    )
-    notebook = write_notebook(folder / "notebooks/secret.ipynb", *cells)
+    source = f"session.accounts(); print({secret[::-1]!r}[::-1])"
+    notebook = write_notebook(folder / "notebooks/secret.ipynb", OPEN, source)
     with pytest.raises(tk.SecretLeak, match=r"secret\.ipynb, cell 2") as error:
         tk.publish(notebook, tmp_path / "copy.zip", secrets=secret)
     assert canaries.found_in(str(error.value), secret) == []

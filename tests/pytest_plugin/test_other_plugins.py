@@ -36,9 +36,6 @@ def run(pytester, monkeypatch):
 
 
 MIXED = """
-    import asyncio
-    import threading
-
     import httpx
     import pytest
     import requests
@@ -66,15 +63,17 @@ MIXED = """
     def test_ours(toolkit_session):
         assert toolkit_session.trading.get("/v2/account").json()["path"] == "/v2/account"
         if not toolkit_session.cassette.records:
-            with pytest.raises(tk.NetworkBlocked):
+            with pytest.raises(tk.NetworkBlocked, match="may not connect to 127.0.0.1"):
                 requests.get(URL)
+
+    @pytest.mark.toolkit_cassette(allowed_hosts=["127.0.0.1"])
+    def test_allowed(toolkit_session):
+        toolkit_session.trading.get("/v2/account")
+        assert requests.get(URL + "/live").ok
 
     def test_both_at_once(toolkit_cassette):
         client = httpx.Client(transport=toolkit_cassette.transport())
         assert client.get(URL + "/ours").json()["path"] == "/ours"
-
-    def test_after_all():
-        assert requests.get(URL + "/live").ok
 
     @pytest.mark.parametrize("number", range(8))
     def test_many(toolkit_session, number):
@@ -84,7 +83,10 @@ MIXED = """
 
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "xdist"])
 def test_side_by_side(run, server, pytester, workers):
-    """Both plugins record and replay in one project, under xdist too; each refuses only in its own tests."""
+    """Both plugins record and replay in one project, under xdist too; each refuses only in its own tests.
+
+    The settings of pytest allow hosts for all tests, a marker for one.
+    """
     module = MIXED.replace("SERVER", server.url)
     folder = pytester.path / "tests" / "cassettes" / "test_mixed"
     counts, output = run(*workers, "--record-mode=once", "--toolkit-record", test_mixed=module)
@@ -96,11 +98,13 @@ def test_side_by_side(run, server, pytester, workers):
     assert counts == {"passed": 15}, output
     unused = output.partition("cassettes that no test opened")[2]
     assert "tests/cassettes/test_mixed/test_gone.yaml" in unused
-    assert "1 of 13 cassettes" in unused
+    assert "1 of 14 cassettes" in unused
     assert "Only a part" not in unused
-    counts, output = run(*workers, "--toolkit-unused", "-k", "many or gone", test_mixed=module)
+    allowed = ("-o", "toolkit_allowed_hosts=localhost")
+    counts, output = run(*workers, *allowed, "--toolkit-unused", "-k", "many or ours", test_mixed=module)
     assert "Only a part of the tests ran" in output
-    assert "5 of 13 cassettes" in output
+    assert "5 of 14 cassettes" in output
+    assert "DID NOT RAISE" in output  # test_ours
 
 
 ASYNC = """
@@ -143,27 +147,3 @@ def test_async(run, server):
     assert counts == {"passed": 3}, output
     counts, output = run("-Werror", "-n2", conftest=conftest, test_async=ASYNC)
     assert counts == {"passed": 3}, output
-
-
-def test_allowed_hosts(run, server):
-    """The settings of pytest allow hosts for all tests, a marker for one."""
-    module = """
-        import pytest
-        import requests
-
-        import toolkit as tk
-
-        @pytest.mark.toolkit_cassette(allowed_hosts=["127.0.0.1"])
-        def test_marked(toolkit_session):
-            toolkit_session.trading.get("/v2/account")
-            assert requests.get("SERVER").ok
-
-        def test_other(toolkit_session):
-            toolkit_session.trading.get("/v2/account")
-            requests.get("SERVER")
-    """.replace("SERVER", server.url)
-    assert run("--toolkit-record", test_a=module)[0] == {"passed": 2}
-    counts, output = run(test_a=module)
-    assert counts == {"passed": 1, "failed": 1}
-    assert "test_other.yaml, so it may not connect to 127.0.0.1" in output
-    assert run("-o", "toolkit_allowed_hosts=localhost", test_a=module)[0] == {"passed": 2}

@@ -110,25 +110,6 @@ def test_strict(run):
     assert run(test_shop=lenient)[0] == {"passed": 1}
 
 
-def test_calls_after_the_test(run):
-    """What a fixture calls when the test is over counts: it is recorded, and in replay it is played."""
-    module = """
-        import pytest
-
-        @pytest.fixture
-        def account(toolkit_session):
-            yield toolkit_session.trading.get("/v2/account").json()
-            CALL
-
-        def test_account(account):
-            assert account["path"] == "/v2/account"
-    """
-    call = 'toolkit_session.trading.delete("/v2/account")'
-    assert run("--toolkit-record", test_shop=module.replace("CALL", call))[0] == {"passed": 1}
-    assert run(test_shop=module.replace("CALL", call))[0] == {"passed": 1}
-    assert run(test_shop=module.replace("CALL", ""))[0] == {"passed": 1, "errors": 1}
-
-
 def test_secret(run, cassettes, monkeypatch):
     """A test whose recording has what looks like a secret fails, and the recording is kept aside."""
     finding = Finding(cassettes / "x.part.yaml", 3, "value of a field password")
@@ -140,7 +121,10 @@ def test_secret(run, cassettes, monkeypatch):
 
 
 def test_marker_alone(run, cassettes):
-    """With the marker, sessions that the code under test opens use the cassette; a test without calls needs none."""
+    """With the marker, sessions that the code under test opens use the cassette; a test without calls needs none.
+
+    What a fixture calls when the test is over counts.
+    """
     module = """
         import pytest
         import toolkit as tk
@@ -150,7 +134,8 @@ def test_marker_alone(run, cassettes):
         @pytest.fixture
         def numbers():
             session = tk.Session("paper")
-            return [session.trading.get("/v2/account").json()["number"] for _ in range(2)]
+            yield [session.trading.get("/v2/account").json()["number"] for _ in range(2)]
+            session.trading.delete("/v2/account")
 
         def test_own_session(numbers):
             assert len(numbers) == 2

@@ -34,6 +34,7 @@ import rich.pretty
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from key_forms import MAKERS, pem
 from manual_clock import ManualClock
 from session_calls import finished
 
@@ -185,19 +186,6 @@ def exposed_error(error, secrets):
     return leaks
 
 
-def pem():
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    text = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    ).decode()
-    number = key.private_numbers().private_value
-    member = base64.urlsafe_b64encode(number.to_bytes(32)).decode()[:42]  # of a JWK
-    return text, [*canaries.pieces(text), str(number), f"{number:x}", member]
-
-
 def plant(kind, text=None):
     """Return credentials of a kind, and the secrets in them."""
     environment, how = KINDS[kind]
@@ -205,8 +193,11 @@ def plant(kind, text=None):
     if how in ("secret", "key"):
         options["form_fields"] = {"scope": "accounts.read", "resource_key": token_urlsafe(30)}
     if how == "key":
-        private_key, planted = pem()
-        return tk.ClientKey("client-1", private_key, **options), [*planted, options["form_fields"]["resource_key"]]
+        key = MAKERS["P-256"]()
+        number = key.private_numbers().private_value
+        member = base64.urlsafe_b64encode(number.to_bytes(32)).decode()[:42]  # of a JWK
+        planted = [*canaries.pieces(pem(key)), str(number), f"{number:x}", member]
+        return tk.ClientKey("client-1", pem(key), **options), [*planted, options["form_fields"]["resource_key"]]
     text = text or token_urlsafe(30)
     if how == "secret":
         return tk.ClientSecret("client-1", text, **options), [text, options["form_fields"]["resource_key"]]

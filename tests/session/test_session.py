@@ -107,6 +107,8 @@ def test_credentials_in_place_of_the_environment(settings, make_credentials, is_
         kind(make_credentials("paper"), settings=settings)
     assert "tk.Session(credentials=...)" in caught.value.next_step
     assert "paper" not in str(caught.value)
+    with pytest.raises(tk.ConfigurationError, match="credentials must be a KeyPair"):
+        kind("paper", 3, settings=settings)
 
 
 def test_nested_addresses(open_session, service, tmp_path):

@@ -7,6 +7,7 @@ import gzip
 import threading
 from datetime import UTC, datetime
 
+import canaries
 import httpx
 import pytest
 from bodies import body_class
@@ -102,6 +103,18 @@ def test_a_new_token_is_known_first(open_session, service):
     ledger.add = lambda call: seen.append(known.scrub_text(service.issued[-1])) or type(ledger).add(ledger, call)
     call(session)
     assert seen[0] == "<ACCESS_TOKEN>"
+
+
+def test_form_fields_are_known_without_a_token_request(open_session, service, settings, make_credentials):
+    """A secret among the form fields is in no recording, also of a session that uses another's token."""
+    text, store = canaries.new(), MemoryTokenStore()
+    credentials = make_credentials("broker-sandbox", form_fields={"resource_key": text})
+    service.answer = lambda request: service.reply({"note": text})
+    for cassette in (None, "c"):
+        with open_session(credentials=credentials, token_store=store, cassette=cassette) as session:
+            call(session)
+    assert len(service.token_requests) == 1
+    canaries.assert_absent(settings.cassettes / "c.yaml", text)
 
 
 @pytest.mark.parametrize("coding", ["identity", "gzip"])

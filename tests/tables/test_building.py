@@ -30,7 +30,6 @@ SCHEMAS = st.sampled_from([pa.string(), pa.float64(), pa.timestamp("us")]).map(
 )
 OPTIONS = st.sampled_from(["float", "decimal", "text"]).map(lambda numbers: {"numbers": numbers})
 OPTIONS |= SCHEMAS.map(lambda schema: {"schema": schema})
-HOLDERS = st.fixed_dictionaries({"lots": st.lists(RECORDS, max_size=3)}, optional={"id": SCALARS})
 
 
 def table_of(pages, **options):
@@ -75,12 +74,6 @@ def test_pages_joined_are_the_table_of_all_records(pages, options):
     same(pages, **options)
 
 
-@given(st.lists(st.lists(HOLDERS, min_size=1, max_size=3), max_size=4))
-def test_identities_of_the_records_around(pages):
-    """Rows of lists inside records carry the same identities, whichever pages they come from."""
-    same(pages, records="lots")
-
-
 @pytest.mark.parametrize("status", [400, 401, 429, 503])
 def test_error_status(status):
     """An answer with an error status raises ServiceError, which has the status and does not show the body."""
@@ -107,13 +100,9 @@ def test_an_error_does_not_lead_to_the_body(content):
         b'"\xff"',
         b"[1",
         b"{]",
-        b"tru",
-        b"'a'",
-        b"[1,]",
         b'[{"a": 1},]',
         b"[{}",
         b"[{}] x",
-        b"\x00",
         b"NaN",
         b"[-Infinity]",
     ],

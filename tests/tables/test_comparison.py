@@ -24,59 +24,30 @@ def table(records):
     return tabulate(records) if records else pd.DataFrame({"id": pd.Series([], dtype="Int64")})
 
 
-def listed(differences):
-    """Return key, column, left and right of each cell that changed, and key and kind of each row on one side."""
-    rows = [
-        tuple(cell.item() if isinstance(cell, np.generic) else None if cell is pd.NA else cell for cell in row)
-        for row in differences.drop(columns="change").astype(object).itertuples(index=False)
-    ]
-    return [
-        (*key, column, left, right) if kind == "changed" else (*key, kind)
-        for *key, kind, column, left, right in map(tidy, rows)
-    ]
-
-
-def tidy(row):
-    """Return a row with None for missing values."""
-    return [None if isinstance(cell, float) and cell != cell else cell for cell in row]  # noqa: PLR0124 - only NaN
-
-
-@given(RECORDS)
-def test_a_table_equals_itself(records):
-    """A table equals itself, in any order of rows and columns, and with columns of objects."""
-    whole = table(records)
-    for other in (whole[::-1][whole.columns[::-1]], whole.astype(object)):
-        differences = compare(whole, other)
-        assert differences.empty
-        assert list(differences.columns) == ["id", "kind", "column", "left", "right", "change"]
+def cells_of(table):
+    """Return the cells of each row by its key, without missing ones."""
+    return {key: row.dropna().to_dict() for key, row in table.set_index("id").astype(object).iterrows()}
 
 
 @given(RECORDS, RECORDS)
 def test_differences_lead_from_left_to_right(ours, theirs):
-    """Applying the differences to the left table gives the right table; swapped tables give swapped differences."""
+    """Applying the differences to the left table gives the right one; a table equals itself in any order and dtype."""
     left, right = table(ours), table(theirs)
+    assert compare(left, left[::-1][left.columns[::-1]].astype(object)).empty
     if ours and theirs and not set(left["id"]) & set(right["id"]):
         return
-    differences = compare(left, right)
-    cells = {key: dict(row) for key, row in left.set_index("id").astype(object).iterrows()}
-    for key, *difference in listed(differences):
-        if difference == ["only left"]:
+    differences, cells = compare(left, right), cells_of(left)
+    for key, kind, column, _, value, _ in differences.astype(object).itertuples(index=False):
+        if kind == "only left":
             del cells[key]
-        elif difference == ["only right"]:
-            cells[key] = dict(right.set_index("id").astype(object).loc[key])
+        elif kind == "only right":
+            cells[key] = cells_of(right)[key]
+        elif pd.isna(value):
+            del cells[key][column]
         else:
-            column, _, value = difference
             cells[key][column] = value
-    expected = {key: dict(row) for key, row in right.set_index("id").astype(object).iterrows()}
-    assert without_missing(cells) == without_missing(expected)
-    sides = {"only left": "only right", "only right": "only left"}
-    assert {tuple(row) for row in listed(compare(right, left))} == {
-        (row[0], sides[row[1]]) if len(row) == 2 else (row[0], row[1], row[3], row[2]) for row in listed(differences)
-    }
-
-
-def without_missing(rows):
-    return {key: {name: cell for name, cell in row.items() if not pd.isna(cell)} for key, row in rows.items()}
+    assert cells == cells_of(right)
+    assert len(compare(right, left)) == len(differences)
 
 
 NAN = float("nan")
@@ -84,50 +55,56 @@ EQUAL = [
     (1, 1.0),
     (Decimal("1.10"), 1.1),
     (Decimal("1.0"), 1),
-    (NAN, None),
     (pd.NA, NAN),
-    (0.0, -0.0),
     (START, START.astimezone(timezone(timedelta(hours=2)))),
-    (pd.Timestamp("2026-05-12").as_unit("s"), pd.Timestamp("2026-05-12").as_unit("ns")),
+    ([1, pd.NA], np.array([1, NAN])),
+    ({"a": (Decimal("1.10"), None)}, {"a": [1.1, None]}),
 ]
-EQUAL_INSIDE = [([1, pd.NA], np.array([1, NAN])), ({"a": (Decimal("1.10"), None)}, {"a": [1.1, None]})]
 DIFFERENT = [
     (1, "1"),
     (1, True),
-    (0, False),
     (2**53 + 1, float(2**53)),
     (None, ""),
     (Decimal("1.1000000000000000001"), 1.1),
     (pd.Timestamp("2026-05-12"), pd.Timestamp("2026-05-12", tz="UTC")),
     (np.array([1]), 1),
-    (np.array([1]), np.array([True])),
-    ([1, 2], np.array([1, 3])),
     ({"a": 1}, [("a", 1)]),
-    *(([None], [other]) for other in (0, False, "", [], {})),
 ]
 
 
-def sides_of(pairs):
-    """Return a left and a right table with a row for each pair."""
-    return [
+@pytest.mark.parametrize(("pairs", "count"), [(EQUAL, 0), (DIFFERENT, len(DIFFERENT))])
+def test_equal_and_different_values(pairs, count):
+    """Text and booleans are not numbers, a list is not its only member, and digits beyond a float count."""
+    left, right = (
         pd.DataFrame({"id": range(len(pairs)), "x": pd.Series(list(values), dtype=object)})
         for values in zip(*pairs, strict=True)
-    ]
+    )
+    assert len(compare(left, right)) == len(compare(right, left)) == count
+    assert compare(left, left).empty
 
 
-def test_equal_values():
-    """Equal values of different types are equal, also inside lists and objects."""
-    left, right = sides_of(EQUAL + EQUAL_INSIDE)
-    assert compare(left, right).empty
-    assert compare(right, left).empty
+def test_nothing_in_common():
+    """Keys that are text in one table and numbers in the other are no reason to call every row new."""
+    with pytest.raises(TabulationError, match="have no 'id' in common"):
+        compare(pd.DataFrame({"id": [1]}), pd.DataFrame({"id": ["1"]}))
 
 
-def test_different_values():
-    """Text and booleans are not numbers, a list is not its only member, and digits beyond a float count."""
-    left, right = sides_of(DIFFERENT)
-    for one, other in ((left, right), (right, left)):
-        assert compare(one, other)["id"].tolist() == list(range(len(DIFFERENT)))
-        assert compare(one, one).empty
+def test_tables_of_no_records():
+    """A table without rows and columns counts as a table without rows, whatever the key is."""
+    nothing, some = tabulate([]), tabulate([{"id": "a", "x": 1}])
+    assert compare(nothing, some)["kind"].tolist() == ["only right"]
+    assert compare(some, nothing, on="id")["kind"].tolist() == ["only left"]
+    assert list(compare(nothing, nothing).columns) == ["kind", "column", "left", "right", "change"]
+
+
+def test_index_as_key():
+    """Tables with the same named index and without a usual key, such as tables of tokens, are compared by the index."""
+    left = pd.DataFrame({"profile_id": ["a", "b"], "calls": [3, 4]}, index=pd.Index([1, 2], name="token"))
+    assert compare(left, left.assign(calls=[3, 5]))["token"].tolist() == [2]
+    levels = pd.MultiIndex.from_tuples([("a", "X"), ("a", "Y")], names=["account", "symbol"])
+    positions = pd.DataFrame({"quantity": [1, 2]}, index=levels)
+    assert compare(positions, positions.assign(quantity=[1, 3]))["symbol"].tolist() == ["Y"]
+    assert compare(left, left.reset_index(drop=True)).columns[0] == "profile_id"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +114,6 @@ def test_different_values():
         (["order_id", "trade_id"], None, "Several columns might be the key: 'order_id', 'trade_id'"),
         (["id"], "x", "Column 'x' is not in both tables"),
         (["id", "left"], "left", "none that is named like one of the result"),
-        (["id"], [], "one column or more"),
         (["id", "id"], None, "left table has several columns of the same name"),
     ],
 )
@@ -158,26 +134,6 @@ def test_missing_or_repeated_keys(keys, what, side):
     assert "canary" not in str(caught.value)
 
 
-def test_tables_of_no_records():
-    """A table without rows and columns counts as a table without rows, whatever the key is."""
-    nothing, some = tabulate([]), tabulate([{"id": "a", "x": 1}])
-    assert listed(compare(nothing, some)) == [("a", "only right")]
-    assert listed(compare(some, nothing, on="id")) == [("a", "only left")]
-    for on in (None, "id"):
-        assert list(compare(nothing, nothing, on=on).columns) == ["kind", "column", "left", "right", "change"]
-
-
-def test_index_as_key():
-    """Tables with the same named index and without a usual key, such as tables of tokens, are compared by the index."""
-    index = pd.Index([1, 2], name="token")
-    left = pd.DataFrame({"profile_id": ["a", "b"], "calls": [3, 4]}, index=index)
-    assert listed(compare(left, left.assign(calls=[3, 5]))) == [(2, "calls", 4, 5)]
-    levels = pd.MultiIndex.from_tuples([("a", "X"), ("a", "Y")], names=["account", "symbol"])
-    positions = pd.DataFrame({"quantity": [1, 2]}, index=levels)
-    assert listed(compare(positions, positions.assign(quantity=[1, 3]))) == [("a", "Y", "quantity", 2, 3)]
-    assert compare(left, left.reset_index(drop=True)).columns[0] == "profile_id"
-
-
 def test_differences_that_can_be_computed_with():
     """Numbers of a column have one type on both sides, and the change is exact, whatever other columns hold."""
     left = pd.DataFrame({"id": ["a", "b", "c"], "cash": [114306.34, 1.1, 5.0], "size": [1, 2, 3]})
@@ -192,8 +148,6 @@ def test_differences_that_can_be_computed_with():
     assert {type(value) for value in exact["change"]} == {Decimal}
     whole = compare(left[["id", "size"]], right[["id", "size"]])
     assert [str(whole[name].dtype) for name in ("left", "right", "change")] == ["Int64"] * 3
-    mixed = compare(left[["id"]].assign(x=[1, 1, 1]), right[["id"]].assign(x=[1.5, 1.0, 1.0]))
-    assert mixed.itertuples(index=False).__next__()[-3:] == (1.0, 1.5, 0.5)
     beyond = compare(pd.DataFrame({"id": [1], "x": [2**70]}), pd.DataFrame({"id": [1], "x": [float("inf")]}))
     assert beyond["change"].tolist() == [float("inf")]
 

@@ -17,35 +17,11 @@ import toolkit as tk
 from toolkit.core.errors import ConfigurationError, TabulationError, ToolkitError
 from toolkit.tables.tabulation import tabulate
 
-KEYS = st.text("ab.", max_size=3)
-SCALARS = (
-    st.none()
-    | st.booleans()
-    | st.integers(-(10**20), 10**20)
-    | st.floats(-1e9, 1e9).map(lambda number: round(number, 5))
-    | st.text(max_size=4)
-)
-JSON = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=10
-)
-
 
 def quietly(data, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return tabulate(data, **options)
-
-
-@given(st.lists(st.dictionaries(KEYS, JSON, max_size=4)), st.sampled_from(["float", "decimal"]))
-def test_same_table_from_any_data(records, numbers):
-    """A response, its bytes, its text and its parsed value give the same table."""
-    text = json.dumps(records)
-    frames = [
-        quietly(source, numbers=numbers)
-        for source in (records, text, text.encode(), httpx.Response(200, content=text.encode()))
-    ]
-    for frame in frames[1:]:
-        pd.testing.assert_frame_equal(frame, frames[0], check_exact=True)
 
 
 @given(st.lists(st.decimals(-(10**15), 10**15, places=5), min_size=1), st.booleans())
@@ -149,9 +125,6 @@ def test_nanoseconds():
     with pytest.warns(UserWarning, match="beyond the microsecond were dropped: 'at'"):
         assert tabulate([record])["at"].tolist() == [pd.Timestamp("2026-05-12 09:30:00.123456", tz="UTC")]
     assert tabulate([record], dtypes={"at": "str"})["at"].tolist() == [record["at"]]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tabulate([{"at": "2026-05-12T09:30:00.123456000Z"}])
 
 
 @pytest.mark.parametrize("body", [b"[" * 200_000, b'{"a":' * 200_000, b'[{"a":' * 2000 + b"1" + b"}]" * 2000])
@@ -159,15 +132,6 @@ def test_hostile_depth(body):
     """A body that is nested too deeply raises TabulationError instead of crashing."""
     with pytest.raises(TabulationError):
         tabulate(body)
-
-
-def test_a_value_that_holds_itself():
-    """A parsed value that is infinitely deep raises TabulationError, too."""
-    loop: list[object] = []
-    loop.append(loop)
-    for path in (None, "a"):
-        with pytest.raises(TabulationError):
-            tabulate(loop, records=path)
 
 
 def test_wrong_arguments():
@@ -178,7 +142,7 @@ def test_wrong_arguments():
     with pytest.raises(ConfigurationError, match="records must be a text, not int") as caught:
         tabulate([{"a": [1]}], records=3)
     assert caught.value.about == "records"
-    assert tabulate(b"null").shape == (1, 0)
+    assert tabulate(iter([b"null", {"a": 1}])).shape == (2, 1)
     with pytest.raises(TabulationError, match="too many digits"):
         tabulate([{"id": 10**5000}])
 
@@ -193,8 +157,7 @@ def test_wrong_arguments():
         (lambda pages: [next(iter(pages))], "is one page of a list"),
     ],
 )
-@pytest.mark.parametrize("by_hand", [False, True])
-def test_pages_that_are_not_there(read, said, by_hand):
+def test_pages_that_are_not_there(read, said):
     """A list or an iterator of pages gives a warning if they name a page that is not among them, and only then."""
 
     def answer(request):
@@ -205,11 +168,7 @@ def test_pages_that_are_not_there(read, said, by_hand):
 
     client = httpx.Client(transport=httpx.MockTransport(answer), base_url="https://svc.example", params={"a": 1})
 
-    def pages():
-        for token in (1, 2, 3):
-            yield client.get("/v1/items", params={"a": 1, "page_token": token})
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        tabulate(read(pages() if by_hand else tk.pages(client, "/v1/items")))
+        tabulate(read(tk.pages(client, "/v1/items")))
     assert [said in str(warning.message) for warning in caught] == ([True] if said else [])

@@ -131,16 +131,10 @@ def test_two_widgets_that_change_places():
 def test_folders():
     """Folders are replaced longest first and as whole names, also after a colour; names with the same start stay."""
     places = {"/home/ann/proj/nb": "[notebooks]", "/home/ann": "~"}
-    given_texts = [
-        "/home/ann/proj/nb/x.py",
-        "\x1b[32m/home/ann/a.py\x1b[39m",
-        "'/home/ann'",
-        "/home/anna",
-        "x/home/ann",
-    ]
-    expected = ["[notebooks]/x.py", "\x1b[32m~/a.py\x1b[39m", "'~'", "/home/anna", "x/home/ann"]
-    outputs = normal_form([cell(*(shown(text_plain=text) for text in given_texts))], places)[0]
-    assert [output["data"]["text/plain"] for output in outputs] == expected
+    pairs = [("/home/ann/proj/nb/x.py", "[notebooks]/x.py"), ("\x1b[32m/home/ann/a\x1b[39m", "\x1b[32m~/a\x1b[39m")]
+    for text, expected in [*pairs, ("'/home/ann'", "'~'"), *((text, text) for text in ("/home/anna", "x/home/ann"))]:
+        [[output]] = normal_form([cell(shown(text_plain=text))], places)
+        assert output["data"]["text/plain"] == expected
 
 
 def test_folders_of_the_user_and_of_the_kernel(tmp_path, monkeypatch):

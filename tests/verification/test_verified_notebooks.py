@@ -1,15 +1,10 @@
-"""Finding and reading notebooks, and storing outputs in them."""
-
-import json
+"""Finding and reading notebooks."""
 
 import pytest
 from notebook_files import odd_notebooks, write_notebook
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.verification.notebooks import as_bytes, find_notebooks, read_notebook, with_outputs
-
-STREAM = {"output_type": "stream", "name": "stdout", "text": "ä\nb"}
-RESULT = {"output_type": "execute_result", "data": {"text/plain": "3"}, "metadata": {}, "execution_count": None}
+from toolkit.verification.notebooks import find_notebooks, read_notebook
 
 
 def test_notebooks_of_a_folder(tmp_path):
@@ -41,26 +36,3 @@ def test_odd_files(tmp_path, name, text):
     with pytest.raises(ConfigurationError, match=f"{name}.ipynb is not a notebook of format 4") as caught:
         read_notebook(file)
     assert "\n" not in caught.value.what
-
-
-def test_what_is_stored(tmp_path):
-    """Outputs come from the run, counts are numbers in order, and what editors add is not stored; tags stay."""
-    file = write_notebook(
-        tmp_path / "a.ipynb", ("1 / 0", "skip-execution"), "# Words", "", "2", "3", mine=1, widgets={}
-    )
-    content = json.loads(file.read_text())
-    skipped = {"outputs": [{**STREAM, "text": "<x at 0x7fa40bb8fc90>"}], "execution_count": 7}
-    content["cells"][0] |= skipped
-    content["cells"][3]["metadata"] = {"execution": {}, "trusted": True, "tags": ["x"]}
-    file.write_text(json.dumps(content))
-    stored = read_notebook(file)
-    new = with_outputs(stored, [[], [], [], [STREAM], [RESULT]])
-    first, _, empty, second, third = new["cells"]
-    assert {name: first[name] for name in skipped} == skipped
-    assert [cell["execution_count"] for cell in (empty, second, third)] == [None, 1, 2]
-    assert third["outputs"][0]["execution_count"] == 2
-    assert second["metadata"] == {"tags": ["x"]}
-    assert {name: new["metadata"].get(name) for name in ("mine", "widgets")} == {"mine": 1, "widgets": None}
-    assert new["metadata"]["language_info"] == {"name": "python"}
-    file.write_bytes(as_bytes(new))
-    assert as_bytes(read_notebook(file)) == file.read_bytes()

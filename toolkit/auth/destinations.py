@@ -31,7 +31,7 @@ from toolkit.auth.sealing import locked
 from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
-from toolkit.local.files import private_folder, read_private, remove_partials, shown, write_atomically
+from toolkit.local.files import private_folder, read_private, shown, write_atomically
 from toolkit.local.folders import config_folder, exported_by, user_key
 from toolkit.local.settings import VARIABLES
 
@@ -207,7 +207,6 @@ def allow_destinations(caller: Credentials | Environment, destinations: list[Des
                     uses.setdefault(to.name, {}).setdefault(to.text, to.place_in_words)
                 table[entry] = uses
             latest = dict(list(table.items())[-_MOST_ENTRIES:])
-            remove_partials(file)
             data = json.dumps({"version": _VERSION, "uses": latest}, indent=1).encode()
             write_atomically(file, data, private=True)
     except OSError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -80,6 +80,4 @@ def locked(file: Path, *, pause: Callable[[float], None] = time.sleep) -> Iterat
         yield
     finally:
         if lock is not None:
-            with suppress(OSError):  # Windows does not remove an open file
-                file.unlink()
             lock.release()

@@ -3,7 +3,7 @@
 Foreign text is escaped for a terminal (`printable`), an error message (`excerpt`), a page (`as_html`) or a job's log
 (`annotation`), and known secrets are masked (`masked`). Counts, dates and lifetimes are written in one way everywhere.
 
-Cards and lists in HTML read well in light and dark themes and on code-hosting sites, which strip style sheets and
+Cards in HTML read well in light and dark themes and on code-hosting sites, which strip style sheets and
 classes: styles are set on the elements, and colours come from the theme's variables where there are any.
 """
 

@@ -21,7 +21,6 @@ from typing import Any, Final
 from toolkit.core.errors import ConfigurationError, wrong_type
 from toolkit.core.text import printable
 
-PARTIAL: Final = ".part"
 _LARGEST_TEXT: Final = 1 << 20  # bytes; a key has a few thousand
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PAUSES: Final = (0.005, 0.01, 0.02, 0.04) if os.name == "nt" else ()  # seconds
@@ -56,7 +55,7 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False, like: Pa
     """
     if not private:
         refuse_link(path)
-    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}{PARTIAL}")
+    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     _write(temporary, data, like=None if private else like or path, target=path)
 
 
@@ -73,10 +72,8 @@ def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
 def open_new(file: Path, *, like: Path | None) -> int:
     """Create a file that does not exist yet, and open it for writing.
 
-    Args:
-        file: the new file.
-        like: the file whose permissions it gets; the usual ones if there is none. Another group than that of this file
-            gets no permissions. None for a file that only the user may read.
+    It gets the permissions of `like`, without those of another group, or the usual ones if there is no such file. None
+    stands for a file that only the user may read.
 
     Raises:
         OSError: if it cannot be created, or its name exists already, even as a dangling link.
@@ -101,15 +98,6 @@ def replace_file(temporary: Path, target: Path) -> None:
             return
         time.sleep(pause)
     temporary.replace(target)
-
-
-def remove_partials(path: Path) -> None:
-    """Remove the temporary files of `write_atomically` that killed processes left, while no other process writes."""
-    partial = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}{re.escape(PARTIAL)}")
-    with suppress(OSError):  # the folder does not exist, or cannot be listed
-        for file in list(path.parent.iterdir()):
-            if partial.fullmatch(file.name):
-                file.unlink(missing_ok=True)
 
 
 def read_file(file: Path, limit: int = -1) -> bytes:

@@ -64,11 +64,6 @@ def current_project(environ: Mapping[str, str] | None = None) -> Path:
     return project_of(here) or (notebook and project_of(notebook)) or here
 
 
-def find_project(start: Path) -> Path:
-    """Return the project that a folder belongs to, as `project_of` does, else the folder itself."""
-    return project_of(start) or _absolute(start)
-
-
 def project_of(start: Path) -> Path | None:
     """Return the nearest folder upward that has a `toolkit.toml` or `pyproject.toml`, or None.
 

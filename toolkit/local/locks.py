@@ -17,7 +17,6 @@ from weakref import WeakSet
 from toolkit.local.files import open_own
 
 _LOCKED_ELSEWHERE: Final = frozenset({errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK})
-_ATTEMPTS: Final = 3
 
 
 class FileLock:
@@ -66,28 +65,22 @@ if hasattr(os, "register_at_fork"):
 def try_lock(file: Path) -> FileLock | None:
     """Return the lock of a file, or None if another process or thread has it. Never waits.
 
-    The file is created if needed. The holder of its lock may remove it: if the locked file turns out to be gone,
-    this tries again with the new one.
+    The file is created if needed, and nobody may remove it.
 
     Raises:
         UnfitFile: if the path is not a plain file of this user, or is a link.
         OSError: if the file cannot be created, or the disk does not support locks.
     """
-    for _ in range(_ATTEMPTS):
-        descriptor = open_own(file, os.O_RDWR | os.O_CREAT)
-        lock = FileLock(descriptor)
-        try:
-            _flock(descriptor, takes=True)
-        except OSError as error:
-            lock.forget()
-            if error.errno in _LOCKED_ELSEWHERE:
-                return None
-            raise
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(descriptor), os.lstat(file)):
-                return lock
-        lock.release()
-    return None
+    descriptor = open_own(file, os.O_RDWR | os.O_CREAT)
+    lock = FileLock(descriptor)
+    try:
+        _flock(descriptor, takes=True)
+    except OSError as error:
+        lock.forget()
+        if error.errno in _LOCKED_ELSEWHERE:
+            return None
+        raise
+    return lock
 
 
 def _flock(descriptor: int, *, takes: bool) -> None:

@@ -22,7 +22,7 @@ from toolkit.core.errors import ConfigurationError, PublishError, SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.core.text import printable
 from toolkit.local.files import expanded, shown, write_atomically
-from toolkit.local.folders import SETTINGS_FILE, find_project
+from toolkit.local.folders import SETTINGS_FILE, project_of
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import PROCESS_SECRETS, KnownSecrets
 from toolkit.scrubbing.scanning import scan_files
@@ -190,7 +190,7 @@ def publish(
 
 
 def _settings_of(notebook: Path) -> Settings:
-    project = find_project(notebook.parent)
+    project = project_of(notebook.parent) or notebook.parent
     if not any((project / marker).is_file() for marker in (SETTINGS_FILE, "pyproject.toml")):
         raise ConfigurationError(
             f"{notebook.name} is not in a project, whose rules say what is personal.",

@@ -348,7 +348,7 @@ class SweepResult:
         earlier = f"; {count_text(self.earlier, 'key')} finished by earlier runs" if self.earlier else ""
         counts = f"{count_text(self.answered, 'key')} answered with {count_text(self.rows, 'row')}{failed}{earlier}"
         environment = ", ".join(filter(None, (self._environment, self._job.account)))
-        return f"<Sweep of {environment} into {printable(self.into)}: {counts}; {self._job.source}>"
+        return f"<Sweep of {environment} into {printable(Path(self.into).name)}: {counts}; {self._job.source}>"
 
     def _repr_html_(self) -> str:
         badges = [badge(f"{self._environment} · {self._job.source}")]
@@ -362,7 +362,7 @@ class SweepResult:
         if self.earlier:
             lines.append(("earlier", f"{as_html(count_text(self.earlier, 'key'))}, not requested again"))
         retry = f" · {code('.failures()')} · {code('.retry()')}" if self.failed else ""
-        lines += [("folder", code(self.into)), ("next", code(".table()") + retry)]
+        lines += [("folder", code(Path(self.into).name)), ("next", code(".table()") + retry)]
         return card("Sweep", badges, lines)
 
     def _loaded(self) -> Folder:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.core.errors import ConfigurationError, how_to_install
 from toolkit.core.text import excerpt
-from toolkit.local.folders import find_project
+from toolkit.local.folders import project_of
 from toolkit.verification.compare import CellPlace, Difference, cell_place, differences, normal_form, places_of
 from toolkit.verification.notebooks import (
     SKIP_TAG,
@@ -184,7 +184,7 @@ class _Verification:
         folder, here = Path(tempfile.mkdtemp(dir=self.folder)), path.resolve().parent  # noqa: ASYNC240
         for name in ("home", "tmp"):
             (folder / name).mkdir()
-        places = places_of(find_project(here), home=folder / "home", temporary=folder / "tmp")
+        places = places_of(project_of(here) or here, home=folder / "home", temporary=folder / "tmp")
         cells: list[Any] = copy.deepcopy(stored["cells"])
         for cell in cells:  # nbclient does not run empty cells, which would keep their outputs
             if cell["cell_type"] == "code" and not is_skipped(cell):

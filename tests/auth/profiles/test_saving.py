@@ -105,7 +105,7 @@ def test_save_to_keyring(memory_keyring, settings, folder):
         warnings.simplefilter("error")
         profile = save_credentials(credentials, "fund", settings=settings)
     assert profile == Profile("fund", Environment.BROKER_SANDBOX, CredentialKind.CLIENT_SECRET, "keyring")
-    (file,) = folder.iterdir()
+    (file,) = folder.glob("*.toml")
     assert file.name == "broker-sandbox.fund.toml"
     canaries.assert_absent(file.read_bytes(), canaries.secrets_of(credentials))
     canaries.assert_absent("".join(memory_keyring.entries.values()), canaries.secrets_of(credentials))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import matplotlib as mpl
 import pandas as pd
 import pytest
-from chart_samples import count_marks, history, rows_of, texts_of
+from chart_samples import count_marks, history, texts_of
 
 from toolkit.core.errors import TabulationError
 from toolkit.tables.charts import call_latencies, token_timeline
@@ -20,15 +20,6 @@ def test_a_bar_for_each_token():
     assert set(chart.rows[0].split(": ")) <= set(texts_of(chart))
     assert count_marks(chart, "o") == 4
     assert chart.axes[0].get_xlabel() == "time in UTC, 2026-05-12\nA bar is the lifetime of a token.\n" + MARKS
-
-
-def test_earlier_tokens_are_counted():
-    """There are at most eight bars, and the calls of earlier tokens are counted below them."""
-    chart = token_timeline(**history(12))
-    assert rows_of(chart) == [*(f"token {number}" for number in range(5, 13)), "4 earlier tokens"]
-    assert chart.rows[-1] == "4 earlier tokens: 4 calls"
-    assert count_marks(chart, "o") == 8
-    assert len(rows_of(token_timeline(**history(8)))) == 8
 
 
 def test_tokens_of_several_sessions():

@@ -191,7 +191,6 @@ class Recorder:
             return file
         if file not in claim.prepared:  # once; a folder that vanishes later is reported, not made again
             file.parent.mkdir(parents=True, exist_ok=True)
-            files.remove_partials(file)
         # What we recorded ourselves is kept; a part that an interrupted recording left, or a link there, is removed.
         if file == self.path or file in claim.prepared or self.count > 0:
             files.refuse_link(file)

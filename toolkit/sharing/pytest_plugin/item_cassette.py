@@ -28,7 +28,7 @@ from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.player import note_opened
 from toolkit.core.errors import CassetteMiss, ConfigurationError, NetworkBlocked
 from toolkit.local.files import write_atomically
-from toolkit.local.folders import SETTINGS_FILE, find_project
+from toolkit.local.folders import SETTINGS_FILE, project_of
 from toolkit.local.settings import Settings, is_offline
 from toolkit.scrubbing.scanning import scan_files
 from toolkit.session.session import AsyncSession, Session
@@ -70,7 +70,7 @@ def choice_of(marks: Iterable[Any]) -> CassetteChoice:
 
 def project_settings(module: Path) -> Settings:
     """Return the settings of the project that a test module is in, whatever the working directory is."""
-    project = find_project(module.parent)
+    project = project_of(module.parent) or module.parent
     file = project / SETTINGS_FILE
     return Settings.load(file) if file.is_file() else replace(Settings.load(), project=project)
 
