@@ -87,14 +87,14 @@ def show(
     """
     settings = Settings.load()
     opened = read_cassette(name, settings)
-    scrubber = scrubber_to_show(settings, opened.contents)
-    scrubber.recall(opened.data)
-    chosen = sorted(parse_numbers(numbers or (), len(opened.contents)))
+    scrubber = scrubber_to_show(settings, opened)
+    scrubber.recall(opened.raw)
+    chosen = sorted(parse_numbers(numbers or (), len(opened)))
     rows = []
-    for number in chosen or range(len(opened.contents)):
-        row = row_of(opened.contents, number, scrubber)
+    for number in chosen or range(len(opened)):
+        row = row_of(opened, number, scrubber)
         if number in chosen and not row["problem"]:
-            row |= messages_of(opened.contents.interaction(number), scrubber, characters)
+            row |= messages_of(opened.interaction(number), scrubber, characters)
         rows.append(row)
     if chosen and not as_json:
         for row in rows:

@@ -151,7 +151,7 @@ def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | 
         CassetteMiss, CassetteCorrupt: if one of them does not exist or is not a cassette.
     """
     settings = as_settings(settings)
-    left, right = (read_cassette(cassette, settings).contents for cassette in (old, new))
+    left, right = (read_cassette(cassette, settings) for cassette in (old, new))
     scrubber = scrubber_to_show(settings, left, right)  # for URIs of a recording that was not scrubbed
 
     def call(interaction: Interaction, old: int | None, new: int | None) -> RecordingChange:
