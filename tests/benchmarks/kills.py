@@ -126,7 +126,7 @@ def open_bodies(path: Path) -> tuple[list[str], bool]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         cassette = tk.Cassette(path, "new_episodes")
-    contents = cassette._contents
+    contents = cassette.contents
     bodies = [contents.interaction(number).response.body.decode().partition(" ")[0] for number in range(len(contents))]
     return bodies, any("incomplete interaction" in str(warning.message) for warning in caught)
 

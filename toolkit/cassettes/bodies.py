@@ -6,7 +6,6 @@ far as the caller read it.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
@@ -15,7 +14,7 @@ from typing import Any, Final
 import httpx
 
 from toolkit.cassettes.format.interactions import FAILURES, Interaction, RecordedFailure
-from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, SecretLeak
+from toolkit.core.errors import CassetteError, CassetteMiss, SecretLeak
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import capped
@@ -25,8 +24,6 @@ from toolkit.transport.errors import Advice, ReplayedReason, no_connection
 from toolkit.transport.flow import call_apart, chunks_of
 
 RECORDABLE: Final = tuple(getattr(httpx, name) for name in sorted(FAILURES))  # errors of a call without an answer
-# The name of a header by RFC 5322. From Python 3.14 on, httpx's cookie jar fails on any other.
-_NAME: Final = re.compile(rb"[!-9;-~]+")
 # Media types of streams of events or of lines, which may go on for ever.
 _STREAMS: Final = frozenset(
     {
@@ -35,6 +32,7 @@ _STREAMS: Final = frozenset(
     }
 )
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length"})
+LARGE_BODY: Final = 1 << 16  # bytes; searching more than that for secrets would hold up an event loop
 _STEP: Final = 1_024  # bytes to decompress at a time; one step grows to a megabyte at most
 
 
@@ -59,7 +57,6 @@ def as_response(interaction: Interaction, request: httpx.Request, *, source: str
         source: name of the cassette's file, for a note on the error of a request that got no response.
 
     Raises:
-        CassetteCorrupt: if the name of a header is not one.
         httpx.RequestError: if the recorded request got no response; of the recorded class.
     """
     failure = interaction.failure
@@ -74,19 +71,10 @@ def as_response(interaction: Interaction, request: httpx.Request, *, source: str
             raised.add_note(ReplayedReason(failure.reason))
         raise raised
     response = response_of(interaction.response, request)
-    if not all(_NAME.fullmatch(name) for name, _ in response.headers.raw):
-        raise CassetteCorrupt(
-            f"The recorded response to {_call_of(request)} has a header whose name is not valid.",
-            "Correct the name of the header in the cassette, or record the call again.",
-            about="cassette",
-        )
     if interaction.ended_early:
-        response.stream = EndedEarly(interaction.response.body, _call_of(request))
+        call = f"{request.method} {excerpt(request.url.path)}"
+        response.stream = EndedEarly(interaction.response.body, call)
     return response
-
-
-def _call_of(request: httpx.Request) -> str:
-    return f"{request.method} {excerpt(request.url.path)}"
 
 
 def response_of(recorded: RecordedResponse, request: httpx.Request) -> httpx.Response:
@@ -216,8 +204,10 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
         except Exception:
             self._may_be_closed_early = False  # it broke off
             raise
-        if self._record is not None:
-            await call_apart(self._record_whole)  # searching it for secrets would hold up the event loop
+        if sum(map(len, self._chunks)) < LARGE_BODY:
+            self._record_whole()
+        else:
+            await call_apart(self._record_whole)
 
     def close(self) -> None:
         try:

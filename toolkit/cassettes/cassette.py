@@ -50,6 +50,7 @@ class Cassette:
 
     Attributes:
         path: the file.
+        contents: the interactions that the file held when it was opened.
         mode: the record mode in force; while offline, `none`.
         strict, scrubber: as in the arguments.
         records: whether requests that do not match are sent and recorded.
@@ -96,7 +97,7 @@ class Cassette:
         self.scrubber = scrubber
         scrubber.known.add_texts(secrets)
         scrubber.add_rules(as_rules(rules))
-        self._contents = opened = self._read(settings)
+        self.contents = opened = self._read(settings)
         self._loaded = len(opened)
         self.is_foreign = opened.is_foreign
         self.recorded_at = opened.recorded_at
@@ -156,8 +157,8 @@ class Cassette:
 
     def _repr_html_(self) -> str:
         rows = [("Mode", as_html(self.mode)), ("Interactions", f"{len(self):,}")]
-        if self.environments:
-            rows.append(("Calls of", as_html(", ".join(self.environments))))
+        if self.contents.environments:
+            rows.append(("Calls of", as_html(", ".join(self.contents.environments))))
         if self.replays:
             times = count_text(self.play_count, "time")
             rows.append(("Played", f"{times}; {len(self.unplayed):,} not played yet"))
@@ -177,16 +178,6 @@ class Cassette:
 
     def _when(self) -> str:
         return f"recorded {date_text(self.recorded_at)}" if self.recorded_at not in (None, EPOCH) else ""
-
-    @property
-    def environments(self) -> list[str]:
-        """Names of the environments that were called, in order of appearance."""
-        return self._contents.environments
-
-    @property
-    def last_token_number(self) -> int:
-        """The highest token number in the file; 0 without tokens."""
-        return self._contents.last_token_number
 
     @property
     def recorded_count(self) -> int:
@@ -228,7 +219,7 @@ class Cassette:
         """
         from toolkit.cassettes.catalog.facts import table_of
 
-        opened = self._contents
+        opened = self.contents
         if self.recorder is not None and (self.mode == "all" or self.recorder.count):
             file = self.recorder.file
             opened = contents.read(contents.read_bytes(file) if self.recorder.count else b"", source=str(file))

@@ -176,8 +176,8 @@ def import_cassette(
             items.append(_noted(result, called, own.values()))
         else:
             left_out[result] += 1
-    recorded = dict(enumerate(items))
-    data, replacements = rescrubbed(b"", Contents(is_foreign=True), scrubber, source=path, recorded=recorded)
+    made = Contents(is_foreign=True, source=str(path))
+    data, replacements = rescrubbed(made, scrubber, dict(enumerate(items)))
     if items:
         rewrite(path, scrubber, lambda _: data)
     replaced = sum((Counter(counts) for _, counts in replacements), Counter())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx
 
 from toolkit.cassettes.bodies import (
+    LARGE_BODY,
     RECORDABLE,
     ObservedBody,
     as_failure,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
     from toolkit.cassettes.recording.recorder import Recorder
 
-_LARGE_BODY: Final = 1 << 16  # bytes; searching more than that for secrets would hold up an event loop
 _REPLAYED: Final = "toolkit.replayed"  # extension of a request that was replayed: its URI; redirects inherit it
 
 
@@ -150,7 +150,7 @@ def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> 
         match = player.play(tape.scrubber.with_symbols(recorded), identity, as_written=True)
     if match is None and (tape.replays or recorder is None):
         look_up = partial(tape.scrubber.lookup_request, recorded)
-        scrubbed = look_up() if len(recorded.body) < _LARGE_BODY else (yield Apart(look_up))
+        scrubbed = look_up() if len(recorded.body) < LARGE_BODY else (yield Apart(look_up))
         match = player.play(scrubbed, identity) if tape.replays else None
         if match is None and recorder is None:
             raise player.miss(scrubbed, identity)
@@ -162,18 +162,17 @@ def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> 
 def _replay(tape: Cassette, outgoing: Outgoing, match: Interaction, uri: str) -> httpx.Response:
     """Return a recorded answer, and note the call, preceded by the token request that counts as played with it."""
     TRAFFIC.played += 1
-    request, by = outgoing.request, match.authorized_by
+    request, by, ledger = outgoing.request, match.authorized_by, outgoing.ledger
     request.extensions[TRIES] = match.tries
     request.extensions.setdefault(_REPLAYED, uri)
     token_request = None if by is None else tape.player.token_request_of(by)
     played = [(match, outgoing.interface, outgoing.path)]
     if token_request is not None:
         played.insert(0, (token_request, Interface.AUTH, TOKEN_PATH))
-    for each, interface, path in played:
-        sent_at, method, status = each.recorded_at or EPOCH, each.request.method, each.response.status
-        call = Call(sent_at, interface, method, path, status, each.elapsed, each.authorized_by, each.tries)
-        if outgoing.ledger is not None:
-            outgoing.ledger.add(call)
+    if ledger is not None:
+        for each, interface, path in played:
+            sent_at, method, status = each.recorded_at or EPOCH, each.request.method, each.response.status
+            ledger.add(Call(sent_at, interface, method, path, status, each.elapsed, each.authorized_by, each.tries))
     response = as_response(match, request, source=tape.path.name)
     source_of(response).replayed_from = tape.path.name
     return response

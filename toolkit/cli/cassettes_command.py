@@ -87,14 +87,14 @@ def show(
     """
     settings = Settings.load()
     opened = read_cassette(name, settings)
-    scrubber = scrubber_to_show(settings, opened.contents)
-    scrubber.recall(opened.data)
-    chosen = sorted(parse_numbers(numbers or (), len(opened.contents)))
+    scrubber = scrubber_to_show(settings, opened)
+    scrubber.recall(opened.raw)
+    chosen = sorted(parse_numbers(numbers or (), len(opened)))
     rows = []
-    for number in chosen or range(len(opened.contents)):
-        row = row_of(opened.contents, number, scrubber)
+    for number in chosen or range(len(opened)):
+        row = row_of(opened, number, scrubber)
         if number in chosen and not row["problem"]:
-            row |= messages_of(opened.contents.interaction(number), scrubber, characters)
+            row |= messages_of(opened.interaction(number), scrubber, characters)
         rows.append(row)
     if chosen and not as_json:
         for row in rows:
@@ -275,8 +275,8 @@ def drift(
     terminal.check_online("calls cannot be repeated live")
     cassette = Cassette(name, "none")
     profiles = set(cassette.table()["profile"].dropna()) - {""}
-    if environment is None and len(cassette.environments) == 1:
-        environment = cassette.environments[0]
+    if environment is None and len(cassette.contents.environments) == 1:
+        environment = cassette.contents.environments[0]
     if credentials is None and len(profiles) == 1:
         credentials = profiles.pop()
     with Session(environment, credentials, per_second=per_second) as session:

@@ -95,7 +95,7 @@ def connect(
 def _check_recorded(session: Session) -> None:
     """Refuse a replay in which every call would miss."""
     cassette = session.cassette
-    recorded = cassette.environments if cassette else []
+    recorded = cassette.contents.environments if cassette else []
     if cassette and recorded and session.environment not in recorded:
         what = f"The cassette {cassette.path.name} has no calls of the environment {session.environment}."
         raise ConfigurationError(what, f"Choose the environment {' or '.join(recorded)}.", about="environment")

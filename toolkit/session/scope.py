@@ -278,7 +278,7 @@ def _without_environment(cassette: Cassette | None, settings: Settings) -> Confi
 
 
 def _environment_of(cassette: Cassette) -> Environment:
-    names = cassette.environments
+    names = cassette.contents.environments
     if len(names) == 1:
         return Environment(names[0])
     content = f"It holds calls of {', '.join(names)}" if names else "It does not say which environment was called"

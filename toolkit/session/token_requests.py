@@ -76,7 +76,7 @@ class TokenExchange:
         sender.known.add_all(_strong_fields(credentials))
         self._uri = symbolic_address(address_name) + TOKEN_PATH
         cassette = sender.cassette
-        self._recorded_tokens = cassette.last_token_number if cassette and cassette.replays else 0
+        self._recorded_tokens = cassette.contents.last_token_number if cassette and cassette.replays else 0
         self._numbers: dict[Secret, int] = {}
         self._lock = threading.Lock()
 

@@ -114,10 +114,7 @@ def copied_cassettes(
     known_count = -1
     while known_count != len(known):  # a value of one recording may stand in the text of another
         known_count = len(known)
-        results = {
-            path: rescrubbed(path.read_bytes(), opened[path], scrubber, source=path.name, recorded=recorded[path])
-            for path in opened
-        }
+        results = {path: rescrubbed(opened[path], scrubber, recorded[path]) for path in opened}
     scrubbed = {
         path.relative_to(root).as_posix(): list(contents.read(data, source=path.name).readable().values())
         for path, (data, _) in results.items()

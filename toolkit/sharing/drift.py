@@ -102,12 +102,12 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     not_repeated: list[NotRepeated] = []
     seen = set[tuple[str, str, bytes]]()
     is_answered = False
-    for number in range(len(recording.contents)):
-        if isinstance(unread := recording.contents.interaction_or_error(number), CassetteCorrupt):
+    for number in range(len(recording)):
+        if isinstance(unread := recording.interaction_or_error(number), CassetteCorrupt):
             not_repeated.append(NotRepeated(number + 1, "", "", unread.what))
             continue
         # A recording of stock vcrpy has real addresses and secrets.
-        recorded = safe_to_show(recording.contents.interaction(number), tape.scrubber)
+        recorded = safe_to_show(recording.interaction(number), tape.scrubber)
         recorded = recorded._replace(request=_own_request(recorded.request))
         head = excerpt(recorded.request.method, 20), excerpt(recorded.request.uri, 500)
         key = recorded.request.method, recorded.request.uri, recorded.request.body

@@ -17,6 +17,7 @@ from toolkit.cassettes.recording import recorder as finishing
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.core.errors import CassetteError, SecretLeak
 from toolkit.core.secret import Secret
+from toolkit.local import files
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
 
@@ -90,8 +91,8 @@ def test_disk_full(path, scrubber, interaction, writes_that_stop, error, recorde
     assert paths_in(path) == [*map(str, range(recorded)), "more"]
 
 
-def test_file_changed_during_a_recording(path, scrubber, interaction):
-    """A file that an editor or vcrpy changes during a recording is repaired before the next append."""
+def test_file_changed_during_a_recording(path, scrubber, interaction, monkeypatch):
+    """A file that another program changes is repaired before the next append, and left alone during one."""
     recorder = Recorder(path, scrubber)
     recorder.append(interaction("/0"))
     path.write_bytes(foreign("a"))
@@ -100,6 +101,14 @@ def test_file_changed_during_a_recording(path, scrubber, interaction):
     path.write_bytes(path.read_bytes()[:-1] + b"\n- req")
     recorder.append(interaction("/2"))
     assert paths_in(path) == ["a", "1", "2"]
+    opened = files.open_plain
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "open_plain", lambda file, flags: file.write_bytes(foreign("b")) and opened(file, flags))
+        with pytest.raises(CassetteError, match="another program is changing the file"):
+            recorder.append(interaction("/lost"))
+    assert path.read_bytes() == foreign("b")
+    recorder.append(interaction("/3"))
+    assert paths_in(path) == ["b", "3"]
 
 
 # Recordings end without close(): after a cell, a `with`, or the interpreter

@@ -91,7 +91,7 @@ def _problems(
     path: Path, findings: Iterable[Finding], settings: Settings, now: datetime, played: Container[int] | None
 ) -> Iterator[_Problem]:
     """Yield what is wrong with a cassette, given what a scan finds in it and which interactions were played."""
-    data, opened, error = try_to_read(path)
+    opened, error = try_to_read(path)
     if error is not None:
         yield _Problem("corrupt", error.what, error.next_step)
     for number in range(len(opened)):
@@ -100,7 +100,7 @@ def _problems(
     for finding in findings:
         what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
         yield _Problem("secret", what, _TO_SCRUB, finding.line or None)
-    yield from _unclean(path, data, opened, settings)
+    yield from _unclean(opened, settings)
     if opened.is_torn:
         what = f"It ends in an incomplete interaction; {count_text(len(opened), 'interaction')} can be played."
         yield _Problem("incomplete", what, "Open it once with tk.Cassette, which cuts it off, or record it again.")
@@ -110,11 +110,10 @@ def _problems(
         yield _Problem("stale", stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')
 
 
-def _unclean(path: Path, data: bytes, opened: Contents, settings: Settings) -> Iterator[_Problem]:
+def _unclean(opened: Contents, settings: Settings) -> Iterator[_Problem]:
     """Yield what recording the same calls today, under today's rules, would replace."""
     try:
-        recorded = opened.readable()
-        _, replacements = rescrubbed(data, opened, todays_scrubber(settings), source=path, recorded=recorded)
+        _, replacements = rescrubbed(opened, todays_scrubber(settings), opened.readable())
     except SecretLeak as error:
         yield _Problem("secret", error.what, "Drop that interaction with toolkit cassettes prune.")
         return

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolkit.cassettes.catalog.facts import frame_of, read_cassette, safe_to_show, scrubber_to_show
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.cassettes.replay.differences import path_step
+from toolkit.cassettes.replay.differences import json_places
 from toolkit.cassettes.replay.matching import OURS, Matcher, canonical_body
 from toolkit.core.errors import SecretLeak
 from toolkit.core.text import excerpt
@@ -110,16 +110,11 @@ def _shape_of(response: RecordedResponse) -> Shape:
     """Return the shape of a body that is JSON, all items of an array together; an empty one for another body."""
     shape: Shape = {}
     try:
-        pending = deque([("$", "", json.loads(decompress_body(response.headers, response.body)))])
+        content = json.loads(decompress_body(response.headers, response.body))
     except (SecretLeak, ValueError, RecursionError):
         return shape
-    while pending:
-        path, outer, value = pending.popleft()
+    for path, outer, value in json_places(content, is_merged=True):
         shape.setdefault(path, (outer, set()))[1].add(_TYPES.get(type(value), "number"))
-        if isinstance(value, dict):
-            pending.extend((path + path_step(name), path, member) for name, member in value.items())
-        elif isinstance(value, list):
-            pending.extend((f"{path}[]", path, item) for item in value)
     return shape
 
 
@@ -156,7 +151,7 @@ def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | 
         CassetteMiss, CassetteCorrupt: if one of them does not exist or is not a cassette.
     """
     settings = as_settings(settings)
-    left, right = (read_cassette(cassette, settings).contents for cassette in (old, new))
+    left, right = (read_cassette(cassette, settings) for cassette in (old, new))
     scrubber = scrubber_to_show(settings, left, right)  # for URIs of a recording that was not scrubbed
 
     def call(interaction: Interaction, old: int | None, new: int | None) -> RecordingChange:

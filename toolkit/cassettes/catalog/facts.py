@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, read_bytes
@@ -45,24 +45,16 @@ _TYPES: Final = {
 }
 
 
-class Opened(NamedTuple):
-    """A cassette that was read: its file, the bytes of it, and its interactions."""
-
-    path: Path
-    data: bytes
-    contents: Contents
-
-
-def try_to_read(path: Path) -> tuple[bytes, Contents, CassetteError | None]:
-    """Return the bytes and interactions of a file, and why it cannot be read as a cassette, or None."""
+def try_to_read(path: Path) -> tuple[Contents, CassetteError | None]:
+    """Return the interactions of a file, and why it cannot be read as a cassette, or None."""
     try:
-        data = read_bytes(path)
-        if data.strip():
-            return data, contents.read(data, source=str(path)), None
-        what = f"{path} is empty." if path.exists() else f"{path} is a link to a file that does not exist."
-        return data, Contents(), CassetteError(what, "Delete it, or record it again.")
+        opened = contents.read(read_bytes(path), source=str(path))
     except CassetteError as error:
-        return b"", Contents(), error
+        return Contents(source=str(path)), error
+    if opened.raw.strip():
+        return opened, None
+    what = f"{path} is empty." if path.exists() else f"{path} is a link to a file that does not exist."
+    return opened, CassetteError(what, "Delete it, or record it again.")
 
 
 def list_cassettes(
@@ -94,7 +86,7 @@ def list_cassettes(
     now = as_clock(clock).now()
     rows = []
     for path in cassettes_in(settings.cassettes_folder if folder is None else expanded(folder, about="folder")):
-        _, opened, problem = try_to_read(path)
+        opened, problem = try_to_read(path)
         last = opened.interaction_or_error(len(opened) - 1) if len(opened) else None
         instants = [None if at == EPOCH else at for at in (opened.recorded_at, getattr(last, "recorded_at", None))]
         stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now) is not None
@@ -162,8 +154,8 @@ def _may_be_cassette(path: Path) -> bool:
     return is_empty or contents.is_ours(data) or _SIGN.search(data) is not None
 
 
-def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Opened:
-    """Return the contents of a cassette, given by name or path.
+def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Contents:
+    """Return the interactions of a cassette, given by name or path.
 
     Raises:
         CassetteMiss, CassetteCorrupt, CassetteError: if there is none or it is empty, is not one, or cannot be read.
@@ -174,7 +166,7 @@ def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Ope
     if not data.strip():
         elsewhere = same_name_in_project(path, settings)
         raise differences.missing(path, elsewhere=elsewhere, to_record="see which there are: toolkit cassettes list")
-    return Opened(path, data, contents.read(data, source=str(path)))
+    return contents.read(data, source=str(path))
 
 
 def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:

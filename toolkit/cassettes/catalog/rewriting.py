@@ -73,20 +73,20 @@ def scrub_cassette(
         CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it cannot be read.
     """
     settings = as_settings(settings)
-    path, data, _ = read_cassette(cassette, settings)
-    check_rewritable(path)
+    recording = read_cassette(cassette, settings)
+    check_rewritable(recording.path)
     scrubber = todays_scrubber(settings, as_rules(rules))
     rows: list[tuple[Any, ...]] = []
 
-    def scrubbed(data: bytes) -> bytes:
-        clean, replacements = rescrubbed(data, contents.read(data, source=str(path)), scrubber, source=path)
+    def scrubbed(opened: Contents) -> bytes:
+        clean, replacements = rescrubbed(opened, scrubber)
         rows[:] = [(at + 1, *count) for at, counts in replacements for count in sorted(counts.items())]
         return clean
 
     if as_instance(dry_run, bool, about="dry_run", example="True"):
-        scrubbed(data)
+        scrubbed(recording)
     else:
-        rewrite(path, scrubber, scrubbed)
+        rewrite(recording.path, scrubber, scrubbed)
     return frame_of("number kind count", rows)
 
 
@@ -129,7 +129,7 @@ def prune_cassette(
     settings = as_settings(settings)
     opened = read_cassette(cassette, settings)
     check_rewritable(opened.path)
-    scrubber = scrubber_to_show(settings, opened.contents)
+    scrubber = scrubber_to_show(settings, opened)
     played = None if play_log is None else read_play_log(play_log).get(opened.path.resolve(), set())
     if not isinstance(numbers, Iterable | int):
         raise wrong_type("numbers", "a number, a range or a list of them", numbers, 'For example numbers=[3, "5-7"].')
@@ -137,27 +137,26 @@ def prune_cassette(
     method = None if method is None else as_text(method, about="method", example='"POST"')
     uri = None if uri is None else as_text(uri, about="uri", example='"*/orders*"')
     as_instance(dry_run, bool, about="dry_run", example="True")
-    dropped = parse_numbers(several, len(opened.contents))
+    dropped = parse_numbers(several, len(opened))
     if method is not None or uri is not None or played is not None:
-        dropped |= _calls(opened.contents, method, uri, played)
-    dropped |= _token_requests(opened.contents, dropped)
-    if dropped and len(dropped) == len(opened.contents):
+        dropped |= _calls(opened, method, uri, played)
+    dropped |= _token_requests(opened, dropped)
+    if dropped and len(dropped) == len(opened):
         raise ConfigurationError(
             f"This would drop all {count_text(len(dropped), 'interaction')} of {opened.path}.",
             "To remove the whole recording, delete the file.",
             about="numbers",
         )
 
-    def pruned(data: bytes) -> bytes:
-        left = contents.read(data, source=str(opened.path))
-        kept = {number: left.interaction(number) for number in range(len(left)) if number not in dropped}
-        return rescrubbed(data, left, scrubber, source=opened.path, recorded=kept)[0]
+    def pruned(now: Contents) -> bytes:
+        kept = {number: now.interaction(number) for number in range(len(now)) if number not in dropped}
+        return rescrubbed(now, scrubber, kept)[0]
 
     if dropped:
-        pruned(opened.data)  # also on trial, so that its errors come before anything is dropped
+        pruned(opened)  # also on trial, so that its errors come before anything is dropped
         if not dry_run:
             rewrite(opened.path, scrubber, pruned)
-    return table_of(opened.contents, sorted(dropped), scrubber)
+    return table_of(opened, sorted(dropped), scrubber)
 
 
 def _calls(opened: Contents, method: str | None, uri: str | None, played: Container[int] | None) -> set[int]:
@@ -194,7 +193,7 @@ def check_rewritable(path: Path) -> None:
         )
 
 
-def rewrite(path: Path, scrubber: Scrubber, change: Callable[[bytes], bytes]) -> None:
+def rewrite(path: Path, scrubber: Scrubber, change: Callable[[Contents], bytes]) -> None:
     """Replace the content of a cassette by what `change` makes of it. If that is the same, nothing is written.
 
     Raises:
@@ -211,9 +210,9 @@ def rewrite(path: Path, scrubber: Scrubber, change: Callable[[bytes], bytes]) ->
                     "Close the session or cassette first, and run this again.",
                     about="cassette",
                 )
-            before = read_bytes(path)
+            before = contents.read(read_bytes(path), source=str(path))
             after = change(before)
-            if after != before:
+            if after != before.raw:
                 write_atomically(path, after)
     except OSError as error:
         what = f"Cannot write {path}: {error.strerror}."
@@ -223,22 +222,18 @@ def rewrite(path: Path, scrubber: Scrubber, change: Callable[[bytes], bytes]) ->
 
 
 def rescrubbed(
-    data: bytes,
-    opened: Contents,
-    scrubber: Scrubber,
-    *,
-    source: Path | str,
-    recorded: Mapping[int, Interaction] | None = None,
+    opened: Contents, scrubber: Scrubber, recorded: Mapping[int, Interaction] | None = None
 ) -> tuple[bytes, list[tuple[int, dict[str, int]]]]:
     """Return a file scrubbed again, and what was replaced: numbers, from 0, with the count of each kind of secret.
 
     Interactions in which nothing is replaced keep their bytes. If `recorded` names some by their numbers, the result
-    holds only these. `source` names the file in messages.
+    holds only these.
 
     Raises:
         SecretLeak: if an interaction cannot be checked, or holds a secret that cannot be removed.
         CassetteCorrupt: if an interaction cannot be read.
     """
+    data = opened.raw
     scrubber.recall(data)
     if recorded is None:
         recorded = {number: opened.interaction(number) for number in range(len(opened))}
@@ -255,7 +250,7 @@ def rescrubbed(
             for number, after in safe.items()
         ]
         data = b"".join((HEADER, *items)) if items else b""
-    scrubber.known.check(data, where=f"{source}, scrubbed again,")
+    scrubber.known.check(data, where=f"{opened.source}, scrubbed again,")
     # What a user's rule names counts, whatever it is.
     telling = [each for each in changed if scrubber.has_rules or not _are_dummies(recorded[each], safe[each])]
     return data, [(each, _counts(recorded[each], safe[each], scrubber)) for each in telling]

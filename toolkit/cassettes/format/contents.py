@@ -55,6 +55,7 @@ class Contents:
         is_foreign: True if stock vcrpy wrote the file: with real addresses, and without keys of ours.
         is_torn: True if the file ends in an incomplete interaction, left by an interrupted write.
         source: the file, for messages.
+        raw: the bytes of the file.
     """
 
     items: Sequence[Item] = ()
@@ -62,6 +63,7 @@ class Contents:
     is_foreign: bool = False
     is_torn: bool = False
     source: str = ""
+    raw: bytes = b""
 
     def __post_init__(self) -> None:
         self._read: dict[int, Interaction | CassetteCorrupt] = {}
@@ -128,6 +130,11 @@ class Contents:
         """Return the bytes that the next item can follow; none without items, since vcrpy needs at least one."""
         return b"".join((HEADER, *map(self.item, range(len(self))))) if len(self) else b""
 
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self.source)
+
     @cached_property
     def recorded_at(self) -> datetime | None:
         """When the first interaction that can be read was recorded; None if there is none."""
@@ -159,9 +166,9 @@ def is_ours(data: bytes) -> bool:
 
 def lay_out(data: bytes, *, source: str) -> Contents | None:
     """Return the interactions of a cassette of ours, or None if it is not laid out as the recorder writes it."""
-    data = data.replace(b"\r\n", b"\n")  # from an editor, or from git; the recorder does not write it
+    raw, data = data, data.replace(b"\r\n", b"\n")  # from an editor, or from git; the recorder does not write it
     if (HEADER + _START).startswith(data):
-        return Contents(data=b"", is_torn=True, source=source)
+        return Contents(data=b"", is_torn=True, source=source, raw=data)
     if not data.startswith(HEADER + _START):
         return None
     starts = [match.start() + 1 for match in re.finditer(b"\n" + _START, data)]
@@ -177,7 +184,7 @@ def lay_out(data: bytes, *, source: str) -> Contents | None:
     for start, end in pairwise([*starts, len(data)]):
         items.append(Item(line, start, end))
         line += data.count(b"\n", start, end)
-    return Contents(items, data, is_torn=is_torn, source=source)
+    return Contents(items, data, is_torn=is_torn, source=source, raw=raw)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -204,7 +211,7 @@ def read(data: bytes, *, source: str) -> Contents:
             known to have written it. Names the file and, if known, the line.
     """
     if not data.strip():
-        return Contents()
+        return Contents(source=source, raw=data)
     own = is_ours(data)
     layout = lay_out(data, source=source) if own else None
     if layout is not None:
@@ -213,7 +220,7 @@ def read(data: bytes, *, source: str) -> Contents:
 
     parsed, program = decoding.parse(data, source=source, is_ours=own)
     items = [Item(line, fields=fields) for line, fields in parsed]
-    opened = Contents(items, is_foreign=not own, source=source)
+    opened = Contents(items, is_foreign=not own, source=source, raw=data)
     if program and not opened.readable():
         raise decoding.corrupt(source, program)
     return opened

@@ -176,8 +176,9 @@ class Recorder:
             if not claim.is_held:
                 return False
             file = self._prepare(claim)
-            is_new = claim.prepared[file] is None
-            claim.prepared[file] = _append(file, item, is_new=is_new, like=self.path)
+            stamp = claim.prepared[file]
+            is_new = stamp is None
+            claim.prepared[file] = _append(file, item, stamp, like=self.path)
             if is_new and self.count:
                 warn(f"{file} vanished during the recording; it starts again without what was in it.")
                 self.count = 0
@@ -271,15 +272,19 @@ def _stamp_of(file: Path) -> Stamp:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _append(file: Path, data: bytes, *, is_new: bool, like: Path) -> Stamp:
+def _append(file: Path, data: bytes, stamp: Stamp, *, like: Path) -> Stamp:
     """Append to a file, never a link, in one write, and return its stamp; undo a partial write, as on a full disk.
 
-    A file that is empty or new starts with HEADER. A new one gets the permissions of `like` if that exists.
+    A file that is empty or new starts with HEADER. `stamp` is that of the file that was checked; None to create it,
+    with the permissions of `like` if that exists.
     """
-    flags = os.O_WRONLY | os.O_APPEND
-    descriptor = files.open_new(file, like=like) if is_new else files.open_plain(file, flags)
+    is_new = stamp is None
+    descriptor = files.open_new(file, like=like) if is_new else files.open_plain(file, os.O_WRONLY | os.O_APPEND)
     with os.fdopen(descriptor, "wb" if is_new else "ab", buffering=0) as stream:
-        size = os.fstat(descriptor).st_size
+        status = os.fstat(descriptor)
+        size = status.st_size
+        if stamp is not None and (status.st_ino, size) != stamp[:2]:
+            raise OSError(errno.EBUSY, "another program is changing the file")
         pending = data if size else HEADER + data
         written: int | None = None
         try:
@@ -291,7 +296,8 @@ def _append(file: Path, data: bytes, *, is_new: bool, like: Path) -> Stamp:
                     file.unlink()
     if written != len(pending):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    return _stamp_of(file)
+    after = _stamp_of(file)  # the old stamp stays if another program has added to the file or replaced it since
+    return after if after is not None and after[:2] == (status.st_ino, size + len(pending)) else stamp
 
 
 def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
 from heapq import nsmallest
-from itertools import islice, takewhile, zip_longest
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,10 +24,8 @@ _DIFFERENCES: Final = 4  # shown for each part
 _MOST_DIFFERENCES: Final = 1000  # counted for each part
 _LONGEST: Final = 60  # characters of a value
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,40}\Z")
-_ABSENT: Final = object()
-_MOST_FILES: Final = 10_000  # examined in a folder
-_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _MOST_UNPLAYED: Final = 10  # shown
+Pairs = tuple[tuple[str, str], ...]  # names and texts
 
 
 def no_match(
@@ -92,68 +91,71 @@ def differences(
     if matcher.uses_identity and caller is not None and not identity.includes(caller):
         asker = f"{identity.profile or 'no profile'} ({identity.environment})"
         by_part["credentials"] = [f"recorded by {caller.profile} ({caller.environment}), requested by {asker}"]
-    for name in matcher.names:
-        part = HEAD_PARTS.get(name) or PARSED_PARTS.get(name)
-        left, right = (part(recorded.request), part(request)) if part else (None, None)
+    requests = recorded.request, request
+    for name, part in {**HEAD_PARTS, **PARSED_PARTS}.items():
+        left, right = values = [part(each) for each in requests] if name in matcher.names else (None, None)
         if left != right:
-            is_body = name in ("body", "raw_body")
-            texts = _in_bodies(recorded.request, request, left, right) if is_body else _in_part(left, right)
-            by_part[name] = list(islice(texts, _MOST_DIFFERENCES))
+            texts = _in_bodies(requests, values) if name in ("body", "raw_body") else _in_part(*map(_listed, values))
+            by_part[name] = list(islice(texts, _MOST_DIFFERENCES)) or ["other bytes"]
     return by_part
 
 
-def json_differences(recorded: Any, requested: Any) -> Iterator[str]:
-    """Yield the places where two JSON values differ, by path, such as `$.qty: recorded 1, requested 2`."""
-    pending = [("$", recorded, requested)]
+def json_places(value: Any, *, is_merged: bool = False) -> Iterator[tuple[str, str, Any]]:
+    """Yield the path of each value in JSON, such as `$.legs[0].qty`, the path that it is in, and the value.
+
+    Outer values come first. If `is_merged`, all items of an array have one path, such as `$.legs[].qty`.
+    """
+    pending = deque([("$", "", value)])
     while pending:
-        path, left, right = pending.pop()
-        if isinstance(left, dict) and isinstance(right, dict):
-            names = dict.fromkeys((*left, *right))
-            children = [(path + path_step(name), left.get(name, _ABSENT), right.get(name, _ABSENT)) for name in names]
-        elif isinstance(left, list) and isinstance(right, list):
-            pairs = enumerate(zip_longest(left, right, fillvalue=_ABSENT))
-            children = [(f"{path}[{index}]", *pair) for index, pair in pairs]
-        else:
-            texts = [None if value is _ABSENT else json.dumps(value, sort_keys=True) for value in (left, right)]
-            if texts[0] != texts[1]:
-                yield _difference(f"{path}: ", *texts)
-            continue
-        pending.extend(reversed(children))
+        path, outer, value = pending.popleft()
+        yield path, outer, value
+        if isinstance(value, dict):
+            pending.extend((path + _step(name), path, member) for name, member in value.items())
+        elif isinstance(value, list):
+            pending.extend((f"{path}[{'' if is_merged else at}]", path, item) for at, item in enumerate(value))
 
 
-def path_step(name: str) -> str:
+def _step(name: str) -> str:
     """Return a step of a path into JSON: `.name`, or `["a name"]` for a name that is not plain."""
     return f".{name}" if _NAME.match(name) else f"[{excerpt(json.dumps(name, ensure_ascii=False), _LONGEST)}]"
 
 
-def _in_part(recorded: Hashable, requested: Hashable) -> Iterator[str]:
-    if not isinstance(recorded, tuple) or not isinstance(requested, tuple):
-        yield _difference("", str(recorded or "none"), str(requested or "none"))
-        return
-    for name in dict.fromkeys(name for name, _ in (*recorded, *requested)):
-        values = [[value for other, value in pairs if other == name] for pairs in (recorded, requested)]
-        if values[0] != values[1]:
-            texts = [", ".join(each) if each else None for each in values]
-            yield _difference(f"{excerpt(name, _LONGEST)}: ", *texts)
+def _listed(part: Hashable) -> Pairs:
+    return part if isinstance(part, tuple) else (("", str(part or "none")),)
 
 
-def _in_bodies(recorded: RecordedRequest, requested: RecordedRequest, left: Hashable, right: Hashable) -> Iterator[str]:
-    requests = (recorded, requested)
+def _in_part(recorded: Pairs, requested: Pairs) -> Iterator[str]:
+    """Yield the differences between two lists of names and texts; the name "" stands for a whole part."""
+    sides: list[dict[str, list[str]]] = [{}, {}]
+    for side, pairs in zip(sides, (recorded, requested), strict=True):
+        for name, text in pairs:
+            side.setdefault(name, []).append(text)
+    for name in dict.fromkeys((*sides[0], *sides[1])):
+        left, right = (", ".join(side[name]) if name in side else None for side in sides)
+        if left != right:
+            yield _difference(f"{excerpt(name, _LONGEST)}: " if name else "", left, right)
+
+
+def _in_bodies(requests: Sequence[RecordedRequest], values: Sequence[Any]) -> Iterator[str]:
     # A body that cannot be decoded was not scrubbed, so only its size may be shown.
     is_encoded = any(name.lower() == "content-encoding" for each in requests for name, _ in each.headers)
-    if isinstance(left, tuple) and isinstance(right, tuple) and left[0] == right[0] and not is_encoded:
-        is_json = left[0] == "json"
-        yield from (
-            json_differences(*(json.loads(each.body) for each in requests)) if is_json else _in_part(left[1], right[1])
-        )
-    else:
-        texts = ["none" if not each.body else _text_of(each.body, is_shown=not is_encoded) for each in requests]
-        yield "other bytes" if texts[0] == texts[1] else _difference("", *texts)
+    kinds = [value[0] if isinstance(value, tuple) else "" for value in values]
+    if is_encoded or kinds[0] != kinds[1] or not kinds[0]:
+        texts = [_text_of(each.body, is_shown=not is_encoded) for each in requests]
+        return _in_part(*((("", text),) for text in texts))
+    return _in_part(*(_leaves(content) if kind == "json" else content for kind, content in values))
+
+
+def _leaves(text: str) -> Pairs:
+    places = json_places(json.loads(text))
+    return tuple(
+        (path, json.dumps(value)) for path, _, value in places if not (isinstance(value, dict | list) and value)
+    )
 
 
 def _text_of(body: bytes, *, is_shown: bool) -> str:
     try:
-        return body.decode("utf-8") if is_shown else f"{len(body)} bytes"
+        return (body.decode("utf-8") if is_shown else f"{len(body)} bytes") if body else "none"
     except UnicodeDecodeError:
         return f"{len(body)} bytes"
 
@@ -189,8 +191,6 @@ def missing(
     path = path.absolute()
     what = f"{path} is empty: it has no recordings." if path.is_file() else f"The cassette {path} does not exist."
     advice = f"Check the name, or {to_record}."
-    if alike := _similar_names(path):
-        what += f" In that folder {'is' if len(alike) == 1 else 'are'} {', '.join(alike)}."
     if elsewhere is not None and elsewhere.absolute() != path and elsewhere.is_file():
         advice = f'One of that name is in {elsewhere.parent}: to open it, give the name "{excerpt(elsewhere.stem)}".'
     elif not path.parent.is_dir():
@@ -199,18 +199,6 @@ def missing(
     if is_offline:
         advice += " TOOLKIT_OFFLINE is set, so nothing is recorded."
     return CassetteMiss(what, advice, about="cassette")
-
-
-def _similar_names(path: Path) -> list[str]:
-    """Return the names of cassettes in the same folder that are similar to a file's name, most similar first."""
-    from difflib import get_close_matches
-
-    try:
-        files = sorted(islice(path.parent.iterdir(), _MOST_FILES))
-    except OSError:
-        return []
-    names = {file.stem: file.name for file in files if file.suffix in _SUFFIXES and not file.stem.endswith(".part")}
-    return [excerpt(names[stem], 80) for stem in get_close_matches(path.stem, names)]
 
 
 def all_played(file_name: str, request: RecordedRequest) -> CassetteMiss:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -167,6 +166,17 @@ class Matcher:
         return tuple([part(request) for part in self._parsed])
 
 
+class _Group:
+    """Recordings that share method and URI: their numbers, and by the other parts of a request, those left to play."""
+
+    __slots__ = ("by_parts", "left", "numbers")
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.by_parts: dict[Hashable, list[int]] | None = None  # None until they are parsed
+        self.left: dict[tuple[Hashable, Identity], list[int]] = {}
+
+
 class Index:
     """Recordings by the parts of a request that must be equal.
 
@@ -177,38 +187,41 @@ class Index:
     def __init__(self, matcher: Matcher, heads: Iterable[RecordedRequest], parse: Callable[[int], Interaction]) -> None:
         self._matcher = matcher
         self._parse = parse
-        self._numbers: dict[Hashable, list[int]] = {}
-        self._groups: dict[Hashable, dict[Hashable, list[int]]] = {}
-        self._takes: dict[tuple[Hashable, Hashable, Identity], deque[int]] = {}
-        # Head keys by method and URI as written: most requests are written exactly as recorded.
-        self._head_keys: dict[tuple[str, str], Hashable] = {}
+        self._by_head: dict[Hashable, _Group] = {}
+        # By method and URI as written: most requests are written exactly as recorded.
+        self._as_written: dict[tuple[str, str], _Group] = {}
         for number, request in enumerate(heads):
-            head = self._head_keys[request.method, request.uri] = matcher.head_key(request)
-            self._numbers.setdefault(head, []).append(number)
+            group = self._by_head.setdefault(matcher.head_key(request), _Group())
+            group.numbers.append(number)
+            self._as_written[request.method, request.uri] = group
 
-    def find(self, identity: Identity, request: RecordedRequest) -> deque[int]:
+    def find(self, identity: Identity, request: RecordedRequest) -> list[int]:
         """Return the numbers of the recordings that answer a request, for the player to shorten; it may be empty."""
-        head = self._head_keys.get((request.method, request.uri)) or self._matcher.head_key(request)
-        if head not in self._numbers:
-            return deque()
-        parsed = self._matcher.parsed_key(request)
-        key = head, parsed, identity
-        if key not in self._takes:
-            self._takes[key] = deque(self._takes_of(head, parsed, identity))
-        return self._takes[key]
-
-    def _takes_of(self, head: Hashable, parsed: tuple[Hashable, ...], identity: Identity) -> list[int]:
-        """Return the caller's own recordings; or else those that do not say who called, which answer everyone."""
-        group = self._groups.get(head)
+        group = self._as_written.get((request.method, request.uri))
         if group is None:
-            group = self._groups[head] = {}
-            for number in self._numbers[head]:
-                key = self._matcher.parsed_key(self._parse(number).request) if parsed else ()
-                group.setdefault(key, []).append(number)
-        numbers = group.get(parsed, [])
-        if self._matcher.uses_identity and identity != ANYONE:
-            recordings = {number: self._parse(number) for number in numbers}
-            numbers = [number for number, each in recordings.items() if identity.includes(each.authorized_by)] or [
-                number for number, each in recordings.items() if not (each.authorized_by or each.token_obtained)
-            ]
-        return numbers
+            group = self._by_head.get(self._matcher.head_key(request))
+        if group is None:
+            return []
+        parts = self._matcher.parsed_key(request)
+        left = group.left.get((parts, identity))
+        if left is None:
+            numbers = self._by_parts(group).get(parts, []) if parts else group.numbers
+            left = group.left[parts, identity] = self._of_caller(identity, numbers)
+        return left
+
+    def _by_parts(self, group: _Group) -> dict[Hashable, list[int]]:
+        if group.by_parts is None:
+            group.by_parts = {}
+            for number in group.numbers:
+                parts = self._matcher.parsed_key(self._parse(number).request)
+                group.by_parts.setdefault(parts, []).append(number)
+        return group.by_parts
+
+    def _of_caller(self, identity: Identity, numbers: list[int]) -> list[int]:
+        """Return the caller's own recordings; or else those that do not say who called, which answer everyone."""
+        if identity == ANYONE or not self._matcher.uses_identity:
+            return list(numbers)
+        recordings = {number: self._parse(number) for number in numbers}
+        return [number for number, each in recordings.items() if identity.includes(each.authorized_by)] or [
+            number for number, each in recordings.items() if not (each.authorized_by or each.token_obtained)
+        ]

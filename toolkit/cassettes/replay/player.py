@@ -12,7 +12,6 @@ import json
 import os
 import re
 import threading
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -29,7 +28,7 @@ from toolkit.core.ledger import Authorization
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET
 from toolkit.local.files import expanded, open_plain
 from toolkit.local.folders import own_variable
-from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.scrubbing.vocabulary import is_placeholder
@@ -38,6 +37,8 @@ VARIABLE: Final = "TOOLKIT_PLAY_LOG"
 _SUFFIX: Final = ".plays"
 _NOTED: Final = b"pseudonyms:"  # in each interaction that was recorded under rules of pseudonyms
 _PLACEHOLDER: Final = re.compile(r"<[A-Z][A-Z0-9_]{0,60}(?:-[0-9]{1,9})?>")
+# The name of a header by RFC 5322. From Python 3.14 on, httpx's cookie jar fails on any other.
+_NAME: Final = re.compile(r"[!-9;-~]+")
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")  # of JSON
 
 
@@ -97,18 +98,19 @@ class Player:
             as_written: True to look only for a recording that is written like the request.
 
         Raises:
-            CassetteCorrupt: if the recorded item cannot be read, or its body is too large when decompressed.
+            CassetteCorrupt: if the recorded item cannot be read, its body is too large when decompressed, or a header
+                has a name that no header can have.
         """
         with self._lock:
             takes = self._find(request, identity, as_written=as_written)
             while len(takes) > 1 and takes[0] in self._play_counts:
-                takes.popleft()  # in order; the last one repeats, so that a cell can run again
+                takes.pop(0)  # in order; the last one repeats, so that a cell can run again
             if not takes or (self._strict and takes[0] in self._play_counts):
                 return None
             number = takes[0]
             interaction = self._contents.interaction(number)
             if number not in self._play_counts:
-                self._check_size(number, interaction)
+                self._check(number, interaction.response)
             self._count(number)
         return interaction
 
@@ -147,18 +149,20 @@ class Player:
             self._file.name, self._matcher, identity, request, calls, self._contents.environments
         )
 
-    def _check_size(self, number: int, interaction: Interaction) -> None:
-        """Refuse a body that would fill the memory when the client decompresses it."""
+    def _check(self, number: int, response: RecordedResponse) -> None:
+        """Refuse a response that the client cannot use, or whose body would fill the memory when it is decompressed."""
         try:
-            has_its_encoding(interaction.response.headers, interaction.response.body)
+            has_its_encoding(response.headers, response.body)
+            if all(_NAME.fullmatch(name) for name, _ in response.headers):
+                return
+            what, advice = "has a header whose name is not valid", "Correct the name, or record the call again."
         except TooLarge as error:
-            raise CassetteCorrupt(
-                f"In {self._file.name}, the body of the response in interaction {number + 1} {error}.",
-                "It is not replayed, because it could fill the memory. The file was left as it was.",
-                about="cassette",
-            ) from None
+            what = f"has a body that {error}"
+            advice = "It is not replayed, because it could fill the memory. The file was left as it was."
+        where = f"In {self._file.name}, the response in interaction {number + 1}"
+        raise CassetteCorrupt(f"{where} {what}.", advice, about="cassette")
 
-    def _find(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> deque[int]:
+    def _find(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> list[int]:
         numbers, is_foreign = range(len(self._contents)), self._contents.is_foreign
         if not is_foreign:
             if self._as_written is None:
