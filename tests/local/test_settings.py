@@ -180,7 +180,7 @@ def test_cassettes_outside_the_project(project, home, cassettes):
     (project / "link").symlink_to(home / "elsewhere")
     file = write(project, f'cassettes = "{cassettes}"')
     message = refusal(project)
-    assert f"cassettes in {file} leads out of the folder of the project" in message
+    assert f"cassettes in {file} is outside the folder of the project" in message
     assert "TOOLKIT_CASSETTES" in message
     assert load(project, {"TOOLKIT_CASSETTES": str(home)}).cassettes_folder == home
     assert Settings(cassettes=home / "elsewhere", project=project).cassettes_folder == home / "elsewhere"

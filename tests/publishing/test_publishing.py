@@ -168,7 +168,7 @@ def test_real_accounts_need_rules(project, tmp_path):
 
 OPEN = "import time, toolkit as tk\nsession = tk.Session(cassette='clients')"
 REFUSED = {
-    "plays no recording": "1 + 1",
+    "does not play a recording": "1 + 1",
     "does not run offline: cell 2.*CassetteMiss": "tk.Session('broker-live', cassette='nowhere')",
     "does not run offline: cell 2.*ValueError: no": "raise ValueError('no')",
     "Two runs of the copy give different outputs: cell 2": "session.accounts(); time.time_ns()",
@@ -267,7 +267,7 @@ def test_command(project, published, tmp_path):
         ((notebook, "-o", tmp_path / "a.ipynb"), "not a .ipynb file"),
         ((notebook, "-o", folder, "--replace"), "has the notebook itself in it"),
         ((notebook, "-o", published.path.parent / "project/cassettes", "--replace"), "not an earlier publication"),
-        ((notebook, "-o", tmp_path / "a", "--no-code"), "Only a page has no code"),
+        ((notebook, "-o", tmp_path / "a", "--no-code"), "Only a page can leave out code"),
         ((notebook, "-o", tmp_path / "a", "-p", "kind"), "not a parameter"),
         ((write_notebook(tmp_path / "alone.ipynb", "1"), "-o", tmp_path / "a"), "not in a project"),
     ]:
@@ -281,5 +281,5 @@ def test_command(project, published, tmp_path):
     result = invoke(notebook, "-o", published.path, "--replace")
     assert result.exit_code == 0, result.exception
     assert "cell 1: 5 values" in result.output
-    assert "it is yours" in result.output
+    assert "was not checked" in result.output
     assert "pip install -r requirements.txt" in result.output.replace("\n", " ")

@@ -148,7 +148,7 @@ def test_files_of_others_are_not_touched(session, tmp_path):
     for write, reason in ((pd.DataFrame({"a": [1]}).to_parquet, "of another program"), (torn, "incomplete")):
         write(foreign)
         for resume in (True, False):
-            with pytest.raises(tk.ConfigurationError, match=rf"notes\.parquet is not a part of it: it .*{reason}"):
+            with pytest.raises(tk.ConfigurationError, match=rf"notes\.parquet is .*{reason}"):
                 tk.sweep(session.broker, KEYS, path_of, into=into, resume=resume)
     assert foreign.read_bytes() == b"PAR1"
     assert len(list(into.glob("part-*"))) == 1

@@ -116,7 +116,7 @@ def test_unknown_commit(notebooks, project, since):
     (project / "other").touch()
     commit(project)
     git(project, "checkout", "--quiet", "main")
-    with pytest.raises(ConfigurationError, match="git cannot say what changed") as caught:
+    with pytest.raises(ConfigurationError, match="git cannot tell what changed") as caught:
         changed_notebooks(notebooks, since)
     assert caught.value.about == "since"
     assert not list(project.rglob("x"))

@@ -1,4 +1,4 @@
-"""The two flows of section 5 of the service document, which grant requests their credentials.
+"""The two flows of section 5 of the service document, which add credentials to requests.
 
 A grant's headers go on a copy of the request. The request that the client keeps and the cassette records stays as the
 caller made it, without credentials. A token request goes out on its own, through `exchange`.
@@ -119,11 +119,11 @@ class BearerAuthorizer:
 
     @property
     def grant(self) -> Grant | None:
-        """The usable grant in hand, or None."""
+        """The usable grant, or None."""
         return self.grant_at(self._clock.now(), self._clock.monotonic())
 
     def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:
-        """Return the usable grant in hand, or None, for a caller who has just read both clocks."""
+        """Return the usable grant, or None, for a caller who has just read both clocks."""
         token, grant = self._source.token, self._grant
         if token is None or monotonic >= token.renew_monotonic or now >= token.renew_at:
             return None

@@ -138,13 +138,13 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
     # The command reads neither code nor the variables of an editor, so it is told.
     variables = " ".join(f"{VARIABLES[each.name]}={each.text}" for each in to)
     next_step = (
-        f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote that would receive "
+        f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote it would receive "
         f"the credentials. If you trust it, run `toolkit credentials allow {shlex.quote(name)} --environment "
         f"{environment}` in that project, with {variables} in the environment."
     )
     if credentials.binding is None:
         own = " and ".join(VARIABLES[each.name] for each in to)
-        next_step += f" If you set {own} yourself, outside of files of the project, it needs no permission."
+        next_step += f" Addresses that you set yourself in {own}, not in files of the project, need no permission."
     raise UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=to[0].name)
 
 
@@ -238,7 +238,7 @@ def _table() -> Table:
             return table
     raise ConfigurationError(
         f"{shown(file)} was changed or cut short, so it does not say where credentials may be sent.",
-        "Look at it, then remove it, and allow the destinations again.",
+        "Inspect it, remove it, and allow the destinations again.",
     )
 
 

@@ -80,7 +80,7 @@ class Signer(Protocol):
 
 
 class LocalKey:
-    """A Signer with a private key that is in this process; loaded once, never shown."""
+    """A Signer whose private key is in this process; the key is loaded once and never shown."""
 
     __slots__ = ("__key", "__secrets", "_implementation", "algorithm", "key_id")
 

@@ -64,7 +64,7 @@ def _derive(secret: bytes, info: str) -> bytes:
 
 @contextmanager
 def locked(file: Path, *, pause: Callable[[float], None] = time.sleep) -> Iterator[None]:
-    """Keep other processes out of what a lock file stands for. On a disk without locks, do nothing."""
+    """Keep other processes from using what a lock file protects. On a disk without locks, do nothing."""
     for _ in range(_MOST_LOOKS):
         try:
             lock = try_lock(file)

@@ -45,7 +45,7 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
         return path
     if not _NAME.fullmatch(cassette) or len(cassette.encode("utf-8", "surrogatepass")) > _LONGEST:
         raise ConfigurationError(
-            f"A cassette cannot be called {cassette[:_LONGEST_QUOTE]!r}: not every system takes it for a file.",
+            f"A cassette cannot be called {cassette[:_LONGEST_QUOTE]!r}: it is not a valid file name on every system.",
             'Choose a short name of letters, digits, spaces, "-" and "_"; or give a path with its suffix.',
             about="cassette",
         )
@@ -54,7 +54,7 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
     if file.is_symlink() and not lies_in(file, folder):
         raise ConfigurationError(
             f"The cassette {cassette!r} is a link out of the cassettes folder.",
-            "A project, perhaps a cloned one, may not choose a file elsewhere to write: give the path of the file.",
+            "A project, which may be cloned, cannot choose a file elsewhere to be written: pass the path of the file.",
             about="cassette",
         )
     return file

@@ -140,11 +140,11 @@ def check(
 @terminal.errors_exit_with(_UNUSABLE)
 def diff(
     old: Annotated[str, typer.Argument(help="Name or path of the old recording.")],
-    new: Annotated[str, typer.Argument(help="Name or path of the new recording of the same story.")],
+    new: Annotated[str, typer.Argument(help="Name or path of the new recording of the same calls.")],
     fail_on: FailOnOption = "",
     as_json: terminal.JsonOption = False,
 ) -> None:
-    """Compare two recordings of the same story.
+    """Compare two recordings of the same calls.
 
     Calls are paired by environment, profile, method, URI and body, and repeated calls by their order. Compared are the
     status, the members of JSON and their types, the media type of other bodies, and the time if it at least doubled or
@@ -172,7 +172,7 @@ def prune(
     yes: terminal.YesOption = False,
     as_json: terminal.JsonOption = False,
 ) -> None:
-    """Drop interactions.
+    """Remove interactions.
 
     Those with the numbers go, and the calls that fit all other conditions together. Shows what goes, and asks before it
     writes. A token request goes with the last of its calls. The other interactions keep their bytes; a recording of
@@ -260,7 +260,7 @@ def drift(
     fail_on: FailOnOption = "",
     as_json: terminal.JsonOption = False,
 ) -> None:
-    """Repeat recorded reads live, and say what changed.
+    """Repeat recorded reads live, and show what changed.
 
     Only GET and HEAD requests are repeated, in the environment that was recorded or in another. Other calls are never
     sent, nor are calls with a placeholder or pseudonym in them. Compared is what `diff` compares. Nothing is recorded.

@@ -66,12 +66,12 @@ def as_clock(clock: Any) -> Clock:
 
 
 def sleep(clock: Clock, seconds: float) -> None:
-    """Pause this thread, or let a clock that has a `sleep` method pass the time."""
+    """Pause this thread, or call the clock's own `sleep` method if it has one."""
     getattr(clock, "sleep", time.sleep)(seconds)
 
 
 async def sleep_async(clock: Clock, seconds: float) -> None:
-    """Pause this task, or let a clock that has a `sleep` method pass the time."""
+    """Pause this task, or call the clock's own `sleep` method if it has one."""
     if hasattr(clock, "sleep"):
         clock.sleep(seconds)
     else:

@@ -1,7 +1,7 @@
 """Make text from a server, a cassette or a notebook safe to show, and write what displays and errors share.
 
 Foreign text is escaped for a terminal (`printable`), an error message (`excerpt`), a page (`as_html`) or a job's log
-(`annotation`), and known secrets are masked (`masked`). Counts, dates and lifetimes are written in one way everywhere.
+(`annotation`), and known secrets are masked (`masked`). Counts, dates and lifetimes have the same format everywhere.
 
 Cards in HTML read well in light and dark themes and on code-hosting sites, which strip style sheets and
 classes: styles are set on the elements, and colours come from the theme's variables where there are any.

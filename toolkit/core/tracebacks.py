@@ -31,7 +31,7 @@ _Result = TypeVar("_Result")
 
 
 def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Decorate a function or constructor that takes secrets, so that its errors do not lead to them.
+    """Decorate a function or constructor that takes secrets, so that its errors do not expose them.
 
     The traceback of any error ends at this decorator, which no longer holds the arguments. Its cause and context are
     dropped, except an error that the caller was already handling. An error that is neither the toolkit's nor one of

@@ -99,7 +99,7 @@ def progress_bar(
 
 
 class Bar:
-    """A bar of rich at the terminal, or its text as an output of the running cell, where it leaves no widget behind."""
+    """A bar of rich at the terminal, or its text as an output of the running cell, where no widget remains."""
 
     def __init__(self, label: str, total: int | None, started: float, seconds: Callable[[], float]) -> None:
         from rich import progress
@@ -141,5 +141,5 @@ class Bar:
                 self._output.update(bundle, raw=True)
 
     def end(self) -> None:
-        """Leave the last line behind."""
+        """Keep the last line on the screen."""
         self._progress.stop()

@@ -258,7 +258,7 @@ def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
     for name in names:
         if name in exported:
             raise UnsafeAddress(
-                f"{shown(exported[name])} sets {name}, but the file of a project does not choose whom you trust, your "
+                f"{shown(exported[name])} sets {name}, but a file of a project cannot choose certificates, your "
                 "proxy, or who can read what is sent.",
                 "Take it out there. Set it in your own environment, or pass verify= or proxy= in code.",
                 about=name,
@@ -329,7 +329,7 @@ def _check_cassettes(settings: Settings) -> None:
     goes_elsewhere = folder.is_absolute() or folder.drive or ".." in folder.parts or str(folder).startswith("~")
     if source and (goes_elsewhere or not lies_in(project / folder, project)):
         raise ConfigurationError(
-            f"cassettes in {source} leads out of the folder of the project.",
+            f"cassettes in {source} is outside the folder of the project.",
             'Name a folder in the project, such as cassettes = "cassettes". For another folder, set the variable '
             "TOOLKIT_CASSETTES in your own environment, or pass tk.Settings(cassettes=...) in code.",
             about="cassettes",

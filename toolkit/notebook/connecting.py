@@ -68,7 +68,7 @@ def connect(
     """Open the session and, unless it replays, try the credentials with one call.
 
     The trial call is live and made in another session. So it is neither recorded nor listed among the session's
-    calls, and a replay tells the same story as the recording. Recording adds to what the cassette holds.
+    calls, and a replay gives the same results as the recording. Recording adds to what the cassette holds.
 
     Raises:
         ToolkitError: if the session cannot be opened or the service refuses the credentials; nothing is left open.

@@ -239,7 +239,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             self._view.say(_EDITED, "idle")
 
     def _greeted(self) -> None:
-        """Answer a page that shows the panel, and offer what there is now."""
+        """Answer a page that shows the panel, and offer the current choices."""
         self._follow()
         self._send_token()
 

@@ -180,7 +180,7 @@ class Form:
             _show(control, is_shown=is_offered and not self._for_visitors)
 
     def arrange(self, credentials: CredentialsChoice | None) -> None:
-        """Offer what can be chosen now, choose these credentials or else the first, and say what is in the way."""
+        """Offer what can be chosen now, choose these credentials or the first, and show what prevents connecting."""
         self._arrange_cassettes()
         if self.mode is not Mode.REPLAY:
             options = self._credential_options()
@@ -217,7 +217,7 @@ class Form:
         _show(self._name, is_shown=mode is Mode.RECORD and chosen == NEW_CASSETTE)
 
     def clear(self) -> None:
-        """Remove the words about the last attempt, and say what stands in the way."""
+        """Remove the text about the last attempt, and show what prevents connecting."""
         problem = self.obstacle or self._profile_problem()
         chosen = self.credentials if isinstance(self.credentials, Credentials) else None
         practice = is_practice(self.environment, chosen, None if self.mode is Mode.REPLAY else self.settings)

@@ -118,7 +118,7 @@ class SecretInput(anywidget.AnyWidget):
         return texts
 
     def forget(self, names: Iterable[str] | None = None) -> None:
-        """Empty these fields in the page; None empties all fields and drops an answer that is still to come."""
+        """Empty these fields in the page; None empties all fields and drops an answer that has not arrived."""
         if names is None:
             self._is_waiting = False
             self._texts.clear()

@@ -220,5 +220,5 @@ def _unauthorized(address_name: str, *, is_bearer: bool) -> RequestRefusedError:
     challenge = f'Bearer realm="{address_name}"' + (', error="invalid_token"' if is_bearer else "")
     if address_name.startswith("trading"):
         challenge = f'Basic realm="{address_name}", charset="UTF-8"'
-    detail = f"This call does not carry credentials that are accepted at {address_name}, in one way."
+    detail = f"This call does not carry exactly one kind of credentials that {address_name} accepts."
     return RequestRefusedError(401, "unauthorized", detail, {"WWW-Authenticate": challenge})

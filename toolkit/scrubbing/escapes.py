@@ -44,7 +44,7 @@ def undone(escapes: re.Pattern[bytes], data: bytes) -> bytes:
 
 
 def length_undone(escape: bytes) -> int:
-    """Return the number of bytes that an escape stands for."""
+    """Return the number of bytes that an escape represents."""
     return len(_read(escape))
 
 

@@ -110,7 +110,7 @@ class View:
             view = view.outer
 
     def layers(self) -> list[str]:
-        """Return what is around this view, innermost first."""
+        """Return the layers around this view, innermost first."""
         return [] if self.outer is None else [*filter(None, (self.layer,)), *self.outer.layers()]
 
     def _outer(self, at: int) -> tuple[int, int]:

@@ -135,7 +135,7 @@ class Pages:
     def _refuse_other_client(self, expected: str, advice: str) -> None:
         if not isinstance(self._client, classes(expected)):
             what = f"The client of these pages is not an httpx.{expected}."
-            raise ConfigurationError(what, f"Go through them with {advice}.", about="client")
+            raise ConfigurationError(what, f"Iterate over them with {advice}.", about="client")
 
     def __repr__(self) -> str:
         return "<Pages>"  # a path may hold a secret
@@ -226,7 +226,7 @@ class Pages:
         if url in self._asked:
             raise ServiceError(
                 f"Page {self.number} is the last that can be read: {following.words} that was read earlier.",
-                "Reading on would never end. If another member holds the cursor, pass cursor=(member, parameter).",
+                "Reading on could go on forever. If another member holds the cursor, pass cursor=(member, parameter).",
                 response=response,
             )
         self._asked.add(url)

@@ -1,4 +1,4 @@
-"""The sending of a session's requests: through the cassette, then with credentials, then to the network.
+"""Send a session's requests: through the cassette, then with credentials, then to the network.
 
 One flow for sync and async. The request that the client holds and the cassette records never carries
 a credential, and a replayed call needs none.

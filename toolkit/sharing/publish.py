@@ -61,9 +61,7 @@ runs without a network, credentials and configuration, and sends nothing. In thi
 Its outputs were made with Python {python}; `toolkit verify .` checks that they are the same here. Other packages that
 the notebook imports must be installed, too.
 """
-_AUTHORS: Final = (
-    "Data that the notebook reads from files or has in its code, and what pictures show, was not checked: it is yours."
-)
+_AUTHORS: Final = "Data that the notebook reads from files or has in its code, and what pictures show, was not checked."
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ def publish(
     The notebook runs offline, in a fresh kernel without your variables and folders. What it plays is copied, and
     nothing else of the recordings; the rules in `[scrubbing]` of `toolkit.toml` are applied anew, and the same values
     are replaced in texts and code, as plain text. The copy then runs from these recordings, so that its outputs hold
-    only what they hold. At last everything is searched for what was replaced, and for secrets.
+    only what they hold. Finally, everything is searched for what was replaced, and for secrets.
 
     Args:
         notebook: the notebook, in a project.
@@ -140,7 +138,7 @@ def publish(
     is_page = target.suffix.lower() in _PAGES
     _check_target(target, source, replace=replace)
     if not code and not is_page:
-        raise ConfigurationError("Only a page has no code.", "Name a file that ends in .html.", about="code")
+        raise ConfigurationError("Only a page can leave out code.", "Name a file that ends in .html.", about="code")
     if source.suffix != SUFFIX or not source.is_file():
         raise ConfigurationError(
             f"{notebook} is not a notebook.", f"Name a file that ends in {SUFFIX}.", about="notebook"
@@ -193,7 +191,7 @@ def _settings_of(notebook: Path) -> Settings:
     project = project_of(notebook.parent) or notebook.parent
     if not any((project / marker).is_file() for marker in (SETTINGS_FILE, "pyproject.toml")):
         raise ConfigurationError(
-            f"{notebook.name} is not in a project, whose rules say what is personal.",
+            f"{notebook.name} is not in a project, and the rules for personal data are read from there.",
             f"Put a file {SETTINGS_FILE} into the project's folder; it may be empty.",
             about="notebook",
         )
@@ -213,7 +211,7 @@ def _played(source: Path, content: dict[str, Any], log: Path, timeout: float) ->
         Path(name).unlink()
     if not any(opened.values()):
         raise PublishError(
-            f"{source.name} plays no recording, so nobody else could run it.",
+            f"{source.name} does not play a recording, so nobody else could run it.",
             'Record its calls first, with tk.Session(..., cassette="name"), and save it.',
             about="notebook",
         )

@@ -127,7 +127,7 @@ class Plan:
             raise ConfigurationError(
                 f"For the key {excerpt(repr(key), 60)}, call returned {found}, not a path, (path, params) or an "
                 "httpx.Request.",
-                "Pass a function, not an async one, that returns one of these. params is a dict, a list or text.",
+                "Pass a synchronous function that returns one of these. params is a dict, a list or text.",
                 about="call",
             )
         if isinstance(path, str) and path.startswith("/") and not path.startswith("//"):

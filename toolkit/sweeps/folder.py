@@ -244,7 +244,7 @@ class Folder:
         return [name for name, part in self.parts.items() if part.schema != schema]
 
     def _overlaps(self) -> Iterator[tuple[str, pa.Array]]:
-        """Yield each part, and those of its keys that parts before it have as well."""
+        """Yield each part, and those of its keys that earlier parts have too."""
         counted = concatenated([part.keys for part in self.parts.values()]).value_counts()
         several = counted.field("values").filter(pc.greater(counted.field("counts"), 1))
         seen: set[Key] = set()

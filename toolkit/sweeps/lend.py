@@ -131,7 +131,7 @@ class Loan:
         return LentSession(self._terms._replace(options={**self._terms.options, "per_second": share}))
 
     def _publish(self) -> None:
-        """Publish what there is now; one of `_LOST` if the scheduler cannot be reached."""
+        """Publish the current state; raise one of `_LOST` if the scheduler cannot be reached."""
         self._cluster.sync(self._set, callback_timeout=_PUBLISH_WITHIN, asynchronous=False)
 
     async def _set(self) -> None:
@@ -304,7 +304,7 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
     }
     for name in filter(own.__getitem__, own):
         raise ConfigurationError(
-            f"A session with a {name} of its own cannot be lent: that is an object of this process.",
+            f"A session with a {name} of its own cannot be lent: the object exists only in this process.",
             f"Leave out {name}=. For TLS, verify= may be the path of a file that every worker has.",
             about=name,
         )

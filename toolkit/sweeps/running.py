@@ -105,7 +105,7 @@ class Run:
         self._part_name = ""
 
     def on_threads(self) -> None:
-        """Ask for the keys on threads. An interrupt drops what is in flight."""
+        """Request the keys on threads. An interrupt drops the calls in progress."""
         self._writing.start()
         try:
             flows = map(self._work, range(self.at_once))
@@ -312,7 +312,7 @@ def check_run(place: SweepPlace, run: str) -> None:
         if file.read(64) == run.encode():
             return
     raise SweepError(
-        "A worker does not see the sweep in its folder: either the sweep has ended, or the worker has another folder "
+        "A worker does not find the sweep in its folder: either the sweep has ended, or the worker has another folder "
         "of this name.",
         "Sweep into a folder that all workers share, such as one on a network file system or an address of fsspec.",
         about="into",

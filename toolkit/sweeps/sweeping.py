@@ -339,7 +339,7 @@ class SweepResult:
         return readable(frame_of(columns, len(failures)), cuts_text=False)
 
     def retry(self) -> SweepResult | Coroutine[Any, Any, SweepResult]:
-        """Ask again for all keys that failed, and return the new result; with an asynchronous client, `await` it."""
+        """Request all failed keys again, and return the new result; with an asynchronous client, `await` it."""
         is_async = isinstance(self._job.plan.client, httpx.AsyncClient)
         return (self._job.run_async if is_async else self._job.run)(None, order=self._order)
 

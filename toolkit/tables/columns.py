@@ -285,7 +285,7 @@ def _without_blanks(texts: Any) -> Any:
 
 
 def _noted(values: Any, texts: Any, losses: Losses, name: str) -> Any:
-    """Return the values; if they are floats of which a text has more digits, note the column."""
+    """Return the values; note the column if a float has fewer digits than its text."""
     if pa.types.is_floating(values.type):
         long = texts.filter(pc.greater(pc.utf8_length(texts), FLOAT_DIGITS))
         if pc.any(pc.match_substring_regex(long, _MORE_DIGITS)).as_py():

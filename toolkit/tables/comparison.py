@@ -70,7 +70,7 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     """
     for side, table in (("left", left), ("right", right)):
         if not isinstance(table, pd.DataFrame):
-            raise wrong_type(side, "a table", table, "It comes from session.accounts(), or tabulate(response).")
+            raise wrong_type(side, "a table", table, "Pass one from session.accounts() or tabulate(response).")
     levels: list[Any] = list(left.index.names) if left.index.names == right.index.names else [None]
     left, right = _with_index_names(left, "left"), _with_index_names(right, "right")
     if left.shape == right.shape == (0, 0):

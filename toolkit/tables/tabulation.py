@@ -48,7 +48,7 @@ def tabulate(
           become `<list>.id` or `parent.id`.
 
     Columns
-        They come in order of first appearance, those of a nested object together, and are named by their dotted paths.
+        They are in order of first appearance, with those of a nested object together, and named by their dotted paths.
         Of equal names the second gets ` (2)`, the third ` (3)` and so on. A list inside a record becomes JSON text. A
         record that is not an object is in the column `value`.
 
@@ -97,7 +97,7 @@ def tabulate(
     """
     if data is None:
         raise TabulationError(
-            "The data is None, which has no table.", "Pass a response, JSON or a parsed value.", about="data"
+            "The data is None, which is not a table.", "Pass a response, JSON or a parsed value.", about="data"
         )
     builder = TableBuilder(numbers=numbers, records=records, key=key, schema=schema, dtypes=dtypes)
     if isinstance(data, pd.DataFrame) and records is not None:

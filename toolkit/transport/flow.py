@@ -32,7 +32,7 @@ class Read(NamedTuple):
 
 
 class ReadAndClose(NamedTuple):
-    """Close a response after reading its undecoded body, of which the outcome is not much more than so many bytes.
+    """Close a response after reading its undecoded body; the outcome is the body, up to about so many bytes.
 
     To drop an answer, read a short body as well: that keeps the connection open.
     """
@@ -167,7 +167,7 @@ async def call_apart(function: Callable[[], T]) -> T:
 
 
 def chunks_of(stream: Any) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-    """Return the chunks of an asynchronous body for an `async with`, with which they end.
+    """Return the chunks of an asynchronous body for an `async with`, which closes them at its end.
 
     A generator that is left before its end is closed later, when the event loop collects it. Until then it may hold a
     connection, and under trio it cannot wait for anything any more.

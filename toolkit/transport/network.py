@@ -186,7 +186,7 @@ class Places:
         return True
 
     def leave(self) -> None:
-        """Give a place back; it goes to whoever has waited longest."""
+        """Release a place, which goes to the caller that has waited longest."""
         self._free.append(None)
         self._hand_over()
 

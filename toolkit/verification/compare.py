@@ -1,6 +1,6 @@
 """The normal form of outputs, the same in every run and on every machine, and what differs between two of them.
 
-The stored outputs and those of the fresh run are brought into this form alike. What differs after that, differs.
+The stored outputs and those of the new run are both brought into this form, and then compared exactly.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def _git(folder: Path, *arguments: str) -> str:
     except (FileNotFoundError, subprocess.CalledProcessError) as error:
         reason = getattr(error, "stderr", b"git is not installed").decode(errors="replace").removeprefix("fatal: ")
         raise ConfigurationError(
-            f"git cannot say what changed in {folder}: {excerpt(reason)}.",
+            f"git cannot tell what changed in {folder}: {excerpt(reason)}.",
             "Name notebooks of a git repository, and a commit of it; in a shallow checkout fetch its history first "
             "(actions/checkout: fetch-depth: 0).",
             about="since",

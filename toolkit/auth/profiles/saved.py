@@ -50,7 +50,7 @@ USER_NAME: Final = "key of saved profiles"  # what the keyring shows beside the 
 _DESTINATIONS: Final = "destinations"
 _COMMENT: Final = "# Sealed with a key in the system keyring: without that keyring nobody can read it."
 _SUFFIX: Final = ".toml"
-_OTHER_WAYS: Final = "Set environment variables instead, or fix the folder."
+_OTHER_WAYS: Final = "Set environment variables instead, or fix the permissions of the folder."
 _KEY: Final = re.compile(r"[A-Za-z0-9+/]{43}=\Z")  # 32 bytes
 _NO_KEYRINGS: Final = ("keyring.backends.fail", "keyring.backends.null")
 

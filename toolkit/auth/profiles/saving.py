@@ -180,7 +180,7 @@ def load_credentials(
         return practice[name]
     if is_over(environment, settings):
         what = "The practice service with these addresses has stopped, so its credentials no longer work."
-        raise ConfigurationError(what, "Start it again, and use its new settings.", about="name")
+        raise ConfigurationError(what, "Start it again, and use the new settings.", about="name")
     by_name: dict[str, ProfileFields | SavedProfile] = {}
     for profile in profiles_in_order(settings, environ):
         if profile.environment is environment:

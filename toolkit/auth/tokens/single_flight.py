@@ -62,7 +62,7 @@ class Flight:
 
     @property
     def is_lost(self) -> bool:
-        """True if it never lands, because its loop is closed."""
+        """True if it never completes, because its loop is closed."""
         return self.loop is not None and self.loop.is_closed()
 
     def wait(self, loop: AbstractEventLoop | None) -> Flow[bool]:
@@ -111,7 +111,7 @@ class TokenSource:
         self.doubted: Token | None = None
 
     def forget_flight(self) -> None:
-        """Begin without a fetch and with a free lock, as a forked process has to, where the other threads are gone."""
+        """Reset to no fetch and a free lock, as a forked process has to, where the other threads do not exist."""
         self._lock = threading.Lock()
         self._flight: Flight | None = None
 

@@ -1,4 +1,4 @@
-"""Compare two recordings of the same story: which calls came or went, and what changed in the answers.
+"""Compare two recordings of the same calls: which were added or removed, and what changed in the answers.
 
 Values are not compared, because they differ on any day. JSON is compared by the members that it has and by their types,
 all rows of an array together; other bodies by their media type.

@@ -216,7 +216,7 @@ def rewrite(path: Path, scrubber: Scrubber, change: Callable[[Contents], bytes])
                 write_atomically(path, after)
     except OSError as error:
         what = f"Cannot write {path}: {error.strerror}."
-        raise CassetteError(what, "Nothing was changed. Fix its folder.", about="cassette") from None
+        raise CassetteError(what, "Nothing was changed. Fix the permissions of its folder.", about="cassette") from None
     finally:
         recorder.release()
 

@@ -212,7 +212,7 @@ class Recorder:
         try:
             yield
         except OSError as error:
-            next_step = "Everything recorded earlier is intact. Free some disk space or fix the folder."
+            next_step = "Everything recorded earlier is intact. Free disk space, or fix the folder's permissions."
             if isinstance(error, files.LinkInTheWay):
                 next_step = "Remove the link, or give the path of the file that it leads to."
             raise CassetteError(

@@ -74,10 +74,10 @@ def _is_met(entry: Mapping[str, str], finding: Finding, relative: str) -> bool:
 
 
 def path_matches(pattern: str, path: str) -> bool:
-    """Check whether a path matches a pattern, in which `**` stands for any number of folders.
+    """Check whether a path matches a pattern, in which `**` matches any number of folders.
 
     As in `.gitignore`, a pattern without a slash is the name of a file or folder anywhere, and one that ends with a
-    slash stands for everything below the folder.
+    slash matches everything below the folder.
     """
     names = [path] if "/" in pattern else path.split("/")
     return any(map(_expression(pattern).fullmatch, names))

@@ -152,7 +152,7 @@ def _text(findings: FindingList, _: Path) -> str:
     sections = [lines, [_summary(findings)]]
     if findings:
         sections.append(["What to do:", *(f"- {step}" for step in advice_for(findings))])
-        sections.append(["False alarms? Say why, in toolkit.toml:", *entries_for(findings, findings.project)])
+        sections.append(["To allow harmless findings, add to toolkit.toml:", *entries_for(findings, findings.project)])
     return "\n".join("\n".join([*section, ""]) for section in sections if section)
 
 
