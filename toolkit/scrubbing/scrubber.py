@@ -8,6 +8,7 @@ symbolic. A scrubber may be shared between threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -260,6 +261,7 @@ def _by_rules(
     return message._replace(uri=uri, headers=headers), body
 
 
+@lru_cache(maxsize=256)
 def _is_credential(name: str) -> bool:
     return credential_kind(name, Place.HEADER) is not None or name.lower() in COOKIE_HEADERS
 

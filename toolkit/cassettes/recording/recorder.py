@@ -59,7 +59,6 @@ class Recorder:
         self.count = 0
         self._scrubber = scrubber
         self._anew = anew
-        self._lock_file = writer_lock.lock_file_of(self.path)
         self._claim: Claim | None = None
 
     @property
@@ -98,7 +97,7 @@ class Recorder:
         """
         claim = self._claim
         if claim is None or not claim.is_held:
-            claim = self._claim = writer_lock.acquire(self.path, self._lock_file, self)
+            claim = self._claim = writer_lock.acquire(self.path, self)
         return claim
 
     def release(self) -> None:

@@ -74,18 +74,18 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reset_after_fork)
 
 
-def lock_file_of(file: Path) -> Path:
-    """Return the file whose lock is the right to record to a file (its real path, links resolved)."""
+def _lock_file_of(file: Path) -> Path:
     digest = hashlib.sha256(os.fsencode(os.path.normcase(file))).hexdigest()
     return cache_folder() / "recording" / digest[:32]
 
 
-def acquire(file: Path, lock_file: Path, recorder: object) -> Claim:
-    """Return this process's claim to a file, and add a recorder to it.
+def acquire(file: Path, recorder: object) -> Claim:
+    """Return this process's claim to a file, by its real path with links resolved, and add a recorder to it.
 
     Raises:
         CassetteBusy: if another process has a claim to the file.
     """
+    lock_file = _lock_file_of(file)
     with _lock_of_claims:
         claim = _claims.get(lock_file)
         if claim is None:
@@ -96,7 +96,7 @@ def acquire(file: Path, lock_file: Path, recorder: object) -> Claim:
 
 def is_held_elsewhere(file: Path) -> bool:
     """Return True if another process is recording to a file."""
-    lock_file = lock_file_of(file)
+    lock_file = _lock_file_of(file)
     if lock_file not in _claims and lock_file.exists():  # a replay makes no folder and no file
         try:
             _locked(file, lock_file)  # the lock ends with this object, which nobody keeps
