@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from toolkit.local.files import (
-    LinkInTheWay,
     UnfitFile,
     create_new,
     is_open_to_others,
@@ -57,7 +56,7 @@ def test_links(tmp_path):
     link.symlink_to(target)
     dangling.symlink_to(tmp_path / "missing")
     for path in (link, dangling):
-        with pytest.raises(LinkInTheWay, match="it is a link, which is not followed"):
+        with pytest.raises(UnfitFile, match="it is a link, which is not followed"):
             write_atomically(path, b"new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dangling", "link", "target"]
     write_atomically(link, b"private", private=True)
@@ -103,7 +102,7 @@ def test_read_follows_no_link(tmp_path):
         file = tmp_path / "file"
         file.symlink_to(tmp_path / target)
         assert read_private(file, 10) is None
-        with pytest.raises(LinkInTheWay, match="link"):
+        with pytest.raises(UnfitFile, match="link"):
             open_own(file, os.O_RDWR | os.O_CREAT)
         file.unlink()
     assert not (tmp_path / "missing").exists()

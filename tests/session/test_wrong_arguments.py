@@ -143,7 +143,7 @@ def test_wrong_arguments(session, settings):
         (lambda: tk.Cassette("zz", match_on=["methd"]), "match_on", "method"),
         (lambda: CREDENTIALS["sandbox-secert"], "name", "sandbox-secret"),
         (lambda: tk.KeyPair("a-key-id", "a-secret-key", environment="paper", scheme="header"), "scheme", "headers"),
-        (lambda: tk.Settings({"auht": "https://a.example"}), "auht", "auth"),
+        (lambda: tk.Settings({"auht": "https://a.example"}), "addresses", "auth"),
     ],
 )
 def test_the_nearest_name_is_suggested(call, about, meant):

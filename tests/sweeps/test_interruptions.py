@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from pyarrow import fs, parquet
 
 import toolkit as tk
-from toolkit.sweeps import folder, running, sweeping
+from toolkit.sweeps import running, sweeping
 from toolkit.sweeps.folder import SweepPlace
 
 KEYS = ["a", "b", "c", "d", "e"]
@@ -75,16 +76,16 @@ def sweep(service, settings, make_credentials, monkeypatch, tmp_path):
     service.answer = answer
     session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings, transport=service)
     into = tmp_path / "numbers"
-    replace_file = folder.replace_file
+    replace = Path.replace
 
     def run(fails_at=None, how="full"):
         place = FailingPlace(into, fails_at, how)
 
         def replaced(partial, target):  # a step in the middle of a write: the file beside is whole, the part is not
             place.step()
-            replace_file(partial, target)
+            replace(partial, target)
 
-        monkeypatch.setattr(folder, "replace_file", replaced)
+        monkeypatch.setattr(Path, "replace", replaced)
         monkeypatch.setattr(sweeping, "place_of", lambda _: place)
         run.steps = lambda: place.steps
         return tk.sweep(session.broker, KEYS, lambda key: f"/v1/{key}", into="numbers", at_once=1)

@@ -10,7 +10,6 @@ something other than text.
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
@@ -69,11 +68,8 @@ class ToolkitError(Exception):
 
     def reworded(self, what: str, next_step: str) -> Self:
         """Return a copy with another message and without a traceback."""
-        error = copy.copy(self)
-        vars(error).update(vars(self))  # copying leaves out the response
-        error.what, error.next_step = _safe(what), _safe(next_step)
-        error.args = (error.what, error.next_step)
-        return error
+        details = {name: value for name, value in vars(self).items() if name not in ("what", "next_step")}
+        return type(self)(what, next_step, **details)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - IPython's signature
         printer.text("\n".join(self._render_traceback_()))

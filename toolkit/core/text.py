@@ -15,7 +15,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import Path
 from typing import AnyStr, Final, Literal
 
@@ -37,7 +36,7 @@ _UNPRINTABLE = (
 
 def printable(text: str) -> str:
     """Return the text without control, bidirectional and invisible characters; tabs and newlines stay."""
-    return compiled(_UNPRINTABLE).sub("", text)
+    return re.compile(_UNPRINTABLE).sub("", text)
 
 
 def masked(text: str) -> str:
@@ -146,13 +145,6 @@ def list_text(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 SLICE: Final = 1 << 18  # characters that one search reads, since a search blocks all other threads
 
-_compile = cache(re.compile)
-
-
-def compiled(pattern: AnyStr) -> re.Pattern[AnyStr]:
-    """Return the compiled form of a pattern, which begins with its flags, such as `(?i)`."""
-    return _compile(pattern)
-
 
 def matches_in(pattern: AnyStr, text: AnyStr, *, longest: int) -> Iterator[re.Match[AnyStr]]:
     """Yield the matches of a pattern in a text, which is searched slice by slice.
@@ -162,7 +154,7 @@ def matches_in(pattern: AnyStr, text: AnyStr, *, longest: int) -> Iterator[re.Ma
     done = 0
     for start in range(0, len(text), SLICE):
         end = start + SLICE
-        for match in compiled(pattern).finditer(text, max(start, done), end + longest):
+        for match in re.compile(pattern).finditer(text, max(start, done), end + longest):
             if match.start() >= end:
                 break
             yield match

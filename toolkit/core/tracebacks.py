@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from functools import wraps
 from traceback import walk_stack, walk_tb
+from types import FrameType
 from typing import Any, Final, ParamSpec, TypeVar
 
 from toolkit.core.errors import ToolkitError
@@ -74,6 +75,19 @@ def without_frames(error: BaseException) -> None:
     caught.
     """
     above = {frame for frame, _ in walk_stack(error.__traceback__.tb_frame.f_back)} if error.__traceback__ else set()
+    for linked in causes(error, above):
+        linked.with_traceback(None)  # assigning __traceback__ fails for frozen dataclasses
+        for holder in (linked, vars(linked).get("response")):
+            # The property `request` raises while it is unset.
+            if getattr(holder, "_request", None) is not None:
+                holder._request = None  # type: ignore[union-attr] # noqa: SLF001
+
+
+def causes(error: BaseException, above: Container[FrameType] = ()) -> Iterator[BaseException]:
+    """Yield an error and all errors linked to it, with the members of groups, such as one for each address tried.
+
+    An error raised in one of the frames `above` is the caller's: it is left out, with all that only it leads to.
+    """
     pending: list[BaseException | None] = [error]
     seen: set[int] = set()
     while pending:
@@ -81,18 +95,10 @@ def without_frames(error: BaseException) -> None:
         if linked is None or id(linked) in seen:
             continue
         seen.add(id(linked))
-        if linked is not error and linked.__traceback__ is not None and linked.__traceback__.tb_frame in above:
-            continue  # the caller's, and so are the errors linked to it
-        linked.with_traceback(None)  # assigning __traceback__ fails for frozen dataclasses
-        for holder in (linked, vars(linked).get("response")):
-            # The property `request` raises while it is unset.
-            if getattr(holder, "_request", None) is not None:
-                holder._request = None  # type: ignore[union-attr] # noqa: SLF001
-        pending += (
-            linked.__cause__,
-            linked.__context__,
-            *(linked.exceptions if isinstance(linked, BaseExceptionGroup) else ()),
-        )
+        if linked.__traceback__ is None or linked.__traceback__.tb_frame not in above:
+            members = linked.exceptions if isinstance(linked, BaseExceptionGroup) else ()
+            pending += [linked.__cause__, linked.__context__, *members]
+            yield linked
 
 
 def _showable(error: BaseException, name: str) -> BaseException:

@@ -13,7 +13,6 @@ import os
 import re
 import stat
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +22,6 @@ from toolkit.core.text import printable
 
 _LARGEST_TEXT: Final = 1 << 20  # bytes; a key has a few thousand
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-_PAUSES: Final = (0.005, 0.01, 0.02, 0.04) if os.name == "nt" else ()  # seconds
 _OTHERS: Final = 0o077
 _NO_FOLLOW: Final[int] = getattr(os, "O_NOFOLLOW", 0)
 # Non-blocking, because opening a pipe would otherwise wait for its other end.
@@ -33,10 +31,6 @@ _UNFIT_WHEN_OPENED: Final = frozenset({errno.EISDIR, errno.ENXIO, errno.ENOTDIR}
 
 class UnfitFile(OSError):
     """A path that is not a plain file or folder of this user: `filename` is the path, `strerror` the reason."""
-
-
-class LinkInTheWay(UnfitFile):
-    """A link in place of a file or folder."""
 
 
 def write_atomically(path: Path, data: bytes, *, private: bool = False, like: Path | None = None) -> None:
@@ -50,7 +44,7 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False, like: Pa
         like: the file whose permissions it gets; by default the file itself.
 
     Raises:
-        LinkInTheWay: if it is a link, and not to be private.
+        UnfitFile: if it is a link, and not to be private.
         OSError: if the file cannot be written. The old file stays, and no temporary file is left.
     """
     if not private:
@@ -90,16 +84,6 @@ def open_new(file: Path, *, like: Path | None) -> int:
     return descriptor
 
 
-def replace_file(temporary: Path, target: Path) -> None:
-    """Give a file the name of another, in place of it; if this is an OSError, both files stay."""
-    for pause in _PAUSES:  # Windows refuses to replace a file that is open, and readers keep it open for a moment
-        with suppress(PermissionError):
-            temporary.replace(target)
-            return
-        time.sleep(pause)
-    temporary.replace(target)
-
-
 def read_file(file: Path, limit: int = -1) -> bytes:
     """Return the content of a plain file, or its first bytes up to a limit, without ever waiting.
 
@@ -133,8 +117,6 @@ def read_text(file: Path, what: str, next_step: str) -> str:
         reason = error.strerror or type(error).__name__
     except UnicodeDecodeError:
         reason = "it is not UTF-8 text"
-    except ValueError:  # a null character
-        reason = "this does not name a file"
     del file, data  # verbose tracebacks show local variables
     raise ConfigurationError(f"Cannot read {what}: {reason}.", next_step)
 
@@ -185,8 +167,7 @@ def open_plain(file: Path, flags: int, mode: int = 0o666, *, follows: bool = Fal
     `os.open`.
 
     Raises:
-        LinkInTheWay: if the path is a link.
-        UnfitFile: if it is not a plain file.
+        UnfitFile: if it is a link, or not a plain file.
         OSError: if it cannot be opened.
     """
     follows = follows or bool(flags & os.O_EXCL)  # which fails for any link
@@ -221,16 +202,13 @@ def private_folder(folder: Path) -> None:
 
 def is_open_to_others(file: Path) -> bool:
     """Return True if the permissions let other users do something with a file; always False on Windows."""
-    try:
-        return os.name == "posix" and bool(stat.S_IMODE(file.stat().st_mode) & _OTHERS)
-    except OSError:  # gone since it was read
-        return False
+    return os.name == "posix" and bool(stat.S_IMODE(file.stat().st_mode) & _OTHERS)
 
 
 def refuse_link(path: Path) -> None:
-    """Raise LinkInTheWay if a path is a link, dangling or not; OSError if the disk does not say."""
+    """Raise UnfitFile if a path is a link, dangling or not; OSError if the disk does not say."""
     if path.is_symlink():
-        raise LinkInTheWay(errno.ELOOP, "it is a link, which is not followed", str(path))
+        raise UnfitFile(errno.ELOOP, "it is a link, which is not followed", str(path))
 
 
 def expanded(path: str | Path, *, about: str = "") -> Path:
@@ -278,7 +256,7 @@ def _write(file: Path, data: bytes, *, like: Path | None, target: Path | None = 
             stream.flush()
             os.fsync(descriptor)
         if target is not None:
-            replace_file(file, target)
+            file.replace(target)
     except BaseException:
         with suppress(OSError):
             file.unlink(missing_ok=True)

@@ -24,7 +24,7 @@ from typing import Final
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import shell, warn
-from toolkit.local.files import create_new, private_folder, read_file, read_private, shown
+from toolkit.local.files import create_new, expanded, private_folder, read_file, read_private, shown
 
 APPLICATION: Final = "service-access-toolkit"
 SETTINGS_FILE: Final = "toolkit.toml"
@@ -176,12 +176,11 @@ def _absolute(folder: Path) -> Path:
 
 
 def _named_project(text: str) -> Path:
-    with suppress(RuntimeError, ValueError):  # no such home folder; a null character
-        folder = _absolute(Path(text).expanduser())
-        if folder.is_dir():
-            if (folder / SETTINGS_FILE).is_file():
-                _counts(folder / SETTINGS_FILE, folder)
-            return folder
+    folder = _absolute(expanded(text, about=PROJECT_VARIABLE))
+    if folder.is_dir():
+        if (folder / SETTINGS_FILE).is_file():
+            _counts(folder / SETTINGS_FILE, folder)
+        return folder
     raise ConfigurationError(
         f"{PROJECT_VARIABLE} is {excerpt(text)!r}, which is not a folder.",
         f"Set it to the folder of your project, the one with {SETTINGS_FILE}, or unset it.",

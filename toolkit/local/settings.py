@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
-from toolkit.core.errors import ConfigurationError, UnsafeAddress, as_instance, as_mapping, wrong_type
-from toolkit.core.text import badge, card, code, excerpt, nearest
+from toolkit.core.errors import ConfigurationError, UnsafeAddress, as_choice, as_instance, as_mapping, wrong_type
+from toolkit.core.text import excerpt, nearest
 from toolkit.core.tracebacks import frameless
 from toolkit.local.files import expanded, lies_in, parse_toml, read_text, shown
 from toolkit.local.folders import HOW_TO_NAME_PROJECT, PROJECT_VARIABLE, SETTINGS_FILE, current_project, exported_by
@@ -87,10 +87,10 @@ class Settings:
         as_instance(self.project, Path, about="project", example="Path.cwd()")
         tables = {name: _table(name, getattr(self, name)) for name in ("addresses", "scrubbing", "scan", "sources")}
         for name, text in tables["addresses"].items():
-            _check_known(name, ADDRESS_NAMES, "address")
+            as_choice(name, ADDRESS_NAMES, about="addresses")
             tables["addresses"][name] = str(_parse(name, text))
         for name, texts in tables["scrubbing"].items():
-            _check_known(name, _RULES, "rule", where=" of scrubbing")
+            as_choice(name, _RULES, about="scrubbing")
             if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
                 raise _malformed("scrubbing", f"{name} of scrubbing is not a list of texts", f'{name} = ["..."]')
             tables["scrubbing"][name] = tuple(texts)  # whose texts `tk.Rules` checks
@@ -115,11 +115,6 @@ class Settings:
         names = ", ".join(self.addresses) or "no addresses"
         return f"<Settings {names}; headers {self.header_prefix}-*; cassettes in {excerpt(str(self.cassettes))}>"
 
-    def _repr_html_(self) -> str:
-        rows = [(name, code(self.addresses[name]) if name in self.addresses else "not set") for name in ADDRESS_NAMES]
-        rows += [("header prefix", code(self.header_prefix)), ("cassettes", code(str(self.cassettes)))]
-        return card("Settings", [badge(f"{len(self.addresses)} of {len(ADDRESS_NAMES)} addresses set")], rows)
-
     @classmethod
     @frameless
     def load(cls, path: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> Settings:
@@ -136,10 +131,15 @@ class Settings:
         """
         environ = os.environ if environ is None else as_mapping(environ, about="environ", example="os.environ")
         file = current_project(environ) / SETTINGS_FILE if path is None else expanded(path, about="path").absolute()
-        values: dict[str, Any] = {} if path is None and not file.is_file() else _read_toml(file)
+        values: dict[str, Any] = {}
+        if path is not None or file.is_file():
+            values = parse_toml(read_text(file, str(file), "Create or fix it."), str(file), "Fix that line.")
+        if any(map(_CREDENTIAL_WORD.search, values)):  # not quoted: even its name may be a secret
+            what = f"{file} has a setting that looks like a credential."
+            raise ConfigurationError(what, "The files of a project are shared. Remove it; use tk.save_credentials().")
         try:
             for key in values:
-                _check_key(key, file)
+                as_choice(key, _KEYS, about="setting")
             if values.get("verify") not in (None, "system"):
                 what = "A settings file may only trust the authorities of the machine. For others, set TOOLKIT_VERIFY"
                 raise _malformed("verify", what, 'verify = "system"')
@@ -164,7 +164,7 @@ class Settings:
         Raises:
             ConfigurationError: if it is not set; names the setting, the variable and the file.
         """
-        _check_known(name, ADDRESS_NAMES, "address")
+        as_choice(name, ADDRESS_NAMES, about="name")
         text = self.addresses.get(name)
         if text is None:
             place, advice = (f" (looked in {self.file})", HOW_TO_NAME_PROJECT) if self.file else ("", "")
@@ -214,9 +214,7 @@ def as_settings(settings: Settings | None) -> Settings:
     """
     if settings is None:
         return Settings.load()
-    if isinstance(settings, Settings):
-        return settings
-    raise wrong_type("settings", "tk.Settings", settings, "Use tk.Settings.load(), or leave the argument out.")
+    return as_instance(settings, Settings, about="settings", example="tk.Settings.load()", expected="tk.Settings")
 
 
 def is_offline() -> bool:
@@ -269,10 +267,11 @@ def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
 def _settings_in(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the settings in variables; a variable that looks like a misspelt one of the toolkit is an error."""
     known = (*VARIABLES.values(), _OFFLINE_VARIABLE, PROJECT_VARIABLE)
-    for variable in sorted(environ):
+    for variable in sorted(environ.keys() - known):
         # TOOLKIT_ is a common prefix: variables of other programs are ignored.
         if variable.startswith("TOOLKIT_") and (variable.endswith("_URL") or nearest(variable, known, cutoff=0.9)):
-            _check_known(variable, known, "variable")
+            meant = nearest(variable, known)
+            raise ConfigurationError(f"Unknown variable {variable}.", f"Did you mean {meant}?", about=variable)
     return {name: environ[variable] for name, variable in VARIABLES.items() if environ.get(variable)}
 
 
@@ -283,38 +282,11 @@ def _parse(name: str, text: str) -> Address:
 def _table(name: str, value: Any) -> dict[Any, Any]:
     if isinstance(value, Mapping):
         return dict(value)
-    names = {"addresses": ADDRESS_NAMES, "scrubbing": _RULES, "scan": ("allow",)}.get(name, ())
-    raise ConfigurationError(f"{name} must be a table.", f"It may have: {', '.join(names)}.", about=name)
+    raise wrong_type(name, "a table", value, f"In {SETTINGS_FILE}, write it under a line [{name}].")
 
 
 def _malformed(about: str, what: str, example: str) -> ConfigurationError:
     return ConfigurationError(f"{what}.", f"Write it like {example}.", about=about)
-
-
-def _check_known(name: Any, names: Iterable[str], noun: str, *, where: str = "") -> None:
-    """Refuse an unknown name, and suggest the one that was probably meant."""
-    names = tuple(names)
-    if name not in names:
-        text = excerpt(str(name))
-        meant = nearest(text, names)
-        advice = f"Did you mean {meant}?" if meant else f"Known: {', '.join(names)}."
-        raise ConfigurationError(f"Unknown {noun} {text!r}{where}.", advice, about=text)
-
-
-def _check_key(key: str, file: Path) -> None:
-    """Refuse a setting that is not known, is an address outside its table, or looks like a credential.
-
-    The last is not quoted, because even its name may be a secret.
-    """
-    if _CREDENTIAL_WORD.search(key):
-        raise ConfigurationError(
-            f"{file} has a setting that looks like a credential.",
-            "The files of a project are shared. Remove it, and save credentials with tk.save_credentials().",
-        )
-    if key in ADDRESS_NAMES:
-        what = f"{key} in {file} stands outside the table of addresses"
-        raise _malformed(key, what, f'{key} = "https://...", under a line [addresses]')
-    _check_known(key, _KEYS, "setting", where=f" in {file}")
 
 
 def _check_cassettes(settings: Settings) -> None:
@@ -334,7 +306,3 @@ def _check_cassettes(settings: Settings) -> None:
             "TOOLKIT_CASSETTES in your own environment, or pass tk.Settings(cassettes=...) in code.",
             about="cassettes",
         )
-
-
-def _read_toml(file: Path) -> dict[str, Any]:
-    return parse_toml(read_text(file, str(file), "Create or fix it."), str(file), "Fix that line.")

@@ -15,6 +15,7 @@ from __future__ import annotations
 import atexit
 import html
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from toolkit.auth.credentials import remember_input
 from toolkit.core.secret import HELD, REGISTER
-from toolkit.core.text import compiled, printable
+from toolkit.core.text import printable
 from toolkit.scrubbing.known import KnownSecrets, is_secret
 from toolkit.scrubbing.pieces import Pieces
 
@@ -118,7 +119,7 @@ def _masked_text(text: str) -> str:
     for markup, sign in ((_COLOUR, "\x1b"), (_TAG, "<")):
         # A highlighter such as rich's changes colours within a secret. Such text is shown without them.
         if sign in shown:
-            plain = compiled(markup).sub("", shown)
+            plain = re.compile(markup).sub("", shown)
             without_secrets = known.secrets.scrub_text(plain)
             if without_secrets != plain:
                 shown = without_secrets

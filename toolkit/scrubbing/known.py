@@ -7,6 +7,7 @@ archive, or what putting the parts of a file together brought about.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
@@ -15,7 +16,6 @@ from urllib.parse import quote
 
 from toolkit.core.errors import SecretLeak, as_secrets
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET, Secret
-from toolkit.core.text import compiled
 from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import AFTER_THE_CALL, DecodingBudget
 from toolkit.scrubbing.normal_form import spliced
@@ -241,10 +241,10 @@ class KnownSecrets:
             written = (quote(placeholder, safe=":@") if in_url else placeholder).encode(hit.codec)
             start, end = hit.start, hit.end
             if is_json and data[start:end].isdigit():
-                quotes = compiled(_QUOTE).findall(data, done, start)
+                quotes = re.compile(_QUOTE).findall(data, done, start)
                 in_text, done = in_text ^ (quotes.count(b'"') % 2 == 1), start
-                before = compiled(_NUMBER_BEGINS).search(data, max(0, start - _LONGEST_NUMBER), start)
-                after = compiled(_NUMBER_ENDS).match(data, end)
+                before = re.compile(_NUMBER_BEGINS).search(data, max(0, start - _LONGEST_NUMBER), start)
+                after = re.compile(_NUMBER_ENDS).match(data, end)
                 if before and after and not in_text:
                     start, end, written = before.start(1), after.end(1), b'"' + written + b'"'
             yield start, end, written
@@ -295,8 +295,8 @@ def _is_other_use(data: bytes, hit: Hit) -> bool:
     It may be a word, which answers use for other things.
     """
     before = data[hit.start - 1 : hit.start]
-    is_key = before in (b'"', b"'") and compiled(_KEY_END).match(data, hit.end)
-    is_segment = before == b"/" and compiled(_SEGMENT_END).match(data, hit.end)
+    is_key = before in (b'"', b"'") and re.compile(_KEY_END).match(data, hit.end)
+    is_segment = before == b"/" and re.compile(_SEGMENT_END).match(data, hit.end)
     return bool(is_key or is_segment) and grade(hit.secret.reveal()) is not Strength.STRONG
 
 

@@ -12,7 +12,6 @@ import re
 from typing import Final
 from urllib.parse import unquote, unquote_plus
 
-from toolkit.core.text import compiled
 from toolkit.scrubbing.known import PROCESS_SECRETS
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import COOKIE, COOKIE_HEADERS, Place, credential_kind, needs_strong_value
@@ -65,14 +64,14 @@ def _scrubbed(text: str | None) -> str | None:
 def _masked(logger: str, message: str) -> str:
     """Return a message with the values of credential headers and fields masked, whether known or not."""
     if logger.startswith("hpack"):
-        message = compiled(_HEADER_BLOCK).sub(rf"\1 {_NOT_SHOWN}", message)
+        message = re.compile(_HEADER_BLOCK).sub(rf"\1 {_NOT_SHOWN}", message)
     elif logger in ("httpcore.socks", "httpcore2.socks"):
-        message = compiled(_SOCKS_LOGIN).sub(f"auth={_NOT_SHOWN}", message)
+        message = re.compile(_SOCKS_LOGIN).sub(f"auth={_NOT_SHOWN}", message)
     if "://" in message:
         message = _USERINFO.sub(_NOT_SHOWN, message)
-        message = compiled(_URL_FIELD).sub(_masked_field, message)
+        message = re.compile(_URL_FIELD).sub(_masked_field, message)
     if any(map(message.__contains__, _BEFORE_HEADERS)):
-        message = compiled(_HEADER).sub(_masked_header, message)
+        message = re.compile(_HEADER).sub(_masked_header, message)
     return message
 
 

@@ -7,11 +7,10 @@ normal form lead back to the text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import AnyStr, Final
-
-from toolkit.core.text import compiled
 
 SLICE: Final = 1 << 18  # bytes for one call of a function in C, during which no other thread runs
 _LETTERS_AND_DIGITS: Final = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -100,7 +99,7 @@ def normal_positions(data: bytes) -> Sequence[int]:
 
 def margins(data: bytes) -> tuple[bytes, bytes]:
     """Return the bytes of `data` before the first and after the last byte of its normal form."""
-    first = compiled(rb"\A[\x00-/:-@\[-`{-\x7f]*+").match(data)
+    first = re.compile(rb"\A[\x00-/:-@\[-`{-\x7f]*+").match(data)
     length = len(first[0]) if first else 0
     after = len(data) - len(data.rstrip(_DROPPED))
     return data[:length], data[max(length, len(data) - after) :]

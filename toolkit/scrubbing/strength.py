@@ -16,7 +16,7 @@ from itertools import chain, pairwise
 from typing import Final
 
 from toolkit.core.secret import SHORTEST_SECRET
-from toolkit.core.text import SLICE, compiled
+from toolkit.core.text import SLICE
 from toolkit.scrubbing.formats import FORMATS, SAMPLES, Format
 
 
@@ -280,7 +280,7 @@ def has_provider_format(value: str) -> bool:
         return _URL_WITH_PASSWORD.match(value) is not None
     if "=" in value and ";" in value and _CONNECTION_STRING.search(value[:_LONGEST_KEY]):
         return True
-    return len(value) <= 300 and compiled(_WHOLE).fullmatch(value) is not None
+    return len(value) <= 300 and re.compile(_WHOLE).fullmatch(value) is not None
 
 
 def provider_credentials(text: str) -> Iterator[tuple[int, int, Format]]:

@@ -23,7 +23,7 @@ from pyarrow import fs, parquet
 
 from toolkit.core.errors import ConfigurationError, SweepBusy, SweepError, how_to_install
 from toolkit.core.text import excerpt
-from toolkit.local.files import create_new, expanded, replace_file
+from toolkit.local.files import create_new, expanded
 from toolkit.local.locks import try_lock
 from toolkit.sweeps.parts import (
     KEY,
@@ -82,7 +82,7 @@ class SweepPlace:
             if self._is_local:
                 partial.unlink(missing_ok=True)  # what an interruption left, or a link
                 create_new(partial, data, private=False)
-                replace_file(partial, Path(path))
+                partial.replace(path)
             else:
                 self._system.create_dir(self._folders[area])
                 with self._system.open_output_stream(path) as stream:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ssl
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +18,7 @@ import httpx
 
 from toolkit.core.errors import ConfigurationError, wrong_type
 from toolkit.core.text import excerpt
+from toolkit.core.tracebacks import causes
 
 SYSTEM: Final = "system"
 Verify = bool | str | Path | ssl.SSLContext
@@ -101,20 +101,6 @@ def refusal(error: BaseException, verify: Verify | None = None) -> Refusal | Non
             reason = excerpt(getattr(cause, "verify_message", None) or "")
             return Refusal(f"a certificate that is not trusted here{reason and f': {reason}'}", _how_to_trust(verify))
     return None
-
-
-def causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and all that led to it; an asynchronous connection fails with a group, an error per address."""
-    pending: list[BaseException | None] = [error]
-    seen: set[int] = set()
-    while pending:
-        cause = pending.pop()
-        if cause is None or id(cause) in seen:
-            continue
-        seen.add(id(cause))
-        yield cause
-        members = cause.exceptions if isinstance(cause, BaseExceptionGroup) else ()
-        pending += [cause.__cause__ or cause.__context__, *members]
 
 
 def _system_context(platform: str) -> ssl.SSLContext:

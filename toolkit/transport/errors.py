@@ -9,7 +9,8 @@ from typing import Final
 import httpx
 
 from toolkit.core.errors import ServiceError, Unreachable
-from toolkit.transport.certificates import causes, refusal
+from toolkit.core.tracebacks import causes
+from toolkit.transport.certificates import refusal
 
 _PASSING: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
 _REASONS: Final = {

@@ -156,7 +156,7 @@ class Recorder:
                 if self.part not in claim.prepared:  # it was released before it could be finished
                     self._prepare(claim)
                 try:
-                    files.replace_file(self.part, self.path)
+                    self.part.replace(self.path)
                 except OSError as error:
                     what = f"Cannot move {self.part} to {self.path}: {error.strerror}."
                     next_step = "Rename it by hand, or record it again if it is gone."
@@ -211,9 +211,7 @@ class Recorder:
         try:
             yield
         except OSError as error:
-            next_step = "Everything recorded earlier is intact. Free disk space, or fix the folder's permissions."
-            if isinstance(error, files.LinkInTheWay):
-                next_step = "Remove the link, or give the path of the file that it leads to."
+            next_step = "Everything recorded earlier is intact. Free disk space, or fix the path or its permissions."
             raise CassetteError(
                 f"Cannot record to {self.path}: {error.strerror or error}.",
                 f"{next_step} The response, if there was one, is this error's `response`.",

@@ -17,7 +17,7 @@ from itertools import accumulate
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_plus
 
-from toolkit.core.text import SLICE, compiled, matches_in
+from toolkit.core.text import SLICE, matches_in
 from toolkit.scrubbing.vocabulary import Place, credential_kind, may_hold_several, needs_strong_value
 
 _OVERLAP: Final = 420  # characters before a slice, which hold the name that belongs to a sign at its start
@@ -115,21 +115,21 @@ class Fields:
         end = min(start + SLICE, len(self._text))
         backwards = self._text[max(0, start - _OVERLAP) : end][::-1]
         meanings: dict[tuple[str, str], tuple[str, Place]] = {}
-        for written, before in set(compiled(_NAME_BACKWARDS).findall(backwards)):
+        for written, before in set(re.compile(_NAME_BACKWARDS).findall(backwards)):
             place = Place.QUERY if before and written[0] not in _QUOTES else Place.JSON
             name = _name_of(written)
             self._count += 1
             if written[0] == '"':
                 self.keys.add(name)
             if self._count > _MOST_NAMES:
-                ending = compiled(_ENDING).search(name)
+                ending = re.compile(_ENDING).search(name)
                 name = ending[0].lower() if ending is not None else ""
             if credential_kind(name, place) is not None:
                 meanings[written, before] = name, place
         if not meanings:
             return []
         found = []
-        for match in compiled(_NAME_BACKWARDS).finditer(backwards):
+        for match in re.compile(_NAME_BACKWARDS).finditer(backwards):
             meaning = meanings.get((match[1], match[2] or ""))
             position = end - match.start()
             if meaning is not None and position > start:
@@ -137,7 +137,7 @@ class Fields:
         return found[::-1]
 
     def _members(self, name: str, place: Place, position: int, *, is_quoted: bool) -> Iterator[CredentialField]:
-        first = compiled(_BEFORE_VALUE).match(self._text, position).end()  # type: ignore[union-attr]
+        first = re.compile(_BEFORE_VALUE).match(self._text, position).end()  # type: ignore[union-attr]
         is_certain = not needs_strong_value(name, place)
         if self._text[first : first + 1] not in ("{", "[") or not (is_certain or may_hold_several(name)):
             return
@@ -163,16 +163,16 @@ def values_at(text: str, position: int, *, is_quoted: bool) -> list[Written]:
         position: where the sign ends.
         is_quoted: True if the name is in double quotes, as in JSON, so that a bare value is a number or no text.
     """
-    after_sign, position = position, compiled(_BEFORE_VALUE).match(text, position).end()  # type: ignore[union-attr]
+    after_sign, position = position, re.compile(_BEFORE_VALUE).match(text, position).end()  # type: ignore[union-attr]
     match = _quoted_at(text, position)
     if match is not None:
         return [Written(_decoded(match), *match.span(1), Notation.QUOTED)]
     if is_quoted:
-        number = compiled(_DIGITS).match(text, position)
+        number = re.compile(_DIGITS).match(text, position)
         return [Written(number[0], *number.span(), Notation.NUMBER)] if number is not None else []
     # In the next line, only YAML has a value, and a name has a colon after it.
-    before, match = text[after_sign - 1 : position], compiled(_BARE).match(text, position)
-    is_beside = "\n" not in before or compiled(_NEXT_LINE).fullmatch(before) is not None
+    before, match = text[after_sign - 1 : position], re.compile(_BARE).match(text, position)
+    is_beside = "\n" not in before or re.compile(_NEXT_LINE).fullmatch(before) is not None
     if match is None or not is_beside or ("\n" in before and match[1][-1] == ":"):
         return []
     return [Written(unquote_plus(match[1]) if "%" in match[1] else match[1], *match.span(1), Notation.BARE)]
@@ -182,7 +182,7 @@ def _texts_within(text: str, position: int) -> Generator[Written, None, int]:
     """Yield the texts in the object or list at a position, and return where it ends."""
     opened: list[tuple[bool, bool]] = []  # for each open object or list: is it a list, are its values named
     member, awaits_value = "", False
-    for token in compiled(_PIECE).finditer(text, position):
+    for token in re.compile(_PIECE).finditer(text, position):
         sign, written = token[1], token[2]
         is_list, is_named = opened[-1] if opened else (True, True)
         is_named = is_named and (is_list or member in _MEMBERS)
@@ -210,13 +210,13 @@ def _texts_within(text: str, position: int) -> Generator[Written, None, int]:
 def _name_of(written: str) -> str:
     """Return a name that is written in reverse, without quotes and the rest of an escape before it."""
     name = (written.strip("\"'") if written[0] in _QUOTES else written.lstrip("])"))[::-1]
-    escape = compiled(_ESCAPED_BREAK).match(name)
+    escape = re.compile(_ESCAPED_BREAK).match(name)
     return (name[escape.end() :] if escape is not None else name).strip("\\")
 
 
 def _quoted_at(text: str, position: int) -> re.Match[str] | None:
     pattern = _QUOTE_PATTERNS.get(text[position : position + 1])
-    return compiled(pattern).match(text, position) if pattern is not None else None
+    return re.compile(pattern).match(text, position) if pattern is not None else None
 
 
 def _decoded(match: re.Match[str]) -> str:
@@ -227,7 +227,7 @@ def _decoded(match: re.Match[str]) -> str:
                 return str(json.loads(match[0], strict=False))
             except ValueError:
                 pass
-        written = compiled(_ESCAPE).sub(lambda escape: _BREAKS.get(escape[1], escape[1]), written)
+        written = re.compile(_ESCAPE).sub(lambda escape: _BREAKS.get(escape[1], escape[1]), written)
     return html.unescape(written) if "&" in written else written
 
 
@@ -255,7 +255,7 @@ def elements_in(text: str) -> Iterator[CredentialField]:
     """Yield the contents of XML elements with the names of credentials, and of those beside such a name."""
     if "</" not in text:
         return
-    names = set(compiled(_ELEMENT_NAME).findall(text))
+    names = set(re.compile(_ELEMENT_NAME).findall(text))
     local = {name: name.rpartition(":")[2] for name in names}
     wanted = {name for name, last in local.items() if last in _PAIR_ELEMENTS or credential_kind(last, Place.JSON)}
     for match in matches_in(_TAG, text, longest=_LONGEST_TAG) if wanted else ():
@@ -266,7 +266,7 @@ def elements_in(text: str) -> Iterator[CredentialField]:
         if credential_kind(name, Place.JSON) is not None and content is not None:
             yield CredentialField(name, Place.JSON, content)
         if name in _PAIR_ELEMENTS and content is not None and credential_kind(content.value, Place.JSON):
-            beside = compiled(_NEXT_ELEMENT).match(text, content.end)
+            beside = re.compile(_NEXT_ELEMENT).match(text, content.end)
             value = _content_at(text, beside.end()) if beside is not None else None
             if value is not None:
                 yield CredentialField(content.value, Place.JSON, value)
@@ -280,11 +280,11 @@ def pairs_in(text: str) -> Iterator[CredentialField]:
         if credential_kind(match[1], Place.JSON) is None:
             continue
         start = max(text.rfind(sign, max(0, match.start() - _LONGEST_PAIR), match.start()) for sign in "{<")
-        end = compiled(_END).search(text, match.end(), match.end() + _LONGEST_PAIR)
+        end = re.compile(_END).search(text, match.end(), match.end() + _LONGEST_PAIR)
         last = end.start() if end is not None else min(len(text), match.end() + _LONGEST_PAIR)
-        value = compiled(_VALUE).search(text, match.end(), last)
+        value = re.compile(_VALUE).search(text, match.end(), last)
         if value is None and start >= 0:
-            value = compiled(_VALUE).search(text, start, match.start())
+            value = re.compile(_VALUE).search(text, start, match.start())
         if value is not None:
             for written in values_at(text, value.end(), is_quoted=False):
                 yield CredentialField(match[1], Place.JSON, written)
@@ -297,7 +297,7 @@ def pairs_in(text: str) -> Iterator[CredentialField]:
 def columns_in(text: str) -> Iterator[CredentialField]:
     """Yield the values in lines below the names of their columns, with commas, semicolons or tabs between them."""
     first, _, _ = text[:_LONGEST_PAIR].partition("\n")
-    separator = compiled(_SEPARATOR).search(first)
+    separator = re.compile(_SEPARATOR).search(first)
     if separator is None or first[:1] in "{[<" or len(first) == _LONGEST_PAIR:
         return
     names = [name.strip(_AROUND) for name in first.split(separator[0])]
@@ -335,5 +335,5 @@ def cells_in(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _content_at(text: str, position: int) -> Written | None:
-    match = compiled(_CONTENT).match(text, position)
+    match = re.compile(_CONTENT).match(text, position)
     return Written(html.unescape(match[1]).strip(), *match.span(1), Notation.ELEMENT) if match is not None else None

@@ -10,7 +10,6 @@ from typing import Final
 from urllib.parse import quote_plus, unquote
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.core.text import compiled
 from toolkit.scrubbing.escapes import without_escapes
 from toolkit.scrubbing.finding.fields import (
     TITLES,
@@ -62,7 +61,7 @@ _SIGNS_OF_ESCAPES: Final = tuple("\\u00 %25 %3D %3d %22 %3A %3a %40 &quot; &#34;
 
 def without_credentials(body: bytes) -> bytes:
     """Return the body of an answer with a placeholder for each value whose name can only be that of a credential."""
-    if not compiled(_MAY_NAME_ONE).search(body):
+    if not re.compile(_MAY_NAME_ONE).search(body):
         return body
     finder = Finder(
         MessageKind.ANSWER, lambda kind, _: f"<{kind}>", lambda name: not is_core_name(name, Place.JSON), {}
@@ -150,7 +149,7 @@ class Finder(Walker):
         if kind is not None and not self._has_rule(name):
             return self._credential_header(name, kind, value)
         if lower == _PROTOCOLS:
-            return compiled(r"[^\s,.]+").sub(lambda part: self._random(part[0]), value)
+            return re.compile(r"[^\s,.]+").sub(lambda part: self._random(part[0]), value)
         if lower == "location" and self._message is not MessageKind.REQUEST:
             self.note_shapes(value)
             self._has_code = True
@@ -229,9 +228,9 @@ class Finder(Walker):
             return self._message is not MessageKind.ERROR or text[written.start - 2] != "\\"
         first = max(0, written.start - _LONGEST_START)
         start = text.rfind("\n", first, written.start) + 1 or first
-        if compiled(_LINE_END).match(text, written.end) is None or text.lstrip()[:1] in ("{", "["):
+        if re.compile(_LINE_END).match(text, written.end) is None or text.lstrip()[:1] in ("{", "["):
             return False
-        return compiled(_LINE_START).match(text[start : written.start].rstrip("\"'")) is not None
+        return re.compile(_LINE_START).match(text[start : written.start].rstrip("\"'")) is not None
 
     def _whole_values(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield what to write instead of texts of JSON and XML that are a short credential as a whole."""
@@ -258,7 +257,7 @@ class Finder(Walker):
         if not value or is_placeholder(value):
             return value
         self.note_shapes(f"{name}: {value}")
-        scheme = compiled(_SCHEME_OF_HEADER).match(value)
+        scheme = re.compile(_SCHEME_OF_HEADER).match(value)
         text = value[scheme.end() :] if scheme else value
         password = password_of_pair(text) if scheme and scheme[0].lower().rstrip() == "basic" else ""
         decision = decision_on(name, text, Place.HEADER, self._message)
@@ -280,7 +279,7 @@ class Finder(Walker):
         return self._placeholder("TOKEN", text)
 
     def _replaced(self, decision: Decision, value: str) -> str:
-        scheme = compiled(_SCHEME).match(value)
+        scheme = re.compile(_SCHEME).match(value)
         before, text = (scheme[0], value[scheme.end() :]) if scheme else ("", value)
         if decision.is_everywhere:
             self._strong.setdefault(text, decision.kind)

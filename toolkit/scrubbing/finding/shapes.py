@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from toolkit.core.text import compiled, matches_in
+from toolkit.core.text import matches_in
 from toolkit.scrubbing.strength import Strength, grade, provider_credentials
 from toolkit.scrubbing.vocabulary import password_of_pair
 
@@ -127,7 +127,7 @@ def _parts_of_paths(text: str, _: bytes) -> Iterator[ShapedCredential]:
 def _segments_after_words(text: str, _: bytes) -> Iterator[ShapedCredential]:
     for match in matches_in(_SEGMENT, text, longest=_LONGEST):
         before = text[max(0, match.start() - _LONGEST_WORD) : match.start(1)]
-        if compiled(_WORD_BEFORE).search(before) and grade(match[1]) is Strength.STRONG:
+        if re.compile(_WORD_BEFORE).search(before) and grade(match[1]) is Strength.STRONG:
             yield ShapedCredential(*match.span(1), "TOKEN", "token in a path", match[1])
 
 

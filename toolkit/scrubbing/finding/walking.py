@@ -16,7 +16,6 @@ from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
-from toolkit.core.text import compiled
 from toolkit.scrubbing.normal_form import spliced
 from toolkit.scrubbing.vocabulary import Place
 
@@ -139,7 +138,7 @@ def text_of(body: bytes, head: bytes = b"") -> Decoded | None:
 def _is_form(media_type: str, text: str) -> bool:
     if media_type.endswith("x-www-form-urlencoded"):
         return True
-    return not media_type and compiled(_FORM).match(text) is not None
+    return not media_type and re.compile(_FORM).match(text) is not None
 
 
 def replace_cookies(header: str, value: str, stand_in: Callable[[str, str], str]) -> str:
@@ -151,7 +150,7 @@ def replace_cookies(header: str, value: str, stand_in: Callable[[str, str], str]
         stand_in: takes the name of a cookie and its value, and returns what to write instead of the value.
     """
     is_setting = header.startswith("set-")
-    parts = compiled(_SEPARATOR).split(value)
+    parts = re.compile(_SEPARATOR).split(value)
     is_first = True
     for number in range(0, len(parts), 2):
         if number:
@@ -183,7 +182,7 @@ class Part(NamedTuple):
 
 def parts_of(content_type: str, body: bytes) -> Iterator[Part]:
     """Yield the parts of a multipart body; nothing if it does not contain the boundary."""
-    declared = compiled(_BOUNDARY).search(content_type)
+    declared = re.compile(_BOUNDARY).search(content_type)
     boundary = (declared[1] or declared[2]).encode("utf-8", "replace") if declared else b""
     if not boundary:
         return
@@ -201,6 +200,6 @@ def parts_of(content_type: str, body: bytes) -> Iterator[Part]:
         # The line break before a delimiter belongs to the delimiter.
         end -= len(_LINE_END_BEFORE.search(body, max(gap.end(), end - 2), end)[0])  # type: ignore[index]
         head = body[head_start : gap.start()]
-        name = compiled(_NAME).search(head)
+        name = re.compile(_NAME).search(head)
         text = (name[1] or name[2] or b"").decode("utf-8", "replace") if name else ""
         yield Part(text, head, gap.end(), end)

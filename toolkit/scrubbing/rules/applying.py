@@ -16,7 +16,6 @@ from typing import Final
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.core.text import compiled
 from toolkit.scrubbing.finding.walking import Walker
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList, header_value
@@ -55,8 +54,8 @@ class Rewriter(Walker):
     def text(self, text: str) -> str:
         """Return a text with values replaced in JSON and XML, also for several of these in one text."""
         if self._rules.names and "<" in text:
-            text = compiled(_ATTRIBUTE).sub(self._tagged, text)
-            text = compiled(_ELEMENT).sub(self._tagged, text)
+            text = re.compile(_ATTRIBUTE).sub(self._tagged, text)
+            text = re.compile(_ELEMENT).sub(self._tagged, text)
         return self._json(text) if "{" in text or "[" in text or '"' in text else text
 
     def _tagged(self, match: re.Match[str]) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError, SecretLeak, as_instance, as_secrets, as_several
 from toolkit.core.secret import Secret
-from toolkit.core.text import compiled, excerpt
+from toolkit.core.text import excerpt
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.vocabulary import last_name
 
@@ -227,7 +227,7 @@ def _path_pattern(path: str) -> tuple[re.Pattern[str], str]:
     pattern, name, is_open = "", "", False
     position = 1
     while path.startswith("$") and position < len(path):
-        match = compiled(_STEP).match(path, position)
+        match = re.compile(_STEP).match(path, position)
         if match is None or (match[0][0] not in ".["):
             break
         if match["deep"]:

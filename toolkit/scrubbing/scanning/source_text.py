@@ -8,12 +8,13 @@ value may also stand beside a name without the sign of a field between them (`--
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from toolkit.core.text import compiled, matches_in
+from toolkit.core.text import matches_in
 from toolkit.scrubbing.finding.fields import CredentialField, Fields, Notation, columns_in, elements_in, pairs_in
 from toolkit.scrubbing.finding.shapes import PROVIDER_KEY, credentials_in
 from toolkit.scrubbing.formats import SAMPLES
@@ -97,14 +98,14 @@ def secrets_in(text: str) -> Iterator[tuple[int, str, str]]:
             if (line, hit.value) not in seen:
                 seen.add((line, hit.value))
                 yield line, hit.kind, hit.value
-        if not compiled(_ESCAPED).search(level):
+        if not re.compile(_ESCAPED).search(level):
             return
-        level = "\n".join([_unescaped(each) if compiled(_ESCAPED).search(each) else "" for each in level.split("\n")])
+        level = "\n".join([_unescaped(each) if re.compile(_ESCAPED).search(each) else "" for each in level.split("\n")])
 
 
 def _unescaped(line: str) -> str:
-    line = compiled(_ESCAPED_LETTER).sub(lambda code: chr(int(code[1], 16)), line)
-    return unquote(compiled(_NEW_LINE).sub(r"%250\1", html.unescape(line)))
+    line = re.compile(_ESCAPED_LETTER).sub(lambda code: chr(int(code[1], 16)), line)
+    return unquote(re.compile(_NEW_LINE).sub(r"%250\1", html.unescape(line)))
 
 
 def _hits_in(text: str) -> list[_Hit]:
@@ -122,11 +123,11 @@ def _hits_in(text: str) -> list[_Hit]:
 def _shaped(text: str) -> Iterator[_Hit]:
     for credential in credentials_in(text):
         start, end, kind, what, value = credential
-        if kind != "PRIVATE_KEY" or not compiled(_DUMMY_KEY).search(value[:400]):
+        if kind != "PRIVATE_KEY" or not re.compile(_DUMMY_KEY).search(value[:400]):
             yield _Hit(start, 0 if what.startswith(PROVIDER_KEY) else 1, end, what, value)
     if "PRIVATE KEY" in text:
         for match in matches_in(_CUT_KEY, text, longest=_LONGEST):
-            if not compiled(_DUMMY_KEY).search(text[match.start() : match.end() + 300]):
+            if not re.compile(_DUMMY_KEY).search(text[match.start() : match.end() + 300]):
                 yield _Hit(match.start(), 5, match.end(), "private key", match[0])
 
 
@@ -145,12 +146,12 @@ def _is_made_by_a_person(text: str, field: CredentialField) -> bool:
     if not is_named or not is_core_name(field.name, Place.JSON) or needs_strong_value(field.name, Place.JSON):
         return False
     if form is Notation.BARE:  # in code, it is a variable
-        before, whole = text[max(0, start - 2) : start], compiled(_SETTING).match(text, start)
+        before, whole = text[max(0, start - 2) : start], re.compile(_SETTING).match(text, start)
         is_setting = (before[-1:] == "=" and before[:1] not in (" ", "=", ":")) or before == ": "
-        if whole is None or not is_setting or not compiled(_MARK).search(whole[0]):
+        if whole is None or not is_setting or not re.compile(_MARK).search(whole[0]):
             return False
         value = whole[0]
-    is_made_up = compiled(_MADE_UP).fullmatch(value) is not None and compiled(_SAMPLE).search(value) is None
+    is_made_up = re.compile(_MADE_UP).fullmatch(value) is not None and re.compile(_SAMPLE).search(value) is None
     return is_made_up and value not in SAMPLES and not is_dummy(value)
 
 
@@ -170,16 +171,16 @@ def _beside_names(text: str) -> Iterator[_Hit]:
             start, end = match.span(1)
             value = text[start:end].rstrip(".:,!?")
             strength = grade(value)
-            if strength is Strength.WEAK or (len(value) < _LONG_ENOUGH and not compiled("[0-9]").search(value)):
+            if strength is Strength.WEAK or (len(value) < _LONG_ENOUGH and not re.compile("[0-9]").search(value)):
                 continue
             first = max(0, match.start() - _LONGEST_SIGN)
-            rest = compiled(r"[\w-]+").match(text, match.start())
-            name = compiled(_NAME).search(text[first : match.start()])[0] + rest[0]  # type: ignore[index]
+            rest = re.compile(r"[\w-]+").match(text, match.start())
+            name = re.compile(_NAME).search(text[first : match.start()])[0] + rest[0]  # type: ignore[index]
             if is_weak_pair(value) or (strength is not Strength.STRONG and not name.startswith("--")):
                 continue
-            if compiled(_CALL).match(text, rest.end()) and compiled(_CALLEE).search(name):  # type: ignore[union-attr]
+            if re.compile(_CALL).match(text, rest.end()) and re.compile(_CALLEE).search(name):  # type: ignore[union-attr]
                 yield _Hit(start, 4, start + len(value), "credentials in a call", value)
-            elif not compiled(_PLAIN_NAME).fullmatch(name) and secret_kind(name, value, Place.JSON) is not None:
+            elif not re.compile(_PLAIN_NAME).fullmatch(name) and secret_kind(name, value, Place.JSON) is not None:
                 kind = "credentials on a command line" if name.startswith("--") else _FIELD
                 yield _Hit(start, 4, start + len(value), kind, value)
 
@@ -189,8 +190,8 @@ def _cookies(text: str) -> Iterator[_Hit]:
     for match in matches_in(_COOKIE_HEADER, text.encode("ascii", "replace").lower(), longest=_LONGEST):
         if match.start() < end:  # within the values of a header
             continue
-        start, end = compiled(_HEADER_VALUES).match(text, match.end()).span()  # type: ignore[union-attr]
-        for cookie in compiled(_COOKIE).finditer(text, start, end):
+        start, end = re.compile(_HEADER_VALUES).match(text, match.end()).span()  # type: ignore[union-attr]
+        for cookie in re.compile(_COOKIE).finditer(text, start, end):
             value = unquote(cookie[2])
             if secret_kind(cookie[1], value, Place.COOKIE) is not None:
                 yield _Hit(cookie.start(2), 2, cookie.end(2), "cookie", value)
