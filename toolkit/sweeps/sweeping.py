@@ -99,9 +99,9 @@ def sweep(
     >>> result = tk.sweep(session.broker, ids, lambda id: f"/v1/accounts/{id}/positions", into="sweeps/positions")
     >>> result.table()
 
-    With a client of an AsyncSession, `await` it. Run it again after an interrupt, a crash or an error: it goes on where
-    it stopped, and every key is in the table once. Keys may be added. What was answered in the last three seconds or so
-    before an interruption is asked for again.
+    With a client of an AsyncSession, `await` it. Run it again after an interrupt, a crash or an error: it continues
+    where it stopped, and every key is in the table once. Keys may be added. Calls that were answered in the last three
+    seconds or so before an interruption are made again.
 
     The column `key` says which key a row belongs to; it is `sweep_key` if the answers have a `key` of their own. The
     folder holds nothing but Parquet files with the same columns, which pandas, Polars, DuckDB and Dask read as one
@@ -278,7 +278,7 @@ class Job:
         if run.source.done and not result.answered:
             warn(
                 f"{count_text(run.source.done, 'key')} failed in an earlier run, so nothing was requested for them. "
-                ".retry() of the result requests them, also with another path; resume=False begins anew."
+                ".retry() of the result requests them, also with another path; resume=False starts again."
             )
         return result
 

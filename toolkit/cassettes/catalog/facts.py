@@ -181,7 +181,7 @@ def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 1 <= first <= last <= count:
             shown = excerpt(text, LONGEST_QUOTE) if match else "A text"  # which may be a misplaced secret
-            what = f"{shown} is none of the {count_text(count, 'interaction')} in the cassette."
+            what = f"{shown} is not among the {count_text(count, 'interaction')} in the cassette."
             advice = "Write numbers from 1, such as 3, and ranges such as 5-7; toolkit cassettes show lists them."
             raise ConfigurationError(what, advice, about="numbers")
         numbers.update(range(first - 1, last))
