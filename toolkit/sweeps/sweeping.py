@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, cast, overload
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack, cast, overload
 
 import httpx
 import pandas as pd
@@ -38,50 +38,39 @@ if TYPE_CHECKING:
     from toolkit.session.session import Session
 
 _MOST_AT_ONCE: Final = 1_000  # each is a thread or a task
+Call: TypeAlias = Callable[[Any], Any]
+
+
+class SweepOptions(TypedDict, total=False):
+    """The arguments of `sweep` that are given by keyword and may be left out."""
+
+    at_once: int
+    records: str | None
+    key: str | None
+    schema: Any
+    numbers: str
+    resume: bool
+    pages: bool
+    cursor: Cursor | None
+    cluster: Any
 
 
 @overload
 def sweep(
-    client: httpx.Client,
-    keys: Iterable[Any],
-    call: Callable[[Any], Any],
-    *,
-    into: str | Path,
-    at_once: int = ...,
-    records: str | None = ...,
-    key: str | None = ...,
-    schema: Any = ...,
-    numbers: str = ...,
-    resume: bool = ...,
-    pages: bool = ...,
-    cursor: Cursor | None = ...,
-    cluster: Any = ...,
+    client: httpx.Client, keys: Iterable[Any], call: Call, *, into: str | Path, **options: Unpack[SweepOptions]
 ) -> SweepResult: ...
 
 
 @overload
 def sweep(
-    client: httpx.AsyncClient,
-    keys: Iterable[Any],
-    call: Callable[[Any], Any],
-    *,
-    into: str | Path,
-    at_once: int = ...,
-    records: str | None = ...,
-    key: str | None = ...,
-    schema: Any = ...,
-    numbers: str = ...,
-    resume: bool = ...,
-    pages: bool = ...,
-    cursor: Cursor | None = ...,
-    cluster: Any = ...,
+    client: httpx.AsyncClient, keys: Iterable[Any], call: Call, *, into: str | Path, **options: Unpack[SweepOptions]
 ) -> Coroutine[Any, Any, SweepResult]: ...
 
 
 def sweep(
     client: httpx.Client | httpx.AsyncClient,
     keys: Iterable[Any],
-    call: Callable[[Any], Any],
+    call: Call,
     *,
     into: str | Path,
     at_once: int = 16,
