@@ -166,7 +166,7 @@ def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.D
 
 
 def _comparable(value: Any) -> Any:
-    """Return a value that equals those of equal cells: the digits of a number, and a boolean that is no number."""
+    """Return a value that equals those of equal cells: the digits of a number, and a boolean, which is not a number."""
     if isinstance(value, dict):
         return {name: _comparable(member) for name, member in value.items()}
     if isinstance(value, _LISTS):
