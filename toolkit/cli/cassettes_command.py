@@ -183,7 +183,7 @@ def prune(
         choice: dict[str, Any] = {"method": method, "uri": uri, "play_log": log}
         dropped = terminal.records(prune_cassette(name, numbers or (), **choice))
         if not dropped:
-            what = f"No interaction of {name} fits, so there is nothing to drop."
+            what = f"No interaction of {name} matches, so there is nothing to remove."
             next_step = f"Give numbers, --unplayed, --method or --uri; see toolkit cassettes show {name}"
             raise ConfigurationError(what, next_step, about="numbers")
         terminal.print_rows(dropped, ("number", "method", "uri", "status"), as_json=as_json)

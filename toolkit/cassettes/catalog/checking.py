@@ -128,5 +128,5 @@ def _unplayed(opened: Contents, played: Container[int] | None) -> Iterator[_Prob
         if played is not None and number not in played:
             head = interaction.request
             what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
-            next_step = "Drop what nothing plays: toolkit cassettes prune, with the same notebooks or log."
+            next_step = "Remove it: toolkit cassettes prune, with the same notebooks or log."
             yield _Problem("unplayed", what, next_step, opened.items[number].line, number + 1)
