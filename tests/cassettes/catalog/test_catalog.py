@@ -311,3 +311,14 @@ def test_show(file):
     shown = CliRunner().invoke(app, ["show", str(file), "2"])
     assert (shown.exit_code, "has no content" in shown.output) == (0, True)
     assert CliRunner().invoke(app, ["show", str(file)]).exit_code == 0
+
+
+@pytest.mark.parametrize("value", ["REDACTED", "your-api-key", "xxxxxxxx", "Suppress", "test_set_cookie", "[FILTERED]"])
+def test_dummies(tmp_path, value):
+    """There is nothing to say about a stand-in that somebody wrote in the place of a secret, whatever its length."""
+    file = tmp_path / "a.yaml"
+    text = ITEM.format(path=f"?api_key={value}", body="""{string: '{"access_token": "dummy-token-1"}'}""", status=200)
+    file.write_text(f"interactions:\n{text}version: 1\n")
+    assert checked(file) == []
+    file.write_text(f"interactions:\n{text.replace(value, 'hunter2-demo')}version: 1\n")
+    assert checked(file) == [("rules", 1)]

@@ -27,6 +27,7 @@ from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.rules.model import Rules, as_rules
 from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.scrubbing.strength import is_dummy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 ADDRESS, PERSONAL, OTHER = "address", "personal data", "other"
 # A placeholder as it is, and as URLs and JSON write it.
 _PLACEHOLDER: Final = re.compile(r"(?:<|%3[Cc]|\\u003c)([A-Z][A-Z0-9_]{0,60})(?:-[0-9]{1,9})?(?:>|%3[Ee]|\\u003e)")
+_OF_BODY: Final = ("content-length", "content-encoding")  # they change with a body in which something is replaced
+# What tools and services write where there is nothing to hide, as a whole value.
+_STAND_IN: Final = re.compile(r"(?i)<[\w -]+>|\[[\w -]+\]|suppress|test_set_cookie|(?:dummy|fake|test)[\w-]*")
 
 
 def scrub_cassette(
@@ -235,7 +239,18 @@ def rescrubbed(
         ]
         data = b"".join((HEADER, *items)) if items else b""
     scrubber.known.check(data, where=f"{opened.source}, scrubbed again,")
-    return data, [(each, _counts(recorded[each], safe[each], scrubber)) for each in changed]
+    # What a user's rule names counts, whatever it is.
+    telling = [each for each in changed if scrubber.has_rules or not _are_dummies(recorded[each], safe[each])]
+    return data, [(each, _counts(recorded[each], safe[each], scrubber)) for each in telling]
+
+
+def _are_dummies(before: Interaction, after: Interaction) -> bool:
+    """Return whether only stand-ins such as `REDACTED` were replaced, about which there is nothing to say."""
+    old, new = _text_of(before), _text_of(after)
+    first, *others = map(re.escape, _PLACEHOLDER.split(new)[::2])
+    # Atomic groups, since a value that is found in another way is no better.
+    match = re.fullmatch(first + "".join(f"(?>(.{{0,200}}?){each})" for each in others), old, re.DOTALL)
+    return match is not None and all(is_dummy(value) or _STAND_IN.fullmatch(value) for value in match.groups())
 
 
 def _counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict[str, int]:
@@ -259,10 +274,10 @@ def _text_of(interaction: Interaction) -> str:
     request, response, failure = interaction.request, interaction.response, interaction.failure
     texts = [request.uri, response.reason, failure.message if failure else ""]
     for message in (request, response):
-        texts += (value for _, value in message.headers)
+        texts += (value for name, value in message.headers if name.lower() not in _OF_BODY)
         try:
             body = decompress_body(message.headers, message.body)
         except SecretLeak:
             body = message.body
         texts.append(body.decode("utf-8", "surrogateescape"))
-    return "\n".join(texts)
+    return "\n".join((*texts, ""))
