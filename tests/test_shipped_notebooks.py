@@ -30,7 +30,7 @@ def test_stored_form(path: Path) -> None:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
     assert not any(output.output_type == "error" for cell in code for output in cell.outputs)
-    assert all(not cell.metadata for cell in notebook.cells)
+    assert all(cell.metadata in ({}, {"tags": ["parameters"]}) for cell in notebook.cells)
     assert "widgets" not in notebook.metadata
 
 

@@ -23,7 +23,7 @@ MEMBERS = {
     "Secret": "reveal",
     "Signer": "algorithm key_id sign",
     "Settings": "load",
-    "Cassette": "transport table play_count unplayed environments close",
+    "Cassette": "transport table play_count unplayed close",
     "PracticeService": "start close settings session async_session revoke_tokens",
     "Faults": "inject clear",
     "Stats": "reset",

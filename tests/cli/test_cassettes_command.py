@@ -88,7 +88,7 @@ def test_show(record, interaction, authorization):
     assert '"amount": 1.10' in run("show", "a", "2", "--characters", "100000")
     [one] = rows("show", "a", "1")
     assert (one["token"], one["response"]["body"]) == (1, '{\n  "id": 1\n}')
-    for output in (table, full, json.dumps(rows("show", "a", "1-2"))):
+    for output in (table, full, json.dumps(rows("show", "a", "1", "2"))):
         assert secret not in output
         assert "\x1b" not in output
     run("show", "a", "3", status=2)
@@ -126,15 +126,15 @@ def test_prune(record, monkeypatch):
     """`prune` shows what would go, and drops it with --yes, or where it can ask and hears yes."""
     file = record("a", "/a", "/b", "/c")
     before = file.read_bytes()
-    assert "2 interactions would go" in run("prune", "a", "2-3", "--dry-run", "--yes")
+    assert "2 interactions would go" in run("prune", "a", "2", "3", "--dry-run", "--yes")
     assert [row["number"] for row in rows("prune", "a", "--uri", "/b", "--dry-run")] == [2]
-    assert "add --yes" in run("prune", "a", "2-3", status=2)
+    assert "add --yes" in run("prune", "a", "2", "3", status=2)
     monkeypatch.setattr(terminal, "can_ask", lambda: True)
-    assert "Drop 2 interactions of a? [y/N]" in run("prune", "a", "2-3", typed="n\n", status=1)
+    assert "Drop 2 interactions of a? [y/N]" in run("prune", "a", "2", "3", typed="n\n", status=1)
     assert file.read_bytes() == before
     assert "Dropped 1 interaction" in run("prune", "a", "2", typed="y\n")
     assert paths_in(file) == ["a", "c"]
-    for arguments in ((), ("7",), ("--method", "DELETE"), ("1-2", "--yes"), ("x",)):
+    for arguments in ((), ("7",), ("--method", "DELETE"), ("1", "2", "--yes"), ("x",)):
         run("prune", "a", *arguments, status=2)
     assert paths_in(file) == ["a", "c"]
 

@@ -129,7 +129,7 @@ def test_practice_services_come_and_go(open_panel, unset):
         assert user.status.startswith("Connected.")
     user.panel._after_cell(None)
     assert user.options("credentials") == ["new key pair …"]
-    assert user.status == "The practice service has ended: the session can send nothing more."
+    assert user.status == "The practice service has stopped, so the session cannot send anything."
     ended = open_panel("live", settings=service.settings)
     assert "The practice service at these addresses has ended." in ended.words
     assert ended.form.fields == ()

@@ -28,7 +28,7 @@ LAZY = frozenset({"pages", "progress"})  # they look at their arguments when the
 # A name or a path has to be shown, and so has the name of a column and of a media type.
 SHOWN = (
     *("name", "path", "cassette", "cassettes", "folder", "source", "paths", "key", "records", "on", "to", "play_log"),
-    *("into", "old", "new", "notebook", "data", "json_paths", "prune_cassette.numbers"),
+    *("into", "old", "new", "notebook", "data", "json_paths"),
 )
 
 

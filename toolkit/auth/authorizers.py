@@ -81,7 +81,7 @@ Exchange = Callable[[TokenRequest], Flow[Token]]
 
 
 class KeyPairAuthorizer:
-    """The legacy flow (section 5.2): the key pair goes on every call. It has the methods of a BearerAuthorizer."""
+    """The legacy flow (section 5.2): the key pair is sent with every call. It has the methods of a BearerAuthorizer."""
 
     def __init__(self, credentials: KeyPair, *, header_prefix: str) -> None:
         headers, self.recorded_headers = credentials.headers(header_prefix)

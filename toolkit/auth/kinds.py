@@ -83,12 +83,12 @@ class KeyPair(Credentials):
         as_choice(scheme, ("headers", "basic"), about="scheme")
         self.scheme: Scheme = scheme
         if scheme == "basic" and ":" in self.key_id.reveal():
-            what = "The key ID holds a colon, which HTTP Basic cannot carry (RFC 7617 section 2)."
+            what = "The key ID contains a colon, which HTTP Basic does not allow (RFC 7617 section 2)."
             raise ConfigurationError(what, 'Use scheme="headers".', about="key_id")
         warn_if_in_cell(self.secrets())
 
     def headers(self, prefix: str) -> tuple[Headers, Headers]:
-        """Return the headers that go on every call, with the service's prefix, and as a recording shows them."""
+        """Return the headers of every call, with the service's prefix, and as a recording shows them."""
         key_id, secret_key = self.key_id.reveal(), self.secret_key.reveal()
         if self.scheme == "basic":
             pair = base64.b64encode(f"{key_id}:{secret_key}".encode("ascii")).decode("ascii")
@@ -109,7 +109,7 @@ def _as_form_fields(value: object) -> Mapping[str, str | Secret]:
     fields: dict[str, str | Secret] = {}
     for name, content in given.items():
         if not isinstance(name, str) or not _FIELD_NAME.match(name) or name.lower() in _OTHER_FIELDS:
-            what = "A form field has a name that no field can have, or that is set from the credentials."
+            what = "A form field has an invalid name, or one that is set from the credentials."
             raise ConfigurationError(what, 'Name it as the service does, such as "scope".', about="form_fields")
         if not isinstance(content, str) or not content or not content.isprintable():
             what = f"The form field {name} is not text of printable characters."
@@ -193,7 +193,7 @@ def _pkcs8_pem(signer: Signer) -> str:
     if isinstance(signer, LocalKey):  # its identity is base64 of PKCS#8 DER; RFC 7468 sections 2 and 10
         body = "\n".join(textwrap.wrap(signer.identity(), 64))
         return f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"
-    what = "The private key is kept elsewhere, by a signer, so there is nothing to save."
+    what = "The private key is kept by a signer, so it cannot be saved."
     raise ConfigurationError(what, "Make the ClientKey from its signer wherever you need it.", about="private_key")
 
 

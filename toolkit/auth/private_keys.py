@@ -355,7 +355,7 @@ def write_key_file(file: Path, private_pem: Secret) -> None:
     """Write a private key into a new file that only its user may read; missing folders are made the same way."""
     file = Path(os.path.abspath(file))  # noqa: PTH100 - resolve() would follow a link at the end
     if any((folder / ".git").exists() for folder in file.parent.resolve().joinpath("_").parents):
-        reason = "it would lie in a git repository, and files in a repository are committed sooner or later"
+        reason = "it would be in a git repository, where it might be committed"
     else:
         try:
             for folder in reversed([folder for folder in file.parents if not folder.exists()]):

@@ -37,7 +37,7 @@ _STEP: Final = 1_024  # bytes to decompress at a time; one step grows to a megab
 
 
 def as_recorded_response(response: httpx.Response, body: bytes, *, headers: HeaderList) -> RecordedResponse:
-    """Return a response as a cassette holds it, with the body as received and headers that fit it."""
+    """Return a response in its recorded form, with the body as received and headers that fit it."""
     extensions = response.extensions
     return RecordedResponse(
         response.status_code,

@@ -129,7 +129,7 @@ class Cassette:
         return opened
 
     def _warn(self, settings: Settings | None) -> None:
-        """Warn of what an interrupted recording left, and of an old one in a script: a notebook must not vary."""
+        """Warn of the remains of an interrupted recording and, in a script, of an old recording."""
         real = Path(os.path.realpath(self.path))
         part = part_of(real)
         if part.exists() and not writer_lock.is_held_elsewhere(real):

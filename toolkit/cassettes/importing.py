@@ -34,14 +34,13 @@ from toolkit.core.document import TOKEN_PATH, CredentialKind, Environment
 from toolkit.core.errors import CassetteError, ConfigurationError, SecretLeak, as_instance, as_several
 from toolkit.core.ledger import Authorization, parse_http_date
 from toolkit.core.secret import Secret
-from toolkit.core.text import count_text, excerpt
+from toolkit.core.text import count_text
 from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_text, header_value
 from toolkit.scrubbing.rules.model import Rules, as_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
-_LONGEST_WORD: Final = 60  # characters of a program's name
 _FORM: Final = "application/x-www-form-urlencoded"
 _FRAMING: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 section 5.6.2
@@ -55,24 +54,20 @@ class ImportReport:
 
     Attributes:
         source: the file that was imported; it is unchanged and still holds its secrets.
-        program: what wrote it: "vcrpy", "toolkit", or such as "HAR of Firefox".
         path: the new cassette; None if nothing could be imported, and then no file was written.
         imported: number of interactions in the new cassette.
         left_out: number of exchanges that could not be imported, by the reason, which completes the sentence `it was
             left out, because ...`.
         not_chosen: number of exchanges that `only` did not choose.
         replaced: number of places where a secret was replaced, by its kind, such as ACCESS_TOKEN.
-        environment: the environment that was named; None without one.
     """
 
     source: Path
-    program: str
     path: Path | None
     imported: int
     left_out: Mapping[str, int] = field(default_factory=dict)
     not_chosen: int = 0
     replaced: Mapping[str, int] = field(default_factory=dict)
-    environment: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain values, for programs."""
@@ -82,7 +77,7 @@ class ImportReport:
     def lines(self) -> list[str]:
         """Return the report as sentences."""
         target = f" into {self.path}" if self.path is not None else "; no file was written"
-        lines = [f"{count_text(self.imported, 'interaction')} imported{target} ({self.program})."]
+        lines = [f"{count_text(self.imported, 'interaction')} imported{target}."]
         lines += [f"{count:,} left out: {reason}." for reason, count in self.left_out.items()]
         if self.not_chosen:
             lines.append(f"{self.not_chosen:,} not chosen.")
@@ -153,7 +148,7 @@ def import_cassette(
     called = None if environment is None else Environment(environment)
     patterns = as_several(only, str, about="only", example='"api.example.com"')
     file = expanded(source, about="source")
-    program, entries = _read(file)
+    entries = _read(file)
     path = _target(name, file, replace=as_instance(replace, bool, about="replace", example="True"), settings=settings)
     names = called.rules.addresses.values() if called else ()
     own = {name: settings.addresses[name] for name in names if name in settings.addresses}
@@ -183,37 +178,33 @@ def import_cassette(
     replaced = sum((Counter(counts) for _, counts in replacements), Counter())
     return ImportReport(
         source=file,
-        program=program,
         path=path if items else None,
         imported=len(items),
         left_out=dict(left_out.most_common()),
         not_chosen=len(entries) - len(items) - left_out.total(),
         replaced={kind: replaced[kind] for kind in sorted(replaced.keys() - {ADDRESS, OTHER})},
-        environment=None if called is None else str(called),
     )
 
 
-def _read(path: Path) -> tuple[str, list[_Entry]]:
-    """Return the name of the program that wrote a file, and its exchanges, in their order."""
+def _read(path: Path) -> list[_Entry]:
+    """Return the exchanges of a file, in their order."""
     try:
         data = path.read_bytes()
     except OSError as error:
         what = f"Cannot read {path}: {error.strerror}."
         raise ConfigurationError(what, "Name a HAR file or a cassette.", about="source") from None
     with suppress(ValueError, RecursionError):  # `contents.read` says what is wrong
-        log = _mapping(json.loads(data.decode("utf-8-sig")), "log")
-        if isinstance(entries := log.get("entries"), list):
-            name = excerpt(str(_mapping(log, "creator").get("name") or "").strip(), _LONGEST_WORD)
-            return f"HAR of {name}" if name else "HAR", [_har_entry(each) for each in entries]
+        entries = _mapping(json.loads(data.decode("utf-8-sig")), "log").get("entries")
+        if isinstance(entries, list):
+            return [_har_entry(each) for each in entries]
     opened = contents.read(data, source=str(path))
     found = [opened.interaction_or_error(number) for number in range(len(opened))]
-    recorded = [
+    return [
         _Entry(each.request.uri, each)
         if isinstance(each, Interaction)
         else _Entry("", "it does not have the fields of an interaction")
         for each in found
     ]
-    return "vcrpy" if opened.is_foreign else "toolkit", recorded
 
 
 def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings) -> Path:

@@ -20,9 +20,9 @@ from toolkit.cassettes.catalog.checking import check_cassettes
 from toolkit.cassettes.catalog.comparing import KINDS, compare_cassettes
 from toolkit.cassettes.catalog.facts import (
     EXCERPT,
+    as_numbers,
     list_cassettes,
     messages_of,
-    parse_numbers,
     read_cassette,
     row_of,
     scrubber_to_show,
@@ -45,7 +45,7 @@ app = terminal.command_group(
     "Exit status: 0 if all is well; 1 for what a command finds, as its help says; 2 if it could not work.",
 )
 NameArgument = Annotated[str, typer.Argument(help="Name of a cassette, or a path.")]
-NumbersArgument = Annotated[list[str] | None, typer.Argument(help="Numbers such as 3, ranges such as 5-7.")]
+NumbersArgument = Annotated[list[int] | None, typer.Argument(help="Numbers of interactions, from 1.")]
 UnplayedOption = Annotated[
     list[Path] | None,
     typer.Option("--unplayed", help="Run this notebook or folder offline, and look for what it does not play."),
@@ -89,7 +89,7 @@ def show(
     opened = read_cassette(name, settings)
     scrubber = scrubber_to_show(settings, opened)
     scrubber.recall(opened.raw)
-    chosen = sorted(parse_numbers(numbers or (), len(opened)))
+    chosen = sorted(as_numbers(numbers or (), len(opened)))
     rows = []
     for number in chosen or range(len(opened)):
         row = row_of(opened, number, scrubber)
@@ -158,7 +158,7 @@ def diff(
 
 
 @app.command(
-    epilog=terminal.examples("toolkit cassettes prune tour 3 5-7", "toolkit cassettes prune tour --uri '*/v2/*'")
+    epilog=terminal.examples("toolkit cassettes prune tour 3 5", "toolkit cassettes prune tour --uri '*/v2/*'")
 )
 @terminal.errors_exit_with(_UNUSABLE)
 def prune(
@@ -183,7 +183,7 @@ def prune(
         choice: dict[str, Any] = {"method": method, "uri": uri, "play_log": log}
         dropped = terminal.records(prune_cassette(name, numbers or (), **choice))
         if not dropped:
-            what = f"No interaction of {name} fits, so there is nothing to drop."
+            what = f"No interaction of {name} matches, so there is nothing to remove."
             next_step = f"Give numbers, --unplayed, --method or --uri; see toolkit cassettes show {name}"
             raise ConfigurationError(what, next_step, about="numbers")
         terminal.print_rows(dropped, ("number", "method", "uri", "status"), as_json=as_json)

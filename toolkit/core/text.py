@@ -182,7 +182,7 @@ def _escaped(text: str, more: str = "") -> str:
 
 
 def workspace_path(path: Path, workspace: Path) -> str:
-    """Return a path as annotations need it: relative to the folder of the checkout if it lies there, with slashes."""
+    """Return a path as annotations need it: relative to the folder of the checkout if it is inside, with slashes."""
     file, folder = path.resolve(), workspace.resolve()
     return (file.relative_to(folder) if file.is_relative_to(folder) else path).as_posix()
 

@@ -118,7 +118,7 @@ def _showable(error: BaseException, name: str) -> BaseException:
 
 
 def warn(message: str) -> None:
-    """Warn at the nearest caller outside the toolkit and its HTTP library, however many functions lie between.
+    """Warn at the nearest caller outside the toolkit and its HTTP library, however many functions are between.
 
     Known secrets are masked: a warning may quote names from an answer.
     """

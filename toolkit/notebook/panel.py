@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolkit.core.secret import Secret
 
 _NOT_CONNECTED: Final = "Not connected."
-_ENDED: Final = "The practice service has ended: the session can send nothing more."
+_ENDED: Final = "The practice service has stopped, so the session cannot send anything."
 _KEPT: Final = "The choices above could not be connected. The session below is the earlier session."
 _EDITED: Final = "The choices above are not connected yet: press Connect. The session below is the earlier session."
 _PRESS_CONNECT: Final = "Press Connect, then run this cell again."
@@ -161,7 +161,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         return f"<Panel: {self._words()}>"
 
     def _ipython_display_(self) -> None:
-        """Show words, and the widget as a second output; the words help where the widget is missing later."""
+        """Show a text, and the widget as a second output; the text helps where the widget cannot be shown later."""
         html = panel_view.saved_html(self._words(), self._variable(), self._label)
         show({"text/plain": repr(self), "text/html": html}, raw=True)  # type: ignore[no-untyped-call]
         bundle = self._repr_mimebundle_() or {}

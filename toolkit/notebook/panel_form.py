@@ -339,7 +339,7 @@ class Form:
         return []
 
     def _profile_problem(self) -> Problem | None:
-        """Return a problem if the saved profile that the notebook names is not there."""
+        """Return a problem if the saved profile that the notebook names does not exist."""
         named = (self.environment, self.named_profile)
         if self.kind is None or None in named or named in [(one.environment, one.name) for one in self.profiles]:
             return None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from toolkit.core.ledger import Clock
 
 _LONGEST_LIFETIME: Final = 3_600  # seconds of an assertion; Authlib's are as long
-_UNKNOWN: Final = "No client of this environment has this client ID and this kind of proof."
+_UNKNOWN: Final = "This environment has no client with this client ID and this way to sign in."
 _LEEWAY: Final = 5  # seconds by which the caller's clock may be ahead
 # PyJWT would compare times with the system's clock, so they are checked here with the clock of the service.
 _CHECKED: Final[Any] = {

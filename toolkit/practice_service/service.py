@@ -1,4 +1,4 @@
-"""The practice service as users hold it: start it, call it, inspect it and make it fail.
+"""The practice service as users see it: start it, call it, inspect it and make it fail.
 
 A uvicorn server listens on eight loopback ports, one for each address, in its own thread with its own event loop, so
 that callers inside a running loop, such as a notebook's, are served too.

@@ -205,7 +205,7 @@ class DecodingBudget:
 
 
 class Unpacked(NamedTuple):
-    """Something that was compressed: the name of its format, where it stands, and the bytes that come out."""
+    """Something that was compressed: the name of its format, its position, and the decompressed bytes."""
 
     name: str
     start: int
@@ -248,7 +248,7 @@ def members_of(data: bytes, budget: DecodingBudget) -> Iterator[Unpacked]:
 
 
 def _stream(data: bytes, at: int, window_bits: int) -> tuple[bytes, int]:
-    """Return what a zlib stream holds, and where it ends, or 0 if it is broken."""
+    """Return the content of a zlib stream and the position of its end, or 0 if it is broken."""
     end = 0
 
     def pieces() -> Iterator[bytes]:

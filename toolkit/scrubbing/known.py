@@ -121,7 +121,7 @@ class KnownSecrets:
         return self._placeholders.get(secret) if kind is None else self.placeholder(kind, secret)
 
     def replaced(self) -> list[tuple[Secret, str]]:
-        """Return each secret that was met so far, with its placeholder or stand-in."""
+        """Return each secret that was found so far, with its placeholder or stand-in."""
         with self._lock:
             return list(self._placeholders.items())
 

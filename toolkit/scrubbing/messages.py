@@ -24,7 +24,7 @@ class RecordedRequest(NamedTuple):
 
 
 class RecordedResponse(NamedTuple):
-    """A response as a cassette holds it. The texts of headers represent bytes in Latin-1.
+    """A response in its recorded form. The texts of headers represent bytes in Latin-1.
 
     Attributes:
         status: HTTP status code.

@@ -50,7 +50,7 @@ class Pieces:
         return "".join((*pieces, text[done:])) if pieces else text
 
     def unfinished(self, text: str) -> int:
-        """Return the length of the longest end of a text that may be a piece of a secret that goes on, 0 below 4."""
+        """Return the length of the longest end of a text that may be an incomplete piece of a secret, 0 below 4."""
         if text[-_SIGN:] not in self._signs:
             return 0
         length = 0

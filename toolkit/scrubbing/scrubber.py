@@ -94,7 +94,7 @@ class Scrubber:
             self.recall(self.recorded)
 
     def recall(self, recorded: bytes) -> None:
-        """Remember what is recorded already, because stand-ins from a replay come back in later requests."""
+        """Remember what is recorded already, because later requests may contain stand-ins from a replay."""
         self.recorded = recorded
         if self._rules is not None:
             self._rules.pseudonyms.recall(recorded)

@@ -68,7 +68,7 @@ class Searcher:
                 self._owners[window] = (*self._owners.get(window, ()), (needle, at))
 
     def hits_in(self, view: View) -> Iterator[Hit]:
-        """Yield each place where a secret stands in a view; places may overlap."""
+        """Yield each place where a secret occurs in a view; places may overlap."""
         normal = view.normal
         done: dict[int, int] = {}  # by id of the needle; a window that repeats within a needle matches again
         for at, owners in self._matches_in(normal):

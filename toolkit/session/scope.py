@@ -273,7 +273,7 @@ def _without_environment(cassette: Cassette | None, settings: Settings) -> Confi
         elsewhere = same_name_in_project(cassette.path, settings)
         missing = differences.missing(cassette.path, elsewhere=elsewhere, to_record=f"to record it, {choices}")
         return ConfigurationError(missing.what, missing.next_step, about="environment")
-    what = "A session that may send requests needs an environment, which a cassette does not choose for it."
+    what = "A session that may send requests needs an environment, which a cassette cannot determine."
     return ConfigurationError(what, f"{choices.capitalize()}.", about="environment")
 
 

@@ -239,7 +239,7 @@ class SessionRequest(Outgoing):
 
 
 def _outcome(request: httpx.Request) -> Flow[Any]:
-    """Send a request; return the answer, or the error that there was instead."""
+    """Send a request; return the answer, or the error if there is none."""
     try:
         return (yield request)
     except httpx.TransportError as error:

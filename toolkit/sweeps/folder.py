@@ -49,7 +49,7 @@ from toolkit.tables.columns import frame_of
 
 Area: TypeAlias = Literal["parts", "beside"]
 _FAILURES: Final = "failures.parquet"
-_ANEW: Final = "Sweep into another folder; resume=False removes what this one holds and begins anew."
+_ANEW: Final = "Sweep into another folder; resume=False empties this one and starts again."
 
 
 class SweepPlace:

@@ -48,8 +48,10 @@ _WARN_AT: Final = 100
 RUN: Final = "run"
 _SHARES_FOR_EACH: Final = 8  # shares of a sweep for each worker, so that all end at about the same time
 _LEAST, _MOST, _UNKNOWN = 20, 1000, 200  # keys of a share
-_LATER: Final = "What was answered is kept. Run the sweep again when the service answers: it goes on where it stopped."
-_CHECK: Final = "What was answered is kept. Check the credentials, then call .retry() on the result of a new run."
+_LATER: Final = (
+    "The answers so far are kept. Run the sweep again when the service answers: it continues where it stopped."
+)
+_CHECK: Final = "The answers so far are kept. Check the credentials, then call .retry() on the result of a new run."
 
 
 class Run:

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, cast, overload
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack, cast, overload
 
 import httpx
 import pandas as pd
@@ -38,50 +38,39 @@ if TYPE_CHECKING:
     from toolkit.session.session import Session
 
 _MOST_AT_ONCE: Final = 1_000  # each is a thread or a task
+Call: TypeAlias = Callable[[Any], Any]
+
+
+class SweepOptions(TypedDict, total=False):
+    """The arguments of `sweep` that are given by keyword and may be left out."""
+
+    at_once: int
+    records: str | None
+    key: str | None
+    schema: Any
+    numbers: str
+    resume: bool
+    pages: bool
+    cursor: Cursor | None
+    cluster: Any
 
 
 @overload
 def sweep(
-    client: httpx.Client,
-    keys: Iterable[Any],
-    call: Callable[[Any], Any],
-    *,
-    into: str | Path,
-    at_once: int = ...,
-    records: str | None = ...,
-    key: str | None = ...,
-    schema: Any = ...,
-    numbers: str = ...,
-    resume: bool = ...,
-    pages: bool = ...,
-    cursor: Cursor | None = ...,
-    cluster: Any = ...,
+    client: httpx.Client, keys: Iterable[Any], call: Call, *, into: str | Path, **options: Unpack[SweepOptions]
 ) -> SweepResult: ...
 
 
 @overload
 def sweep(
-    client: httpx.AsyncClient,
-    keys: Iterable[Any],
-    call: Callable[[Any], Any],
-    *,
-    into: str | Path,
-    at_once: int = ...,
-    records: str | None = ...,
-    key: str | None = ...,
-    schema: Any = ...,
-    numbers: str = ...,
-    resume: bool = ...,
-    pages: bool = ...,
-    cursor: Cursor | None = ...,
-    cluster: Any = ...,
+    client: httpx.AsyncClient, keys: Iterable[Any], call: Call, *, into: str | Path, **options: Unpack[SweepOptions]
 ) -> Coroutine[Any, Any, SweepResult]: ...
 
 
 def sweep(
     client: httpx.Client | httpx.AsyncClient,
     keys: Iterable[Any],
-    call: Callable[[Any], Any],
+    call: Call,
     *,
     into: str | Path,
     at_once: int = 16,
@@ -99,9 +88,9 @@ def sweep(
     >>> result = tk.sweep(session.broker, ids, lambda id: f"/v1/accounts/{id}/positions", into="sweeps/positions")
     >>> result.table()
 
-    With a client of an AsyncSession, `await` it. Run it again after an interrupt, a crash or an error: it goes on where
-    it stopped, and every key is in the table once. Keys may be added. What was answered in the last three seconds or so
-    before an interruption is asked for again.
+    With a client of an AsyncSession, `await` it. Run it again after an interrupt, a crash or an error: it continues
+    where it stopped, and every key is in the table once. Keys may be added. Calls that were answered in the last three
+    seconds or so before an interruption are made again.
 
     The column `key` says which key a row belongs to; it is `sweep_key` if the answers have a `key` of their own. The
     folder holds nothing but Parquet files with the same columns, which pandas, Polars, DuckDB and Dask read as one
@@ -278,7 +267,7 @@ class Job:
         if run.source.done and not result.answered:
             warn(
                 f"{count_text(run.source.done, 'key')} failed in an earlier run, so nothing was requested for them. "
-                ".retry() of the result requests them, also with another path; resume=False begins anew."
+                ".retry() of the result requests them, also with another path; resume=False starts again."
             )
         return result
 

@@ -125,7 +125,7 @@ def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None
         if absent := [name for name in key if name not in shared]:
             problem = f"Column {excerpt(str(absent[0]))!r} is not in both tables."
         elif not key or len(set(key)) != len(key) or not set(_OWN_COLUMNS + _ROWS).isdisjoint(key):
-            problem = "A key is one column or more, each once, and none that is named like one of the result."
+            problem = "A key is one or more columns, each named once, and not named like a column of the result."
     if problem:
         raise TabulationError(problem, f"Choose a key with on=; both tables have: {_list(shared)}.", about="on")
     return key
@@ -166,7 +166,7 @@ def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.D
 
 
 def _comparable(value: Any) -> Any:
-    """Return a value that equals those of equal cells: the digits of a number, and a boolean that is no number."""
+    """Return a value that equals those of equal cells: the digits of a number, and a boolean, which is not a number."""
     if isinstance(value, dict):
         return {name: _comparable(member) for name, member in value.items()}
     if isinstance(value, _LISTS):

@@ -97,7 +97,7 @@ def test_scrubbed(secret):
         (29, 401, "Check client ID"),
         (90, 401, "90 s ahead of"),
         (-90, 401, "90 s behind"),
-        (90, 503, "a problem of its own"),
+        (90, 503, "itself has a problem"),
         (90, 429, "fewer requests"),
     ],
 )

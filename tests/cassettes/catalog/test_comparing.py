@@ -53,15 +53,12 @@ def test_kinds_of_bodies(interaction, old, new, change):
     assert compared(*made) == expected
 
 
-def test_status_failure_headers_and_time(interaction):
-    """A status, a missing answer, a link to the next page and a much longer time are changes."""
+def test_status_failure_and_time(interaction):
+    """A status, a missing answer and a much longer time are changes."""
     old, refused = interaction(), interaction(response={"status": 403})
     assert compared(old, refused) == [("status", "status", "200", "403")]
     failed = old._replace(response=NO_ANSWER, failure=RecordedFailure("ConnectError", "refused"))
     assert compared(old, failed) == [("status", "status", "200", "no answer (ConnectError)")]
-    linked = interaction(response={"headers": (*old.response.headers, ("link", "<x>; rel=next"))})
-    assert compared(old, linked) == [("header Link", "added", None, "present")]
-    assert compared(linked, old) == [("header Link", "removed", "present", None)]
     slow = old._replace(elapsed=timedelta(seconds=3))
     assert compared(old, slow) == [("elapsed", "timing", "0.01 s", "3.00 s")]
     assert compared(slow, slow._replace(elapsed=timedelta(seconds=5))) == []

@@ -1,4 +1,4 @@
-"""Load, save, list and remove profiles, which come from several places in the order in which they count.
+"""Load, save, list and remove profiles, which come from several places in a fixed order of precedence.
 
 The credentials of a practice service of this process are found only with settings in which every address of the
 environment is its own, so no other address can receive them.
@@ -234,7 +234,7 @@ def destinations_to_save(environment: Environment, kind: CredentialKind, setting
     destinations = destinations_of(environment, kind, settings)
     if not destinations:
         names = environment.rules.addresses.values()
-        what = f"No address of {environment} is set, so these credentials have nowhere to go."
+        what = f"No address of {environment} is set, so these credentials cannot be bound to an address."
         variables = ", ".join(VARIABLES[name] for name in names)
         where = f"Set {', '.join(names)} under [addresses] in {SETTINGS_FILE}, or the variables {variables}."
         raise ConfigurationError(what, where, about=next(iter(names)))

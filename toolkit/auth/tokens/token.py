@@ -202,7 +202,7 @@ def _refusal(
     offset = None if server_time is None else now - server_time
     did = "gave no token"
     if status >= 500 or error == "temporarily_unavailable":
-        advice = "The service has a problem of its own; try again later."
+        advice = "The service itself has a problem; try again later."
     elif status == 429:
         advice = "The service asks for fewer requests; wait before trying again."
     elif status < 400 or (error is None and status in {404, 405}):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolkit.cassettes.catalog.facts import cassettes_at, frame_of, name_of, staleness_text, try_to_read
-from toolkit.cassettes.catalog.rewriting import SHOWN_IN_SHARED_FILES, rescrubbed
+from toolkit.cassettes.catalog.rewriting import rescrubbed
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.recording.recorder import todays_scrubber
 from toolkit.cassettes.replay.player import read_play_log
@@ -22,8 +22,7 @@ from toolkit.scrubbing.scanning import Finding, scan_files
 if TYPE_CHECKING:
     import pandas as pd
 
-_SCRUB: Final = "Scrub it: toolkit cassettes scrub."
-_TO_SCRUB: Final = f"{_SCRUB} If the file was shared, replace the secrets in it."
+_TO_SCRUB: Final = "Scrub it: toolkit cassettes scrub. If the file was shared, replace the secrets in it."
 
 
 class _Problem(NamedTuple):
@@ -119,9 +118,8 @@ def _unclean(opened: Contents, settings: Settings) -> Iterator[_Problem]:
         return
     for number, counts in replacements:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-        next_step = _SCRUB if counts.keys() <= SHOWN_IN_SHARED_FILES else _TO_SCRUB
         what = f"Recorded today, this would be replaced: {kinds}."
-        yield _Problem("rules", what, next_step, opened.items[number].line, number + 1)
+        yield _Problem("rules", what, _TO_SCRUB, opened.items[number].line, number + 1)
 
 
 def _unplayed(opened: Contents, played: Container[int] | None) -> Iterator[_Problem]:
@@ -130,5 +128,5 @@ def _unplayed(opened: Contents, played: Container[int] | None) -> Iterator[_Prob
         if played is not None and number not in played:
             head = interaction.request
             what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
-            next_step = "Drop what nothing plays: toolkit cassettes prune, with the same notebooks or log."
+            next_step = "Remove it: toolkit cassettes prune, with the same notebooks or log."
             yield _Problem("unplayed", what, next_step, opened.items[number].line, number + 1)

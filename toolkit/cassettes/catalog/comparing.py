@@ -30,8 +30,6 @@ _LONGEST_PLACE: Final = 120  # characters
 _FACTOR: Final = 2.0  # between times that have changed,
 _LEAST_SECONDS: Final = 0.1  # if the difference is at least this
 _MATCHER: Final = Matcher(OURS)
-# Headers by which clients find the next page or resource, or the time to wait.
-_HEADERS: Final = ("Link", "Location", "Retry-After")
 _NULL: Final = "null"
 _TYPES: Final = {bool: "boolean", str: "string", dict: "object", list: "array", type(None): _NULL}
 _NOTHING: Final[tuple[str, frozenset[str]]] = ("", frozenset())
@@ -60,12 +58,6 @@ def compare_interactions(old: Interaction, new: Interaction, call: RecordingChan
     if _status(old) != _status(new):
         yield call._replace(kind="status", place="status", before=_status(old), after=_status(new))
     if old.failure is None and new.failure is None:
-        for name in _HEADERS:
-            values = [header_value(each.response.headers, name.lower()) for each in (old, new)]
-            before, after = ("present" if value else None for value in values)
-            if before != after:
-                kind = "removed" if before else "added"
-                yield call._replace(kind=kind, place=f"header {name}", before=before, after=after)
         yield from _changes_of_bodies(old.response, new.response, call)
     if old.elapsed is not None and new.elapsed is not None:
         times = old.elapsed.total_seconds(), new.elapsed.total_seconds()
@@ -139,9 +131,9 @@ def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | 
 
     Returns:
         One row per change, in the order of the old recording:
-            kind (str): "added" or "removed" for a call, a member of JSON or a header; "type" for a member of another
-                type or a body of another media type; "status"; "timing" for an answer that took at least twice as
-                long, or half as long, by at least 0.1 s.
+            kind (str): "added" or "removed" for a call or a member of JSON; "type" for a member of another type or a
+                body of another media type; "status"; "timing" for an answer that took at least twice as long, or half
+                as long, by at least 0.1 s.
             method, uri (str): the call.
             place (str): where in the answer, such as `$.accounts[].cash`; missing for the whole call.
             before, after (str): what was there and what is there; missing if there was or is nothing.

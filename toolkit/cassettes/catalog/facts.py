@@ -17,7 +17,7 @@ from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.paths import find_cassette, same_name_in_project
 from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.cassettes.replay import differences
-from toolkit.core.errors import LONGEST_QUOTE, CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak
+from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak, as_count
 from toolkit.core.ledger import EPOCH, Clock, as_clock
 from toolkit.core.text import count_text, date_text, excerpt, masked, printable
 from toolkit.local.files import UnfitFile, expanded, read_file
@@ -34,11 +34,10 @@ EXCERPT: Final = 2_000  # characters of a body
 _LONGEST_URI, _LONGEST_VALUE = 2_000, 500  # characters
 # In the cassettes of vcrpy and of most other programs.
 _SIGN: Final = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?(?:http_)?interactions:|["'](?:http_)?interactions["']""")
-_RANGE: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\Z")
 # Types of the columns that are not text, in all tables of the catalog.
 _TYPES: Final = {
     **dict.fromkeys(("interactions", "size", "number", "status", "count"), "int64"),
-    **dict.fromkeys(("recorded", "last"), "datetime64[us, UTC]"),
+    "recorded": "datetime64[us, UTC]",
     "elapsed": "float64",
     "stale": "bool",
     **dict.fromkeys(("line", "interaction", "old", "new"), "Int64"),
@@ -72,9 +71,8 @@ def list_cassettes(
             name (str): what to open it by.
             environments (str): names of the environments that were called, separated by commas.
             interactions (int64): how many there are.
-            recorded, last (datetime64[us, UTC]): when the first and the last interaction were recorded; missing if
-                that is not known.
-            stale (bool): whether the first is older than `stale_after` in toolkit.toml.
+            recorded (datetime64[us, UTC]): when the first interaction was recorded; missing if that is not known.
+            stale (bool): whether that is older than `stale_after` in toolkit.toml.
             size (int64): bytes of the file.
             written_by (str): "toolkit" or "vcrpy"; missing if it cannot be read.
             problem (str): why it cannot be read as a cassette; missing if it can.
@@ -87,15 +85,14 @@ def list_cassettes(
     rows = []
     for path in cassettes_in(settings.cassettes_folder if folder is None else expanded(folder, about="folder")):
         opened, problem = try_to_read(path)
-        last = opened.interaction_or_error(len(opened) - 1) if len(opened) else None
-        instants = [None if at == EPOCH else at for at in (opened.recorded_at, getattr(last, "recorded_at", None))]
+        recorded = None if opened.recorded_at == EPOCH else opened.recorded_at
         stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now) is not None
         size = path.stat().st_size if path.is_file() else 0
         written_by = None if problem else "vcrpy" if opened.is_foreign else "toolkit"
         called = ", ".join(opened.environments) or None
         what = problem and problem.what
-        rows.append((name_of(path, settings), called, len(opened), *instants, stale, size, written_by, what))
-    return frame_of("name environments interactions recorded last stale size written_by problem", rows)
+        rows.append((name_of(path, settings), called, len(opened), recorded, stale, size, written_by, what))
+    return frame_of("name environments interactions recorded stale size written_by problem", rows)
 
 
 def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | None, now: datetime) -> str | None:
@@ -169,23 +166,14 @@ def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Con
     return contents.read(data, source=str(path))
 
 
-def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:
-    """Return the interactions, from 0, that texts such as `3` and `5-7,9` name, of a recording with `count` of them.
+def as_numbers(numbers: int | Iterable[int], count: int) -> set[int]:
+    """Return the interactions, from 0, that numbers from 1 name, of a recording with `count` of them.
 
     Raises:
-        ConfigurationError: if a text is not a number or a range, or if there is no such interaction.
+        ConfigurationError: if there is no such interaction.
     """
-    numbers: set[int] = set()
-    for text in (part for each in texts for part in str(each).split(",") if part.strip()):
-        match = _RANGE.match(text.strip())
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-        if not 1 <= first <= last <= count:
-            shown = excerpt(text, LONGEST_QUOTE) if match else "A text"  # which may be a misplaced secret
-            what = f"{shown} is none of the {count_text(count, 'interaction')} in the cassette."
-            advice = "Write numbers from 1, such as 3, and ranges such as 5-7; toolkit cassettes show lists them."
-            raise ConfigurationError(what, advice, about="numbers")
-        numbers.update(range(first - 1, last))
-    return numbers
+    several = numbers if isinstance(numbers, Iterable) else (numbers,)
+    return {as_count(number, about="numbers", least=1, most=count) - 1 for number in several}
 
 
 def frame_of(names: str, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
@@ -208,9 +196,8 @@ def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str
 
     All texts are safe to show. The members are: `number` (from 1), `recorded`, `method`, `uri`, `status` (599 if no
     answer came), `failure` (why none came, or ""), `elapsed` (seconds), `size` (bytes of the answer's body),
-    `environment` and `profile` (whose call it is, or ""), `token` (its number), `is_token_request`, `tries`,
-    `ended_early`, `line` (in the file, from 1), and `problem`: why the interaction cannot be read, or "". Then no more
-    than the request is known.
+    `environment` and `profile` (whose call it is, or ""), `token` (its number), `is_token_request`, and
+    `problem`: why the interaction cannot be read, or "". Then no more than the request is known.
     """
     interaction, problem = opened.interaction_or_error(number), ""
     if isinstance(interaction, CassetteCorrupt):
@@ -232,9 +219,6 @@ def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str
         "profile": excerpt(caller.profile, _LONGEST_VALUE) if caller else "",
         "token": either.token if either else None,
         "is_token_request": obtained is not None,
-        "tries": interaction.tries,
-        "ended_early": interaction.ended_early,
-        "line": opened.items[number].line,
         "problem": problem,
     }
 

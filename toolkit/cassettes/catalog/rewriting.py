@@ -13,22 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from toolkit.cassettes.catalog.facts import frame_of, parse_numbers, read_cassette, scrubber_to_show, table_of
+from toolkit.cassettes.catalog.facts import as_numbers, frame_of, read_cassette, scrubber_to_show, table_of
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
 from toolkit.cassettes.recording.recorder import Recorder, scrub, todays_scrubber
 from toolkit.cassettes.replay.player import read_play_log
 from toolkit.core.document import SYMBOLIC_ENDING
-from toolkit.core.errors import (
-    CassetteBusy,
-    CassetteError,
-    ConfigurationError,
-    SecretLeak,
-    as_instance,
-    as_text,
-    wrong_type,
-)
+from toolkit.core.errors import CassetteBusy, CassetteError, ConfigurationError, SecretLeak, as_instance, as_text
 from toolkit.core.text import count_text
 from toolkit.local.files import write_atomically
 from toolkit.local.settings import Settings, as_settings
@@ -41,7 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ADDRESS, PERSONAL, OTHER = "address", "personal data", "other"
-SHOWN_IN_SHARED_FILES: Final = frozenset({ADDRESS, PERSONAL, OTHER})  # kinds that are not secrets
 # A placeholder as it is, and as URLs and JSON write it.
 _PLACEHOLDER: Final = re.compile(r"(?:<|%3[Cc]|\\u003c)([A-Z][A-Z0-9_]{0,60})(?:-[0-9]{1,9})?(?:>|%3[Ee]|\\u003e)")
 _OF_BODY: Final = ("content-length", "content-encoding")  # they change with a body in which something is replaced
@@ -92,7 +83,7 @@ def scrub_cassette(
 
 def prune_cassette(
     cassette: str | Path,
-    numbers: int | str | Iterable[int | str] = (),
+    numbers: int | Iterable[int] = (),
     *,
     method: str | None = None,
     uri: str | None = None,
@@ -110,7 +101,7 @@ def prune_cassette(
 
     Args:
         cassette: name or path.
-        numbers: numbers from 1, and ranges such as "5-7".
+        numbers: one or several, from 1.
         method: drop calls of this method,
         uri: whose URI, or path with or without its query, fits this pattern (`*` stands for any text),
         play_log: and that are not played according to this log (see `check_cassettes`).
@@ -131,13 +122,10 @@ def prune_cassette(
     check_rewritable(opened.path)
     scrubber = scrubber_to_show(settings, opened)
     played = None if play_log is None else read_play_log(play_log).get(opened.path.resolve(), set())
-    if not isinstance(numbers, Iterable | int):
-        raise wrong_type("numbers", "a number, a range or a list of them", numbers, 'For example numbers=[3, "5-7"].')
-    several = [numbers] if isinstance(numbers, int | str) else numbers
     method = None if method is None else as_text(method, about="method", example='"POST"')
     uri = None if uri is None else as_text(uri, about="uri", example='"*/orders*"')
     as_instance(dry_run, bool, about="dry_run", example="True")
-    dropped = parse_numbers(several, len(opened))
+    dropped = as_numbers(numbers, len(opened))
     if method is not None or uri is not None or played is not None:
         dropped |= _calls(opened, method, uri, played)
     dropped |= _token_requests(opened, dropped)

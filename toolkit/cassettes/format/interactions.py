@@ -245,7 +245,7 @@ def _failure(fields: Mapping[str, Any]) -> RecordedFailure:
 
 
 def in_order(headers: Any, order: Sequence[str] | None = None) -> HeaderList:
-    """Return grouped headers, of text, in the order in which they came. Those added by hand come last."""
+    """Return grouped text headers in their original order. Those added by hand are last."""
     left: dict[str, list[str]] = {}
     for name, values in grouped(headers):
         left.setdefault(name, []).extend(values)

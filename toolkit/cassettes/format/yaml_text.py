@@ -94,7 +94,7 @@ def _block(text: str, margin: str) -> str:
 
 
 def load_usual(lines: Iterable[str]) -> dict[str, Any]:
-    """Return the mapping that lines of block YAML stand for, as `load` would.
+    """Return the mapping in lines of block YAML, as `load` would.
 
     Raises:
         ValueError, LookupError, AttributeError: if that needs a parser.

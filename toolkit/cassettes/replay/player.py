@@ -43,7 +43,7 @@ _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")  # of JSON
 
 
 class Player:
-    """Play the interactions that a file held when it was opened; arguments as for a cassette. Thread-safe.
+    """Plays the interactions that a file held when it was opened; arguments as for a cassette. Thread-safe.
 
     `file` is the cassette's, for errors and for the play log.
 

@@ -139,7 +139,7 @@ class AppliedRules:
         self._without: dict[frozenset[str], AppliedRules] = {}
 
     def without_pseudonyms(self, replaced: Iterable[str]) -> AppliedRules:
-        """Return these rules without some of pseudonyms, with the same stand-ins."""
+        """Return these rules without some of the pseudonym rules, with the same stand-ins."""
         key = frozenset(replaced)
         rules = self._without.get(key)
         if rules is None:

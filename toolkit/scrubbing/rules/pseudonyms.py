@@ -1,4 +1,4 @@
-"""Stand-ins for personal data: the same stand-in for the same value everywhere, with the same look.
+"""Stand-ins for personal data: the same stand-in for the same value everywhere, of the same form.
 
 A stand-in has digits, lower-case letters and capitals where the value has them, and at least eight of them, so that two
 values practically never share one. It is computed from the value and a key, which is not in the repository: tables of
