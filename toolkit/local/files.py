@@ -66,8 +66,8 @@ def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
 def open_new(file: Path, *, like: Path | None) -> int:
     """Create a file that does not exist yet, and open it for writing.
 
-    It gets the permissions of `like`, without those of another group, or the usual ones if there is no such file. None
-    stands for a file that only the user may read.
+    It gets the permissions of the file `like`, except those of another group. If `like` does not exist, it gets the
+    default permissions; if `like` is None, only the user may read it.
 
     Raises:
         OSError: if it cannot be created, or its name exists already, even as a dangling link.

@@ -1,4 +1,4 @@
-"""Who calls a practice service: its credentials and tokens, and the checks of a request.
+"""Authenticate the callers of a practice service: its credentials and tokens, and the checks of each request.
 
 Each environment has two holders: accounts for `live` and `paper`, correspondents for the broker environments (section
 1, rule 5 of the service document). Their credentials are new for every service. Errors of the token endpoint are those

@@ -55,9 +55,9 @@ _ANEW: Final = "Sweep into another folder; resume=False empties this one and sta
 class SweepPlace:
     """The place of the files of a sweep: its folder, and the one beside it.
 
-    On a disk, a write replaces a whole file or leaves it as it was, and a lock keeps other sweeps out. Elsewhere there
-    is no lock: one process writes there at a time. A store of objects replaces an object in one step; other file
-    systems may have a half written file after a crash, which the next run names.
+    On a disk, a write replaces a whole file or leaves it as it was, and a lock keeps other sweeps out. Remote file
+    systems are not locked: let only one process at a time write there. An object store replaces an object in one step;
+    other remote systems may keep a partly written file after a crash, which the next run names in its error.
     """
 
     def __init__(self, system: fs.FileSystem, folder: str) -> None:

@@ -201,7 +201,7 @@ def _opened(value: Any, path: KeyPath, identity: Identity, key: str | None) -> l
         ]
     if key is not None:
         raise TabulationError(
-            "No object in the data has records as members, so there are no keys for a column.",
+            "key= needs an object whose members are records, and the data does not have one.",
             'key= is for {"ALFA": {...}, "BRVO": {...}}, or a list under each key; leave it out otherwise.',
             about="key",
         )

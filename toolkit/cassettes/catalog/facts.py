@@ -155,7 +155,9 @@ def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Con
     """Return the interactions of a cassette, given by name or path.
 
     Raises:
-        CassetteMiss, CassetteCorrupt, CassetteError: if there is none or it is empty, is not one, or cannot be read.
+        CassetteMiss: if the file does not exist or is empty.
+        CassetteCorrupt: if the file is not a cassette.
+        CassetteError: if the file cannot be read.
         ConfigurationError: if the name is not a valid one.
     """
     path = find_cassette(cassette, settings)
@@ -170,7 +172,7 @@ def as_numbers(numbers: int | Iterable[int], count: int) -> set[int]:
     """Return the interactions, from 0, that numbers from 1 name, of a recording with `count` of them.
 
     Raises:
-        ConfigurationError: if there is no such interaction.
+        ConfigurationError: if the recording has no interaction with one of these numbers.
     """
     several = numbers if isinstance(numbers, Iterable) else (numbers,)
     return {as_count(number, about="numbers", least=1, most=count) - 1 for number in several}

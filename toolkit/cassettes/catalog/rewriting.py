@@ -248,7 +248,7 @@ def _are_dummies(before: Interaction, after: Interaction) -> bool:
     """Return whether only stand-ins such as `REDACTED` were replaced, about which there is nothing to say."""
     old, new = _text_of(before), _text_of(after)
     first, *others = map(re.escape, _PLACEHOLDER.split(new)[::2])
-    # Atomic groups, since a value that is found in another way is no better.
+    # Atomic groups prevent slow backtracking, which would not find a better match.
     match = re.fullmatch(first + "".join(f"(?>(.{{0,200}}?){each})" for each in others), old, re.DOTALL)
     return match is not None and all(is_dummy(value) or _STAND_IN.fullmatch(value) for value in match.groups())
 
