@@ -238,7 +238,7 @@ def finish_now(part: Path | None = None) -> None:
 
     An error is only a warning: nobody could catch it, and others must be finished too.
     """
-    for recorder in [each for each in _unfinished if part in (None, each.part)]:
+    for recorder in [each for each in tuple(_unfinished) if part in (None, each.part)]:
         try:
             recorder.finish()
         except CassetteError as error:
