@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import errno
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -97,16 +98,20 @@ class Recorder:
         """
         claim = self._claim
         if claim is None or not claim.is_held:
-            claim = self._claim = writer_lock.acquire(self.path, self)
+            claim = self._claim = writer_lock.acquire(self.path)
         return claim
 
     def release(self) -> None:
         """Let other processes record to the file. The next append claims it again."""
         _unfinished.pop(self, None)
-        claim, self._claim = self._claim, None
-        if claim is not None:
-            with claim.lock:  # wait until other threads have finished writing
-                claim.leave(self)
+        if self._claim is not None:
+            with self._claim.lock:  # wait until other threads have finished writing
+                pass
+            with writer_lock.lock_of_claims:
+                self._claim = None
+            if writer_lock.is_held_here(self.path):
+                # Recorders that nobody uses any more may be alive in reference cycles, as after a cell that ran again.
+                gc.collect()
 
     def repair(self) -> bool:
         """Cut off an incomplete last interaction.
