@@ -14,7 +14,6 @@ import httpx
 
 from toolkit.cassettes.bodies import (
     LARGE_BODY,
-    RECORDABLE,
     ObservedBody,
     as_failure,
     as_recorded_response,
@@ -22,7 +21,7 @@ from toolkit.cassettes.bodies import (
     header_list,
     response_of,
 )
-from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
+from toolkit.cassettes.format.interactions import NO_ANSWER, RECORDABLE, Interaction
 from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import CassetteError, ToolkitError, UnsafeAddress

@@ -18,6 +18,8 @@ from datetime import date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+import httpx
+
 from toolkit.cassettes.format import yaml_text
 from toolkit.core.errors import CassetteError, SecretLeak
 from toolkit.core.ledger import EPOCH, Authorization, checked_count, instant_text, parse_instant
@@ -27,14 +29,11 @@ from toolkit.transport.errors import NO_CONNECTION
 
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
 HEADER: Final = MARKER + b"version: 1\ninteractions:\n"
-# Names of the httpx errors for a request without an answer. A file cannot make replay raise anything else.
-FAILURES: Final = frozenset(
-    {
-        *("TimeoutException", "ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout"),
-        *("NetworkError", "ConnectError", "ReadError", "WriteError", "CloseError"),
-        *("LocalProtocolError", "RemoteProtocolError", "ProxyError", "UnsupportedProtocol", "DecodingError"),
-    }
-)
+RECORDABLE: Final = (httpx.TransportError, httpx.DecodingError)  # errors of a request without an answer
+# The same and their subclasses by name. A file cannot make replay raise anything else.
+FAILURES: Final = {
+    name: kind for name, kind in vars(httpx).items() if isinstance(kind, type) and issubclass(kind, RECORDABLE)
+}
 # Recorded in place of a response when none came, so that stock vcrpy can load the file. No standard defines this
 # status, and a server is unlikely to send it.
 NO_ANSWER: Final = RecordedResponse(599, "No Answer")
