@@ -88,20 +88,10 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
 
     1. Look up the request: as it is written, then as it would be recorded, which is scrubbed and without credentials.
     2. If a recording matches, replay it. Nothing below runs.
-    3. Otherwise wait for a free place and send the request, with credentials if the sender has any.
+    3. Otherwise wait for a free place and send the request, with credentials if the sender has any. Not sent is a
+       request with a placeholder or pseudonym of the recording as a value, or one that a replayed redirect leads to
+       another origin.
     4. Record the answer when the caller has read its body to the end. The caller gets it as it came.
-
-    Args:
-        tape: the cassette, or None to send without recording.
-        outgoing: the request and its sender.
-
-    Raises:
-        CassetteMiss: if nothing matches and the cassette does not record; shows the nearest recording.
-        CassetteBusy, CassetteError: if nothing matches, and another process records to the file or it is not writable.
-        CassetteCorrupt: if the matching item cannot be read.
-        AccessError: if the request would be sent with a placeholder or pseudonym of the recording as a value, or to
-            another origin because a replayed redirect leads there.
-        httpx.RequestError: if the service does not answer, or did not answer when this was recorded.
     """
     request, places = outgoing.request, outgoing.places
     recorder = None if tape is None else tape.recorder
@@ -123,7 +113,10 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         call.end(outgoing.clock)
         _note(outgoing, call, NO_ANSWER.status)
         if recorder is not None:
-            _record_failure(recorder, _as_sent(recorded, outgoing), call, error)
+            try:
+                _record(recorder, outgoing, recorded, call, NO_ANSWER, failure=as_failure(error))
+            except CassetteError as unrecorded:  # the caller is about to get `error`
+                warn(f"The failed {method} is not recorded. {unrecorded.what}")
         raise
     _note(outgoing, call, response.status_code)
     if response.is_stream_consumed:  # a transport for tests made it with its whole body, which the client reads again
@@ -132,7 +125,7 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         response = response_of(whole, request)
     record = None
     if recorder is not None:
-        record = partial(_record_answer, recorder, _as_sent(recorded, outgoing), call, response)
+        record = partial(_record_answer, recorder, outgoing, recorded, call, response)
     response.request = request
     response.stream = ObservedBody(response, partial(_end, outgoing, call), record, name=f"{method} {outgoing.path}")
     return response
@@ -221,14 +214,10 @@ def _refuse_replayed_redirect(first: str, uri: str, tape: Cassette) -> None:
         )
 
 
-def _as_sent(recorded: RecordedRequest, outgoing: Outgoing) -> RecordedRequest:
-    """Return the request as it is recorded: with placeholders where the credentials went."""
-    return recorded._replace(headers=(*recorded.headers, *outgoing.placeholders()))
-
-
 def _record_answer(
     recorder: Recorder,
-    sent: RecordedRequest,
+    outgoing: Outgoing,
+    recorded: RecordedRequest,
     call: Call,
     response: httpx.Response,
     body: bytes,
@@ -238,7 +227,7 @@ def _record_answer(
     received = header_list(response.headers) if headers is None else headers
     answer = as_recorded_response(response, body, headers=received)
     try:
-        _record(recorder, sent, answer, call, ended_early=headers is not None)
+        _record(recorder, outgoing, recorded, call, answer, ended_early=headers is not None)
     except CassetteError as error:
         error.response = response_of(answer, response.request)  # the caller never gets the original
         with suppress(httpx.DecodingError):
@@ -246,16 +235,17 @@ def _record_answer(
         raise
 
 
-def _record_failure(recorder: Recorder, sent: RecordedRequest, call: Call, error: httpx.RequestError) -> None:
-    try:
-        _record(recorder, sent, NO_ANSWER, call, failure=as_failure(error))
-    except CassetteError as unrecorded:  # the caller is about to get `error`
-        warn(f"The failed {sent.method} is not recorded. {unrecorded.what}")
-
-
-def _record(recorder: Recorder, sent: RecordedRequest, response: RecordedResponse, call: Call, **noted: Any) -> None:
-    """Record an interaction, with a CassetteError, which can carry the answer, in place of any other error."""
+def _record(
+    recorder: Recorder,
+    outgoing: Outgoing,
+    recorded: RecordedRequest,
+    call: Call,
+    response: RecordedResponse,
+    **noted: Any,
+) -> None:
+    """Record a call, with a CassetteError, which can carry the answer, in place of any other error."""
     by, elapsed = call.authorized_by, call.elapsed
+    sent = recorded._replace(headers=(*recorded.headers, *outgoing.placeholders()))
     try:
         recorder.append(Interaction(sent, response, call.sent_at, elapsed, by, tries=call.tries, **noted))
     except CassetteError:
