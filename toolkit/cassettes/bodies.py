@@ -54,9 +54,6 @@ def as_response(interaction: Interaction, request: httpx.Request, *, source: str
         interaction: the recording.
         request: what it answers.
         source: name of the cassette's file, for a note on the error of a request that got no response.
-
-    Raises:
-        httpx.RequestError: if the recorded request got no response; of the recorded class.
     """
     failure = interaction.failure
     if failure is not None:

@@ -48,13 +48,7 @@ def take_away(*, well: bool) -> None:
 
 
 def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, settings: Settings) -> Cassette | None:
-    """Return the cassette of a session: the one in the arguments, else that of the running cell, else None for live.
-
-    Raises:
-        CassetteMiss: if the cassette to replay does not exist, or none is named while offline.
-        CassetteCorrupt: if the file is not a cassette.
-        ConfigurationError: if a mode comes without a cassette, or if an open cassette has another mode.
-    """
+    """Return the cassette of a session: the one in the arguments, else that of the running cell, else None for live."""
     as_mode(mode)
     cassette = current() if cassette is None else cassette
     if cassette is None:

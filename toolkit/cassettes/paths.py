@@ -20,11 +20,7 @@ _LONGEST_QUOTE: Final = 60  # characters
 
 
 def as_mode(mode: str | None) -> Mode:
-    """Return the record mode in force: by default `once`, as in vcrpy, and always `none` while offline.
-
-    Raises:
-        ConfigurationError: if there is no such mode.
-    """
+    """Return the record mode in force: by default `once`, as in vcrpy, and always `none` while offline."""
     chosen: Mode = "once" if mode is None else as_choice(mode, MODES, about="mode")
     return "none" if is_offline() else chosen
 
@@ -34,10 +30,6 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
 
     Text without a suffix and without a separator is a name in the cassettes folder of the project. Anything else is an
     ordinary path.
-
-    Raises:
-        ConfigurationError: if it is neither a name nor a path, not a portable name, or the name of a link out of the
-            folder.
     """
     path = expanded(cassette, about="cassette")
     parts = Path(cassette).parts

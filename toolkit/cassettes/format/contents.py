@@ -106,11 +106,7 @@ class Contents:
         return len(self.items)
 
     def interaction(self, number: int) -> Interaction:
-        """Return an interaction by its number.
-
-        Raises:
-            CassetteCorrupt: if it cannot be read.
-        """
+        """Return an interaction by its number."""
         found = self.interaction_or_error(number)
         if isinstance(found, Interaction):
             return found
@@ -236,11 +232,7 @@ def lay_out(data: bytes, *, source: str) -> Contents | None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the bytes of a file; none if the file does not exist.
-
-    Raises:
-        CassetteError: if it cannot be read.
-    """
+    """Return the bytes of a file; none if the file does not exist."""
     try:
         return read_file(path)
     except FileNotFoundError:

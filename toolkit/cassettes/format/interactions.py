@@ -92,11 +92,7 @@ class Interaction(NamedTuple):
 
 
 def encode(interaction: Interaction) -> bytes:
-    """Return an interaction as a complete block item, ready to be appended to a cassette.
-
-    Raises:
-        CassetteError: if it could not be read again, because of its URI or status.
-    """
+    """Return an interaction as a complete block item, ready to be appended to a cassette."""
     request, response = interaction.request, interaction.response
     try:
         uri, status = checked_uri(request.uri), checked_status(response.status)

@@ -64,11 +64,7 @@ def _lock_file_of(file: Path) -> Path:
 
 
 def acquire(file: Path) -> Claim:
-    """Return this process's claim to a file, given by its real path with links resolved.
-
-    Raises:
-        CassetteBusy: if another process has a claim to the file.
-    """
+    """Return this process's claim to a file, given by its real path with links resolved."""
     lock_file = _lock_file_of(file)
     with lock_of_claims:
         claim = _claims.get(lock_file)

@@ -143,9 +143,6 @@ class Matcher:
     Attributes:
         names: vcrpy's names of the parts, and `identity`.
         uses_identity: True if the caller must be the same.
-
-    Raises:
-        ConfigurationError: if vcrpy does not have one of the names.
     """
 
     def __init__(self, match_on: Sequence[str]) -> None:

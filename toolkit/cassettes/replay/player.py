@@ -96,10 +96,6 @@ class Player:
             request: the request, scrubbed unless `as_written`.
             identity: the caller.
             as_written: True to look only for a recording that is written like the request.
-
-        Raises:
-            CassetteCorrupt: if the recorded item cannot be read, its body is too large when decompressed, or a header
-                has a name that no header can have.
         """
         with self._lock:
             takes = self._find(request, identity, as_written=as_written)
@@ -133,11 +129,7 @@ class Player:
         self._play_counts[number] = played + 1
 
     def miss(self, request: RecordedRequest, identity: Identity) -> CassetteMiss:
-        """Return the error for a request without a recording, or with recordings that were all played.
-
-        Raises:
-            CassetteCorrupt: if none of the recordings can be read.
-        """
+        """Return the error for a request without a recording, or with recordings that were all played."""
         with self._lock:
             takes = self._find(request, identity)
         if takes and self._strict:
@@ -207,9 +199,6 @@ class Player:
 
         Args:
             request: as the caller made it.
-
-        Raises:
-            AccessError: if the URL, a header or the body holds such a value.
         """
         for place, text in _texts_of(request) if len(self._contents) else ():
             kind = self._kind_in(text)
@@ -243,11 +232,7 @@ def _texts_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
 
 
 def note_played(folder: Path, cassette: Path, number: int | None) -> None:
-    """Note that an interaction (numbered from 0) of a cassette is played; None notes that the cassette is opened.
-
-    Raises:
-        ConfigurationError: if the log cannot be written. An incomplete log would name too few interactions.
-    """
+    """Note that an interaction (numbered from 0) of a cassette is played; None notes that the cassette is opened."""
     line = json.dumps([os.path.realpath(cassette), number]).encode("ascii") + b"\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -255,7 +240,7 @@ def note_played(folder: Path, cassette: Path, number: int | None) -> None:
         file = open_plain(folder / f"{os.getpid()}{_SUFFIX}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         with os.fdopen(file, "ab", buffering=0) as stream:
             stream.write(line)
-    except OSError as error:
+    except OSError as error:  # an incomplete log would name too few interactions
         raise _unusable(f"Cannot write the log of what is played to {folder}", error) from None
 
 
