@@ -99,7 +99,15 @@ def _problems(
     for finding in findings:
         what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
         yield _Problem("secret", what, _TO_SCRUB, finding.line or None)
-    yield from _unclean(opened, settings)
+    try:
+        _, replacements = rescrubbed(opened, todays_scrubber(settings), opened.readable())
+    except SecretLeak as leak:
+        yield _Problem("secret", leak.what, "Drop that interaction with toolkit cassettes prune.")
+        replacements = []
+    for number, counts in replacements:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+        what = f"Recorded today, this would be replaced: {kinds}."
+        yield _Problem("rules", what, _TO_SCRUB, opened.items[number].line, number + 1)
     if opened.is_torn:
         what = f"It ends in an incomplete interaction; {count_text(len(opened), 'interaction')} can be played."
         yield _Problem("incomplete", what, "Open it once with tk.Cassette, which cuts it off, or record it again.")
@@ -107,19 +115,6 @@ def _problems(
     stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
     if stale is not None:
         yield _Problem("stale", stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')
-
-
-def _unclean(opened: Contents, settings: Settings) -> Iterator[_Problem]:
-    """Yield what recording the same calls today, under today's rules, would replace."""
-    try:
-        _, replacements = rescrubbed(opened, todays_scrubber(settings), opened.readable())
-    except SecretLeak as error:
-        yield _Problem("secret", error.what, "Drop that interaction with toolkit cassettes prune.")
-        return
-    for number, counts in replacements:
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-        what = f"Recorded today, this would be replaced: {kinds}."
-        yield _Problem("rules", what, _TO_SCRUB, opened.items[number].line, number + 1)
 
 
 def _unplayed(opened: Contents, played: Container[int] | None) -> Iterator[_Problem]:

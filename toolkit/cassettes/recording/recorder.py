@@ -124,7 +124,7 @@ class Recorder:
         return _stamp_of(self.path) != before
 
     def append(self, interaction: Interaction) -> None:
-        """Scrub an interaction and write it. It is finished at the end of the cell or at interpreter exit if need be."""
+        """Scrub an interaction and write it; the recording is finished at the end of the cell or of the process."""
         item = encode(scrub(interaction, self._scrubber))
         self._scrubber.known.check(item, where=f"The recording of {interaction.request.method} in {self.path.name}")
         while not self._wrote(item):
