@@ -123,15 +123,8 @@ ACCESS: Final[Mapping[Environment, Access]] = MappingProxyType(
 )
 
 # The placeholders at the top of the document, in its order and without `_url`.
-ADDRESS_NAMES: Final = (
-    "trading_live",
-    "trading_paper",
-    "market_data",
-    "market_data_sandbox",
-    "broker",
-    "broker_sandbox",
-    "auth",
-    "auth_sandbox",
+ADDRESS_NAMES: Final = tuple(
+    dict.fromkeys(each.addresses[name] for name in Interface for each in ACCESS.values() if name in each.addresses)
 )
 
 

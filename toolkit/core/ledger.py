@@ -36,7 +36,7 @@ _ADVICE: Final = {
 
 
 class Clock(Protocol):
-    """The toolkit's source of time. A clock may also have a method `sleep(seconds)`, see `sleep`."""
+    """The toolkit's source of time. A clock may also have a method `sleep(seconds)`, which then makes every pause."""
 
     def now(self) -> datetime:
         """Return the present instant, aware and in UTC."""
@@ -63,21 +63,6 @@ def as_clock(clock: Any) -> Clock:
     if isinstance(clock, type) or not all(callable(getattr(clock, name, None)) for name in ("now", "monotonic")):
         raise wrong_type("clock", "an object with the methods now and monotonic", clock, "Leave it out.")
     return clock  # type: ignore[no-any-return]
-
-
-def sleep(clock: Clock, seconds: float) -> None:
-    """Pause this thread, or call the clock's own `sleep` method if it has one."""
-    getattr(clock, "sleep", time.sleep)(seconds)
-
-
-async def sleep_async(clock: Clock, seconds: float) -> None:
-    """Pause this task, or call the clock's own `sleep` method if it has one."""
-    if hasattr(clock, "sleep"):
-        clock.sleep(seconds)
-    else:
-        import asyncio
-
-        await asyncio.sleep(seconds)
 
 
 def instant_text(instant: datetime) -> str:

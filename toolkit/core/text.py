@@ -161,16 +161,8 @@ def matches_in(pattern: AnyStr, text: AnyStr, *, longest: int) -> Iterator[re.Ma
             done = match.end()
 
 
-def annotation(
-    level: Literal["error", "warning", "notice"],
-    message: str,
-    *,
-    file: str | None = None,
-    line: int | None = None,
-    title: str = "",
-) -> str:
-    """Return the line in a job's log with which GitHub annotates a file, or the whole run if `file` is None."""
-    properties = {"file": file, "line": line, "title": title}
+def annotation(level: Literal["error", "warning", "notice"], message: str, **properties: str | int | None) -> str:
+    """Return the line in a job's log with which GitHub annotates a `file` and `line`, or the whole run without them."""
     pairs = ",".join(f"{name}={_escaped(str(value), ':,')}" for name, value in properties.items() if value)
     return f"::{level}{f' {pairs}' if pairs else ''}::{_escaped(message)}"
 
