@@ -18,7 +18,7 @@ import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, encode
-from toolkit.cassettes.paths import MODES
+from toolkit.cassettes.selection import MODES
 from toolkit.core.errors import CassetteError, CassetteMiss
 from toolkit.local.settings import Settings
 

@@ -28,8 +28,8 @@ from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, check_rewritable
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction, is_uri
-from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
+from toolkit.cassettes.selection import find_cassette
 from toolkit.core.document import TOKEN_PATH, CredentialKind, Environment
 from toolkit.core.errors import CassetteError, ConfigurationError, SecretLeak, as_instance, as_several
 from toolkit.core.ledger import Authorization, parse_http_date

@@ -12,8 +12,8 @@ import httpx
 import typer
 
 from toolkit.cassettes.catalog.facts import SUFFIXES
-from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import part_of
+from toolkit.cassettes.selection import find_cassette
 from toolkit.cli import terminal
 from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import CassetteError, TabulationError, ToolkitError, as_choice

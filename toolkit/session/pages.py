@@ -184,11 +184,7 @@ class Pages:
             ) from None
 
     def is_page(self, response: httpx.Response) -> bool:
-        """Return True if an answer is a page, and False if it shows that the one before was the last.
-
-        Raises:
-            ServiceError: if it has an error status.
-        """
+        """Return True if an answer is a page, and False if it shows that the one before was the last."""
         try:
             refuse_error_status(response)
         except ServiceError as error:
@@ -204,12 +200,7 @@ class Pages:
         return self.number == 1 or self._rows > 0
 
     def go_on(self, response: httpx.Response) -> None:
-        """Set `request` to the one for the page after this answer.
-
-        Raises:
-            UnsafeAddress: if that page is at another origin than the first.
-            ServiceError: if it was asked for earlier.
-        """
+        """Set `request` to the one for the page after this answer."""
         self.request = None
         if self._only_first:
             return
@@ -270,11 +261,7 @@ class Pages:
 
 
 def checked_cursor(cursor: Any) -> Cursor | None:
-    """Return the argument of this name of `pages`.
-
-    Raises:
-        ConfigurationError: if it is neither a pair of texts, nor "offset" or "page".
-    """
+    """Return the argument of this name of `pages`."""
     if cursor is None or (isinstance(cursor, str) and cursor in _COUNTED):
         return cast("Cursor | None", cursor)
     if isinstance(cursor, (tuple, list)) and len(cursor) == 2 and all(isinstance(x, str) and x for x in cursor):

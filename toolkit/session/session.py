@@ -13,7 +13,6 @@ from toolkit.auth.credentials import Credentials
 from toolkit.auth.profiles.saving import is_practice
 from toolkit.auth.tokens.single_flight import MemoryTokenStore, as_token_store
 from toolkit.auth.tokens.token import Token, TokenStore
-from toolkit.cassettes.cell_cassette import open_cassette
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import ConfigurationError, UnknownName, as_count
@@ -24,7 +23,7 @@ from toolkit.local.settings import Settings, as_settings, check_trust
 from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.pages import AccountPages
-from toolkit.session.scope import resolve_credentials, scope_of
+from toolkit.session.scope import open_cassette, resolve_credentials, scope_of
 from toolkit.session.sending import InterfaceTransport, Sender
 from toolkit.transport.certificates import Verify, as_verify
 from toolkit.transport.httpx2 import as_httpx_transport

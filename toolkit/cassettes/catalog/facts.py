@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.cassettes.paths import find_cassette, same_name_in_project
 from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.cassettes.replay import differences
+from toolkit.cassettes.selection import find_cassette, same_name_in_project
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak, as_count
 from toolkit.core.ledger import EPOCH, Clock, as_clock
 from toolkit.core.text import count_text, date_text, excerpt, masked, printable

@@ -1,14 +1,21 @@
-"""The arguments that choose a cassette: its name or path, and the record mode."""
+"""Select a cassette: by its name or path, with a record mode; or that of the running cell or test.
+
+`%%cassette` and the pytest plugin put a cassette in place, which sessions without one of their own then use.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from toolkit.core.errors import ConfigurationError, as_choice
 from toolkit.local.files import expanded, lies_in
 from toolkit.local.settings import Settings, as_settings, is_offline
+
+# A live session loads neither cassettes nor the scrubber, which would double the time of its first call.
+if TYPE_CHECKING:
+    from toolkit.cassettes.cassette import Cassette
 
 Mode = Literal["none", "once", "new_episodes", "all"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
@@ -58,3 +65,32 @@ def same_name_in_project(path: Path, settings: Settings | None = None) -> Path |
         return find_cassette(path.stem, settings)
     except ConfigurationError:
         return None
+
+
+# Belongs to the process rather than to a context: threads and tasks that a cell starts are part of the cell.
+_open: list[Cassette] = []
+
+
+def current() -> Cassette | None:
+    """Return the cassette of the running cell or test, or None."""
+    return _open[-1] if _open else None
+
+
+def put_in_place(cassette: Cassette) -> None:
+    """Let sessions without a cassette of their own use this one, until `take_away`."""
+    _open.append(cassette)
+
+
+def remove(cassette: Cassette) -> None:
+    """Undo `put_in_place` for one cassette; it stays open."""
+    _open[:] = [other for other in _open if other is not cassette]
+
+
+def take_away(*, well: bool) -> None:
+    """Close the cell's cassettes; with mode `all`, new recordings replace the old files only if the cell ended well."""
+    while _open:
+        cassette = _open.pop()
+        if well:
+            cassette.close()
+        else:
+            cassette.abandon()
