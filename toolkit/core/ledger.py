@@ -11,18 +11,20 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any, Final, NamedTuple, Protocol
 
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ServiceError, wrong_type
-from toolkit.core.text import excerpt, printable
+from toolkit.core.text import excerpt
 
 EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording without a time of its own
 TRIES: Final = "toolkit.tries"  # extension of a request that was sent or replayed: how often it was sent
 _SOURCE: Final = "toolkit.source"  # extension of a response: its `ResponseSource`
 _MOST: Final = 10**9  # a larger number is not a count, and may be too long to print
-_MESSAGE_FIELDS: Final = ("message", "detail", "error_description", "title", "error")
 _UNAUTHORIZED: Final = 401
+# How many calls went over the network, and how many a cassette answered. Threads may lose an increment, but not all.
+TRAFFIC: Final = SimpleNamespace(sent=0, played=0)
 # Advice for a status, or for a class of statuses (RFC 9110, section 15; for 429 RFC 6585, section 4).
 _ADVICE: Final = {
     _UNAUTHORIZED: "It did not accept the credentials: check them, and that they belong to this environment.",
@@ -210,16 +212,6 @@ class Ledger:
         return max((call.ended_at for call in list(self._calls)), default=None)
 
 
-class Traffic:
-    """Counts that only grow. Concurrent threads may lose an increment, but not all of them."""
-
-    sent: int = 0  # calls that went over the network
-    played: int = 0  # calls that a cassette answered
-
-
-TRAFFIC: Final = Traffic()
-
-
 @dataclass(slots=True)
 class ResponseSource:
     """Where a response came from. It is an extension of the response, which pickling drops.
@@ -265,17 +257,3 @@ def refuse_error_status(response: Any) -> None:
         next_step = again if status == _UNAUTHORIZED else f"{again} {next_step}"
     what = f"{who} answered {f'{call} ' if call else ''}with status {status}."
     raise ServiceError(what, next_step, status=status, response=response)
-
-
-def message_of(response: Any, scrub: Callable[[str], str]) -> str:
-    """Return the message of an error answer from one of the usual fields, such as RFC 9457's `detail`, or "".
-
-    It is shortened and safe to print; `scrub` removes secrets from it.
-    """
-    try:
-        body = response.json()
-    except (ValueError, RecursionError):
-        return ""
-    texts = [body.get(name) for name in _MESSAGE_FIELDS] if isinstance(body, dict) else []
-    message = next((text for text in texts if isinstance(text, str) and text.strip()), "")
-    return excerpt(scrub(printable(message)))

@@ -19,8 +19,6 @@ from toolkit.auth.tokens.token import Token
 from toolkit.core.document import Environment, Interface
 from toolkit.core.ledger import instant_text
 from toolkit.core.text import (
-    PRACTICE,
-    REAL_ACCOUNT,
     as_html,
     badge,
     card,
@@ -31,6 +29,7 @@ from toolkit.core.text import (
 )
 from toolkit.notebook.connecting import Connection, Mode, Problem
 from toolkit.session.card import CLOSED, caller_text, no_token_text, remaining_text
+from toolkit.session.sending import PRACTICE, REAL_ACCOUNT
 
 SHOWN: Final = 5  # calls in the table
 _HERE: Final = Path(__file__)

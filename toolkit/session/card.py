@@ -9,18 +9,9 @@ from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.token import Token
 from toolkit.core.document import CredentialKind, Environment, Interface
 from toolkit.core.ledger import Ledger
-from toolkit.core.text import (
-    PRACTICE,
-    REAL_ACCOUNT,
-    as_html,
-    badge,
-    card,
-    code,
-    count_text,
-    instant_words,
-    minutes_text,
-)
+from toolkit.core.text import as_html, badge, card, code, count_text, instant_words, minutes_text
 from toolkit.core.tracebacks import name_of
+from toolkit.session.sending import PRACTICE, REAL_ACCOUNT
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
@@ -20,7 +20,8 @@ from toolkit.core.errors import (
     as_text,
     wrong_type,
 )
-from toolkit.core.ledger import message_of, refuse_error_status, source_of
+from toolkit.core.ledger import refuse_error_status, source_of
+from toolkit.core.text import excerpt, printable
 from toolkit.core.tracebacks import warn
 from toolkit.session.sending import transport_of
 from toolkit.transport.errors import as_toolkit_error
@@ -37,6 +38,7 @@ _OWN_HEADERS: Final = frozenset({b"host", b"cookie"})  # those that the client s
 _COUNTED: Final = {"offset": 0, "page": 1}  # cursors that are counted, with their value for the first page
 # Parameters with which a caller asks for one page; compared in lower case and without signs between the words.
 _ONE_PAGE: Final = frozenset({"limit", "page", "pagesize", "perpage", "offset", "cursor", "pagetoken"})
+_MESSAGE_FIELDS: Final = ("message", "detail", "error_description", "title", "error")
 
 
 def pages(
@@ -271,6 +273,20 @@ def checked_cursor(cursor: Any) -> Cursor | None:
         'For example cursor=("meta.next_cursor", "cursor"), or cursor="page".',
         about="cursor",
     )
+
+
+def message_of(response: Any, scrub: Callable[[str], str]) -> str:
+    """Return the message of an error answer from one of the usual fields, such as RFC 9457's `detail`, or "".
+
+    It is shortened and safe to print; `scrub` removes secrets from it.
+    """
+    try:
+        body = response.json()
+    except (ValueError, RecursionError):
+        return ""
+    texts = [body.get(name) for name in _MESSAGE_FIELDS] if isinstance(body, dict) else []
+    message = next((text for text in texts if isinstance(text, str) and text.strip()), "")
+    return excerpt(scrub(printable(message)))
 
 
 class AccountPages(Pages):

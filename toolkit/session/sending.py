@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
@@ -27,7 +27,6 @@ from toolkit.core.document import Environment, Placeholder
 from toolkit.core.errors import wrong_type
 from toolkit.core.ledger import EPOCH, Call, Clock, Ledger, source_of
 from toolkit.core.secret import Secret
-from toolkit.core.text import PRACTICE, REAL_ACCOUNT
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
@@ -41,6 +40,9 @@ from toolkit.transport.retry import Retry, may_be_repeated, retry_after_of
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
+
+REAL_ACCOUNT: Final = "real account"
+PRACTICE: Final = "practice"  # in place of the above: a practice service answers
 
 
 class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
