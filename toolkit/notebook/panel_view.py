@@ -28,8 +28,7 @@ from toolkit.core.text import (
     printable,
 )
 from toolkit.notebook.connecting import Connection, Mode, Problem
-from toolkit.session.card import CLOSED, caller_text, no_token_text, remaining_text
-from toolkit.session.sending import PRACTICE, REAL_ACCOUNT
+from toolkit.session.card import CLOSED, PRACTICE, REAL_ACCOUNT, caller_text, no_token_text, remaining_text
 
 SHOWN: Final = 5  # calls in the table
 _HERE: Final = Path(__file__)

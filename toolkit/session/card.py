@@ -11,7 +11,6 @@ from toolkit.core.document import CredentialKind, Environment, Interface
 from toolkit.core.ledger import Ledger
 from toolkit.core.text import as_html, badge, card, code, count_text, instant_words, minutes_text
 from toolkit.core.tracebacks import name_of
-from toolkit.session.sending import PRACTICE, REAL_ACCOUNT
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     AnySession = BaseSession[Any]
 
 CLOSED: Final = "closed"
+REAL_ACCOUNT: Final = "real account"
+PRACTICE: Final = "practice"  # in place of the above: a practice service answers
 
 
 def caller_text(environment: Environment, credentials: Credentials | None) -> str:

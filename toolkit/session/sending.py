@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -30,7 +30,7 @@ from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
-from toolkit.session.card import source_text
+from toolkit.session.card import PRACTICE, REAL_ACCOUNT, source_text
 from toolkit.session.scope import Scope, register_with
 from toolkit.session.token_requests import make_authorizer
 from toolkit.transport.flow import Flow, Pause, ReadAndClose, run, run_async
@@ -40,9 +40,6 @@ from toolkit.transport.retry import Retry, may_be_repeated, retry_after_of
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
-
-REAL_ACCOUNT: Final = "real account"
-PRACTICE: Final = "practice"  # in place of the above: a practice service answers
 
 
 class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):

@@ -21,9 +21,9 @@ from toolkit.core.errors import ConfigurationError, as_count, wrong_type
 from toolkit.core.text import as_html, badge, card, code, count_text, excerpt, printable
 from toolkit.core.tracebacks import warn
 from toolkit.local.progress import progress_bar
-from toolkit.session.card import kind_text
+from toolkit.session.card import REAL_ACCOUNT, kind_text
 from toolkit.session.pages import checked_cursor
-from toolkit.session.sending import REAL_ACCOUNT, transport_of
+from toolkit.session.sending import transport_of
 from toolkit.sweeps.asking import Plan
 from toolkit.sweeps.folder import Folder, SweepPlace, place_of
 from toolkit.sweeps.parts import KEY, Key, KeySource, failures_table, key_column
