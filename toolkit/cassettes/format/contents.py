@@ -28,15 +28,14 @@ from toolkit.cassettes.format.interactions import (
     HEADER,
     MARKER,
     Interaction,
-    TooLarge,
     from_fields,
-    has_its_encoding,
     is_uri,
 )
-from toolkit.core.errors import CassetteCorrupt, CassetteError
+from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
 from toolkit.core.ledger import EPOCH, parse_http_date
 from toolkit.core.text import printable
 from toolkit.local.files import read_file
+from toolkit.scrubbing.compression import TooLarge, decompress_body
 from toolkit.scrubbing.messages import RecordedRequest, header_value
 
 _START: Final = b"- request:\n"
@@ -315,10 +314,13 @@ def _foreign_interaction(fields: Mapping[str, Any]) -> Interaction:
     status = response["status"] if code is None else {"code": code}
     read = from_fields({"request": {**request, "body": _sent(request)}, "response": {**response, "status": status}})
     received = read.response.headers
-    with suppress(TooLarge):  # replay refuses it
-        if not has_its_encoding(received, read.response.body):  # vcrpy records the body decoded for some clients
-            kept = [pair for pair in received if pair[0].lower() not in ("content-encoding", "content-length")]
-            received = (*kept, ("Content-Length", str(len(read.response.body))))
+    try:
+        decompress_body(received, read.response.body)
+    except TooLarge:  # replay refuses it
+        pass
+    except SecretLeak:  # vcrpy records the body decoded for some clients
+        kept = [pair for pair in received if pair[0].lower() not in ("content-encoding", "content-length")]
+        received = (*kept, ("Content-Length", str(len(read.response.body))))
     return read._replace(
         response=read.response._replace(headers=received),
         recorded_at=parse_http_date(header_value(received, "date")) or EPOCH,

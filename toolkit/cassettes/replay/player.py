@@ -20,14 +20,15 @@ from typing import Final
 from urllib.parse import unquote_plus
 
 from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction, TooLarge, has_its_encoding
+from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Index, Matcher
-from toolkit.core.errors import AccessError, CassetteCorrupt, CassetteMiss, ConfigurationError
+from toolkit.core.errors import AccessError, CassetteCorrupt, CassetteMiss, ConfigurationError, SecretLeak
 from toolkit.core.ledger import Authorization
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET
 from toolkit.local.files import expanded, open_plain
 from toolkit.local.folders import own_variable
+from toolkit.scrubbing.compression import TooLarge, decompress_body
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.scrubber import Scrubber
@@ -143,16 +144,19 @@ class Player:
 
     def _check(self, number: int, response: RecordedResponse) -> None:
         """Refuse a response that the client cannot use, or whose body would fill the memory when it is decompressed."""
+        what = advice = ""
         try:
-            has_its_encoding(response.headers, response.body)
-            if all(_NAME.fullmatch(name) for name, _ in response.headers):
-                return
-            what, advice = "has a header whose name is not valid", "Correct the name, or record the call again."
-        except TooLarge as error:
-            what = f"has a body that {error}"
+            decompress_body(response.headers, response.body)
+        except TooLarge:
+            what = "has a body that has too many bytes when it is decompressed"
             advice = "It is not replayed, because it could fill the memory. The file was left as it was."
-        where = f"In {self._file.name}, the response in interaction {number + 1}"
-        raise CassetteCorrupt(f"{where} {what}.", advice, about="cassette")
+        except SecretLeak:  # the client says so
+            pass
+        if not all(_NAME.fullmatch(name) for name, _ in response.headers):
+            what, advice = "has a header whose name is not valid", "Correct the name, or record the call again."
+        if what:
+            where = f"In {self._file.name}, the response in interaction {number + 1}"
+            raise CassetteCorrupt(f"{where} {what}.", advice, about="cassette")
 
     def _find(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> list[int]:
         numbers, is_foreign = range(len(self._contents)), self._contents.is_foreign
