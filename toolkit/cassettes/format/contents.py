@@ -243,12 +243,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read(data: bytes, *, source: str) -> Contents:
-    """Return the interactions in the bytes of a file, which `source` names in messages.
-
-    Raises:
-        CassetteCorrupt: if it is not a cassette, or nothing in it can be read and another program is
-            known to have written it. Names the file and, if known, the line.
-    """
+    """Return the interactions in the bytes of a file, which `source` names in messages."""
     if not data.strip():
         return Contents(source=source, raw=data)
     own = is_ours(data)

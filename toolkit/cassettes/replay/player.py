@@ -264,9 +264,6 @@ def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
     """Return the interactions that were played, by their numbers from 0, for each cassette that was opened.
 
     Cassettes are named by their real path. The set of one that was opened and not played is empty.
-
-    Raises:
-        ConfigurationError: if the folder, which TOOLKIT_PLAY_LOG named, cannot be read.
     """
     played: dict[Path, set[int]] = {}
     try:
