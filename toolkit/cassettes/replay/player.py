@@ -47,9 +47,6 @@ class Player:
     """Plays the interactions that a file held when it was opened; arguments as for a cassette. Thread-safe.
 
     `file` is the cassette's, for errors and for the play log.
-
-    Raises:
-        ConfigurationError: if a name in match_on is unknown, or the play log cannot be written.
     """
 
     def __init__(
@@ -91,12 +88,9 @@ class Player:
         return [f"{head.method} {head.uri}" for head in heads]
 
     def play(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> Interaction | None:
-        """Return the interaction that answers a request, or None.
+        """Return the interaction that answers a request of a caller, or None.
 
-        Args:
-            request: the request, scrubbed unless `as_written`.
-            identity: the caller.
-            as_written: True to look only for a recording that is written like the request.
+        The request is scrubbed, unless `as_written` asks for a recording that is written just like it.
         """
         with self._lock:
             takes = self._find(request, identity, as_written=as_written)
@@ -199,11 +193,7 @@ class Player:
         return frozenset(text for text in found if len(text) >= SHORTEST_SECRET)
 
     def refuse_recorded_values(self, request: RecordedRequest) -> None:
-        """Refuse a request that is about to be sent with a placeholder or pseudonym of this recording as a value.
-
-        Args:
-            request: as the caller made it.
-        """
+        """Refuse to send a caller's request with a placeholder or pseudonym of this recording as a value."""
         for place, text in _texts_of(request) if len(self._contents) else ():
             kind = self._kind_in(text)
             if kind:
