@@ -95,17 +95,11 @@ class _Unimportable(ValueError):
 
 
 class _Entry(NamedTuple):
-    """One exchange of a file.
+    """One exchange of a file."""
 
-    Attributes:
-        uri: of the request, as written in the file; empty if the file does not say.
-        result: the exchange with its secrets, or the reason why it cannot be imported.
-        hint: a message with all that the file says, such as a list of cookies. It is searched for secrets only.
-    """
-
-    uri: str
-    result: Interaction | str
-    hint: RecordedRequest = RecordedRequest("GET", "")
+    uri: str  # of the request, as written in the file; empty if the file does not say
+    result: Interaction | str  # the exchange with its secrets, or the reason why it cannot be imported
+    hint: RecordedRequest = RecordedRequest("GET", "")  # all that the file says, to be searched for secrets only
 
 
 def import_cassette(

@@ -63,18 +63,12 @@ _ITEM: Final = re.compile(rb"(?m)^ {0,2}- (?=request:|response:)")
 
 
 class Item(NamedTuple):
-    """The place of an interaction in a file, and its fields if the file was parsed as a whole.
+    """The place of an interaction in a file, and its fields if the file was parsed as a whole."""
 
-    Attributes:
-        line: its first line, from 1, or None if it is not known.
-        start, end: its first byte and the byte after its last, in a file that is parsed one by one.
-        fields: what a parser made of it, in another file.
-    """
-
-    line: int | None
-    start: int = 0
-    end: int = 0
-    fields: Any = None
+    line: int | None  # its first line, from 1, if it is known
+    start: int = 0  # its first byte in a file that is parsed one by one,
+    end: int = 0  # and the byte after its last
+    fields: Any = None  # what a parser made of it in another file
 
 
 @dataclass(eq=False)
