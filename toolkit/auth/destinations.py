@@ -74,7 +74,7 @@ class Destination(NamedTuple):
     @property
     def is_loopback(self) -> bool:
         """True if it is an address of this machine."""
-        return self.name != HEADER_PREFIX and is_loopback(Address.parse(self.text, setting="The address").origin.host)
+        return self.name != HEADER_PREFIX and is_loopback(Address.parse(self.text, setting="The address").host)
 
 
 class Change(NamedTuple):

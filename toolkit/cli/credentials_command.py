@@ -32,12 +32,11 @@ from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cli import terminal
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment, Interface
 from toolkit.core.errors import ConfigurationError, ToolkitError, as_choice
-from toolkit.core.ledger import advice_for
 from toolkit.core.secret import Secret
 from toolkit.local.files import expanded, read_text
 from toolkit.local.settings import Settings
 from toolkit.session.session import Session
-from toolkit.transport.errors import as_toolkit_error
+from toolkit.transport.errors import as_toolkit_error, status_error
 
 _KINDS: Final = {kind.replace(" ", "-"): kind for kind in CredentialKind}
 # RFC 7468 section 11, and RFC 1421 section 4.6.1.1 for the older form.
@@ -327,7 +326,7 @@ def _called(session: Session, interface: Interface, path: str) -> _Probe:
         meaning = "reached, and not refused; the service's document shows nothing to call there"
         return _Probe(interface, call, True, meaning, status=status)
     meaning = "refused: these credentials are not accepted" if is_refusal else "an error, which is not a refusal"
-    return _Probe(interface, call, False, meaning, advice_for(status), status)
+    return _Probe(interface, call, False, meaning, status_error(response).next_step, status)
 
 
 def _colour_of(result: _Probe) -> str:
