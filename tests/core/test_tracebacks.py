@@ -15,7 +15,8 @@ import pytest
 
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import REGISTER, Secret
-from toolkit.core.tracebacks import attempt, frameless, warn, without_frames
+from toolkit.core.tracebacks import attempt, frameless, warn
+from toolkit.transport.flow import without_frames
 
 
 class Server:
