@@ -48,12 +48,9 @@ def as_recorded_response(response: httpx.Response, body: bytes, *, headers: Head
 
 
 def as_response(interaction: Interaction, request: httpx.Request, *, source: str) -> httpx.Response:
-    """Return a recorded response as if it had just arrived, with its body unread.
+    """Return a recorded response as if it had just arrived, with its body unread; or raise the recorded error.
 
-    Args:
-        interaction: the recording.
-        request: what it answers.
-        source: name of the cassette's file, for a note on the error of a request that got no response.
+    A note on the error names the file, `source`.
     """
     failure = interaction.failure
     if failure is not None:

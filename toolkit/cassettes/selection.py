@@ -59,14 +59,6 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
     return file
 
 
-def same_name_in_project(path: Path, settings: Settings | None = None) -> Path | None:
-    """Return the path of a cassette in the project that has the name of this file, or None if the name is not valid."""
-    try:
-        return find_cassette(path.stem, settings)
-    except ConfigurationError:
-        return None
-
-
 # Belongs to the process rather than to a context: threads and tasks that a cell starts are part of the cell.
 _open: list[Cassette] = []
 

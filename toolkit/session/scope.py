@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 import httpx
 
 from toolkit.auth.credentials import Credentials
-from toolkit.cassettes.selection import as_mode, current, same_name_in_project
+from toolkit.cassettes.selection import as_mode, current
 from toolkit.core.document import KEY_ID_HEADER, SECRET_KEY_HEADER, Environment, Interface, symbolic_address
 from toolkit.core.errors import (
     CassetteMiss,
@@ -258,8 +258,7 @@ def _without_environment(cassette: Cassette | None, settings: Settings) -> Confi
     if cassette is not None and cassette.mode != "all" and not cassette.replays:
         from toolkit.cassettes.replay import differences
 
-        elsewhere = same_name_in_project(cassette.path, settings)
-        missing = differences.missing(cassette.path, elsewhere=elsewhere, to_record=f"to record it, {choices}")
+        missing = differences.missing(cassette.path, settings, to_record=f"to record it, {choices}")
         return ConfigurationError(missing.what, missing.next_step, about="environment")
     what = "A session that may send requests needs an environment, which a cassette cannot determine."
     return ConfigurationError(what, f"{choices.capitalize()}.", about="environment")

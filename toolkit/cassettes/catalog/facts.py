@@ -16,7 +16,7 @@ from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.cassettes.replay import differences
-from toolkit.cassettes.selection import find_cassette, same_name_in_project
+from toolkit.cassettes.selection import find_cassette
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak, as_count
 from toolkit.core.ledger import EPOCH, Clock, as_clock
 from toolkit.core.text import count_text, date_text, excerpt, masked, printable
@@ -152,8 +152,7 @@ def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Con
     path = find_cassette(cassette, settings)
     data = read_bytes(path)
     if not data.strip():
-        elsewhere = same_name_in_project(path, settings)
-        raise differences.missing(path, elsewhere=elsewhere, to_record="see which there are: toolkit cassettes list")
+        raise differences.missing(path, settings, to_record="see which there are: toolkit cassettes list")
     return contents.read(data, source=str(path))
 
 

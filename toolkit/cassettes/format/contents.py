@@ -28,15 +28,14 @@ from toolkit.cassettes.format.interactions import (
     HEADER,
     MARKER,
     Interaction,
-    TooLarge,
     from_fields,
-    has_its_encoding,
     is_uri,
 )
-from toolkit.core.errors import CassetteCorrupt, CassetteError
+from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
 from toolkit.core.ledger import EPOCH, parse_http_date
 from toolkit.core.text import printable
 from toolkit.local.files import read_file
+from toolkit.scrubbing.compression import TooLarge, decompress_body
 from toolkit.scrubbing.messages import RecordedRequest, header_value
 
 _START: Final = b"- request:\n"
@@ -64,18 +63,12 @@ _ITEM: Final = re.compile(rb"(?m)^ {0,2}- (?=request:|response:)")
 
 
 class Item(NamedTuple):
-    """The place of an interaction in a file, and its fields if the file was parsed as a whole.
+    """The place of an interaction in a file, and its fields if the file was parsed as a whole."""
 
-    Attributes:
-        line: its first line, from 1, or None if it is not known.
-        start, end: its first byte and the byte after its last, in a file that is parsed one by one.
-        fields: what a parser made of it, in another file.
-    """
-
-    line: int | None
-    start: int = 0
-    end: int = 0
-    fields: Any = None
+    line: int | None  # its first line, from 1, if it is known
+    start: int = 0  # its first byte in a file that is parsed one by one,
+    end: int = 0  # and the byte after its last
+    fields: Any = None  # what a parser made of it in another file
 
 
 @dataclass(eq=False)
@@ -244,12 +237,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read(data: bytes, *, source: str) -> Contents:
-    """Return the interactions in the bytes of a file, which `source` names in messages.
-
-    Raises:
-        CassetteCorrupt: if it is not a cassette, or nothing in it can be read and another program is
-            known to have written it. Names the file and, if known, the line.
-    """
+    """Return the interactions in the bytes of a file, which `source` names in messages."""
     if not data.strip():
         return Contents(source=source, raw=data)
     own = is_ours(data)
@@ -315,10 +303,13 @@ def _foreign_interaction(fields: Mapping[str, Any]) -> Interaction:
     status = response["status"] if code is None else {"code": code}
     read = from_fields({"request": {**request, "body": _sent(request)}, "response": {**response, "status": status}})
     received = read.response.headers
-    with suppress(TooLarge):  # replay refuses it
-        if not has_its_encoding(received, read.response.body):  # vcrpy records the body decoded for some clients
-            kept = [pair for pair in received if pair[0].lower() not in ("content-encoding", "content-length")]
-            received = (*kept, ("Content-Length", str(len(read.response.body))))
+    try:
+        decompress_body(received, read.response.body)
+    except TooLarge:  # replay refuses it
+        pass
+    except SecretLeak:  # vcrpy records the body decoded for some clients
+        kept = [pair for pair in received if pair[0].lower() not in ("content-encoding", "content-length")]
+        received = (*kept, ("Content-Length", str(len(read.response.body))))
     return read._replace(
         response=read.response._replace(headers=received),
         recorded_at=parse_http_date(header_value(received, "date")) or EPOCH,

@@ -20,14 +20,15 @@ from typing import Final
 from urllib.parse import unquote_plus
 
 from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction, TooLarge, has_its_encoding
+from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Index, Matcher
-from toolkit.core.errors import AccessError, CassetteCorrupt, CassetteMiss, ConfigurationError
+from toolkit.core.errors import AccessError, CassetteCorrupt, CassetteMiss, ConfigurationError, SecretLeak
 from toolkit.core.ledger import Authorization
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET
 from toolkit.local.files import expanded, open_plain
 from toolkit.local.folders import own_variable
+from toolkit.scrubbing.compression import TooLarge, decompress_body
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.scrubber import Scrubber
@@ -46,9 +47,6 @@ class Player:
     """Plays the interactions that a file held when it was opened; arguments as for a cassette. Thread-safe.
 
     `file` is the cassette's, for errors and for the play log.
-
-    Raises:
-        ConfigurationError: if a name in match_on is unknown, or the play log cannot be written.
     """
 
     def __init__(
@@ -90,12 +88,9 @@ class Player:
         return [f"{head.method} {head.uri}" for head in heads]
 
     def play(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> Interaction | None:
-        """Return the interaction that answers a request, or None.
+        """Return the interaction that answers a request of a caller, or None.
 
-        Args:
-            request: the request, scrubbed unless `as_written`.
-            identity: the caller.
-            as_written: True to look only for a recording that is written like the request.
+        The request is scrubbed, unless `as_written` asks for a recording that is written just like it.
         """
         with self._lock:
             takes = self._find(request, identity, as_written=as_written)
@@ -143,16 +138,19 @@ class Player:
 
     def _check(self, number: int, response: RecordedResponse) -> None:
         """Refuse a response that the client cannot use, or whose body would fill the memory when it is decompressed."""
+        what = advice = ""
         try:
-            has_its_encoding(response.headers, response.body)
-            if all(_NAME.fullmatch(name) for name, _ in response.headers):
-                return
-            what, advice = "has a header whose name is not valid", "Correct the name, or record the call again."
-        except TooLarge as error:
-            what = f"has a body that {error}"
+            decompress_body(response.headers, response.body)
+        except TooLarge:
+            what = "has a body that has too many bytes when it is decompressed"
             advice = "It is not replayed, because it could fill the memory. The file was left as it was."
-        where = f"In {self._file.name}, the response in interaction {number + 1}"
-        raise CassetteCorrupt(f"{where} {what}.", advice, about="cassette")
+        except SecretLeak:  # the client says so
+            pass
+        if not all(_NAME.fullmatch(name) for name, _ in response.headers):
+            what, advice = "has a header whose name is not valid", "Correct the name, or record the call again."
+        if what:
+            where = f"In {self._file.name}, the response in interaction {number + 1}"
+            raise CassetteCorrupt(f"{where} {what}.", advice, about="cassette")
 
     def _find(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> list[int]:
         numbers, is_foreign = range(len(self._contents)), self._contents.is_foreign
@@ -195,11 +193,7 @@ class Player:
         return frozenset(text for text in found if len(text) >= SHORTEST_SECRET)
 
     def refuse_recorded_values(self, request: RecordedRequest) -> None:
-        """Refuse a request that is about to be sent with a placeholder or pseudonym of this recording as a value.
-
-        Args:
-            request: as the caller made it.
-        """
+        """Refuse to send a caller's request with a placeholder or pseudonym of this recording as a value."""
         for place, text in _texts_of(request) if len(self._contents) else ():
             kind = self._kind_in(text)
             if kind:
@@ -260,9 +254,6 @@ def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
     """Return the interactions that were played, by their numbers from 0, for each cassette that was opened.
 
     Cassettes are named by their real path. The set of one that was opened and not played is empty.
-
-    Raises:
-        ConfigurationError: if the folder, which TOOLKIT_PLAY_LOG named, cannot be read.
     """
     played: dict[Path, set[int]] = {}
     try:
