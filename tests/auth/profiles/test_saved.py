@@ -43,9 +43,6 @@ def test_sealed_file_under_another_name(memory_keyring, settings, folder):
     assert "`toolkit credentials add a --environment paper`" in caught.value.next_step
 
 
-AUTH = '[destinations]\nauth = "https://auth.example.com"\n'
-
-
 def refusal(folder, settings, text, kind=ConfigurationError):
     write_profile(folder, "broker-live.a.toml", text)
     with pytest.raises(kind) as caught:
