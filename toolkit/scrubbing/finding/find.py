@@ -55,8 +55,12 @@ _SHORTEST_FIELD: Final = 3  # characters
 _LINE_START: Final = r"\s{0,40}+(?:-|export|set)?\s{0,40}+[\w.\-\"']{1,80}+\s{0,20}+[:=]\s{0,20}+\Z"
 _LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
 _LONGEST_START: Final = 200  # characters of a line before a value
-# A letter of JSON, a sign of URLs, and a quote of HTML, each escaped.
-_SIGNS_OF_ESCAPES: Final = tuple("\\u00 %25 %3D %3d %22 %3A %3a %40 &quot; &#34; &#x22; &#39;".split())
+# A letter of JSON, a sign of URLs, and a quote of HTML, each escaped: names and values may be behind these.
+_SIGN_OF_ESCAPES: Final = r"\\u00|%(?:25|3[DdAa]|22|40)|&(?:quot|#34|#x22|#39);"
+_LONGEST_SIGN: Final = 6  # characters
+_BLOCK: Final = 1 << 12  # characters that are looked at for a sign at once
+_BEFORE_BLOCK: Final = 1 << 10  # characters before it, with the name of a value
+_AFTER_BLOCK: Final = 1 << 14  # characters after it, with the value: a longer one is a document
 
 
 def without_credentials(body: bytes) -> bytes:
@@ -294,7 +298,27 @@ def _is_input(text: str, position: int) -> bool:
 
 
 def _levels_below(text: str) -> Iterator[str]:
-    """Yield a text with its escapes undone, one kind after the other, if names and values may be behind these."""
-    if any(map(text.__contains__, "%\\&")) and any(map(text.__contains__, _SIGNS_OF_ESCAPES)):
-        for level in dict.fromkeys(without_escapes(text.encode("utf-8", "surrogatepass"))):
-            yield level.decode("utf-8", "replace")
+    """Yield the parts of a text in which names and values may be behind escapes, with one kind undone after the other.
+
+    Most texts have such signs nowhere or in few places.
+    """
+    for part in _parts_with_escapes(text):
+        data = part.encode("utf-8", "surrogatepass")
+        for level in dict.fromkeys(without_escapes(data)):
+            if level != data:  # otherwise it has been searched already
+                yield level.decode("utf-8", "replace")
+
+
+def _parts_with_escapes(text: str) -> Iterator[str]:
+    sign = re.compile(_SIGN_OF_ESCAPES)
+    start = end = 0
+    for at in range(0, len(text), _BLOCK):
+        if sign.search(text, at, at + _BLOCK + _LONGEST_SIGN) is None:
+            continue
+        if at - _BEFORE_BLOCK > end:
+            if end:
+                yield text[start:end]
+            start = at - _BEFORE_BLOCK
+        end = at + _BLOCK + _AFTER_BLOCK
+    if end:
+        yield text[start:end]
