@@ -47,6 +47,13 @@ def test_what_an_answer_named_is_replaced_later():
     assert response.body == b'["<API_KEY>"]'
 
 
+def test_a_header_with_too_many_cookies_is_replaced_as_a_whole():
+    """Reading each of them would keep an event loop waiting."""
+    value = "a=1" + "; b=2" * 20_000
+    _, response = scrubbed(response=RecordedResponse(200, "", (("Set-Cookie", value),)))
+    assert response.headers == (("Set-Cookie", "<COOKIE>"),)
+
+
 @pytest.mark.parametrize("before", [0, 4_088, 4_094, 50_000])
 @pytest.mark.parametrize(
     "written",
