@@ -28,6 +28,7 @@ from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import (
     COOKIE,
     COOKIE_HEADERS,
+    SCHEME,
     Decision,
     MessageKind,
     Place,
@@ -41,7 +42,6 @@ from toolkit.scrubbing.vocabulary import (
 )
 
 _TELLING: Final = 12  # characters; a shorter weak value that a request used may be a word
-_SCHEME: Final = r"(?i)(?:basic|bearer|token|dpop)[ ]+"
 _SCHEME_OF_HEADER: Final = r"[A-Za-z][\w-]{0,40}+ {1,20}+"
 _MAY_NAME_ONE: Final = rb"(?i)pass|secret|token|key|pwd|auth|session|credential|[^\x00-\x7f]"
 _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and code
@@ -50,17 +50,15 @@ _WITHOUT_CREDENTIALS: Final = frozenset(
     "accept accept-encoding connection content-encoding content-length content-type date host server transfer-encoding"
     " user-agent vary".split()
 )
-_PROTOCOLS: Final = "sec-websocket-protocol"  # a browser cannot send another header with a credential
 _SHORTEST_FIELD: Final = 3  # characters
 _LINE_START: Final = r"\s{0,40}+(?:-|export|set)?\s{0,40}+[\w.\-\"']{1,80}+\s{0,20}+[:=]\s{0,20}+\Z"
 _LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
 _LONGEST_START: Final = 200  # characters of a line before a value
 # A letter of JSON, a sign of URLs, and a quote of HTML, each escaped: names and values may be behind these.
 _SIGN_OF_ESCAPES: Final = r"\\u00|%(?:25|3[DdAa]|22|40)|&(?:quot|#34|#x22|#39);"
-_LONGEST_SIGN: Final = 6  # characters
 _BLOCK: Final = 1 << 12  # characters that are looked at for a sign at once
-_BEFORE_BLOCK: Final = 1 << 10  # characters before it, with the name of a value
-_AFTER_BLOCK: Final = 1 << 14  # characters after it, with the value: a longer one is a document
+_BEFORE_SIGN: Final = 1 << 10  # characters, with the name of a value
+_AFTER_SIGN: Final = 1 << 14  # characters, with the value: a longer one is a document
 
 
 def without_credentials(body: bytes) -> bytes:
@@ -152,8 +150,6 @@ class Finder(Walker):
         kind = credential_kind(name, Place.HEADER)
         if kind is not None and not self._has_rule(name):
             return self._credential_header(name, kind, value)
-        if lower == _PROTOCOLS:
-            return re.compile(r"[^\s,.]+").sub(lambda part: self._random(part[0]), value)
         if lower == "location" and self._message is not MessageKind.REQUEST:
             self.note_shapes(value)
             self._has_code = True
@@ -275,15 +271,8 @@ class Finder(Walker):
             self._used.setdefault(text, kind)
         return f"<{kind}>"
 
-    def _random(self, text: str) -> str:
-        """Return a placeholder for a text that is as random as a secret, and any other text as it is."""
-        if grade(text) is not Strength.STRONG:
-            return text
-        self._shaped.setdefault(text, "TOKEN")
-        return self._placeholder("TOKEN", text)
-
     def _replaced(self, decision: Decision, value: str) -> str:
-        scheme = re.compile(_SCHEME).match(value)
+        scheme = SCHEME.match(value)
         before, text = (scheme[0], value[scheme.end() :]) if scheme else ("", value)
         if decision.is_everywhere:
             self._strong.setdefault(text, decision.kind)
@@ -298,10 +287,7 @@ def _is_input(text: str, position: int) -> bool:
 
 
 def _levels_below(text: str) -> Iterator[str]:
-    """Yield the parts of a text in which names and values may be behind escapes, with one kind undone after the other.
-
-    Most texts have such signs nowhere or in few places.
-    """
+    """Yield parts of a text where names and values may be behind escapes, with one kind undone after the other."""
     for part in _parts_with_escapes(text):
         data = part.encode("utf-8", "surrogatepass")
         for level in dict.fromkeys(without_escapes(data)):
@@ -310,15 +296,15 @@ def _levels_below(text: str) -> Iterator[str]:
 
 
 def _parts_with_escapes(text: str) -> Iterator[str]:
+    """Yield the parts around escapes, which most texts have nowhere or in few places."""
     sign = re.compile(_SIGN_OF_ESCAPES)
     start = end = 0
     for at in range(0, len(text), _BLOCK):
-        if sign.search(text, at, at + _BLOCK + _LONGEST_SIGN) is None:
+        if sign.search(text, at, at + _BLOCK + _BEFORE_SIGN) is None:
             continue
-        if at - _BEFORE_BLOCK > end:
-            if end:
-                yield text[start:end]
-            start = at - _BEFORE_BLOCK
-        end = at + _BLOCK + _AFTER_BLOCK
+        if at > end > 0:
+            yield text[start:end]
+        start = at if at > end else start
+        end = at + _BLOCK + _BEFORE_SIGN + _AFTER_SIGN
     if end:
         yield text[start:end]
