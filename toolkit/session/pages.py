@@ -20,11 +20,11 @@ from toolkit.core.errors import (
     as_text,
     wrong_type,
 )
-from toolkit.core.ledger import refuse_error_status, source_of
+from toolkit.core.ledger import source_of
 from toolkit.core.text import excerpt, printable
 from toolkit.core.tracebacks import warn
 from toolkit.session.sending import transport_of
-from toolkit.transport.errors import as_toolkit_error
+from toolkit.transport.errors import as_toolkit_error, status_error
 from toolkit.transport.httpx2 import as_httpx_error, classes
 from toolkit.transport.next_page import IS_FOLLOWED, Cursor, NextPage, check_origin, next_page
 
@@ -187,10 +187,8 @@ class Pages:
 
     def is_page(self, response: httpx.Response) -> bool:
         """Return True if an answer is a page, and False if it shows that the one before was the last."""
-        try:
-            refuse_error_status(response)
-        except ServiceError as error:
-            raise self._about_page(error) from None
+        if response.status_code >= 300:
+            raise self._about_page(status_error(response))
         if self._counter is None:
             return True
         from toolkit.tables.tabulation import rows_of

@@ -11,12 +11,13 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
+from traceback import walk_stack
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import httpx
 
 from toolkit.core.ledger import Clock
-from toolkit.core.tracebacks import without_frames
+from toolkit.core.tracebacks import causes
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -110,6 +111,22 @@ async def _drive(flow: Flow[T], transport: Any, outcome_of: Callable[[Any, Any],
         except BaseException as error:  # noqa: BLE001 - the flow handles every failure or passes it on
             without_frames(error)
             failure = error
+
+
+def without_frames(error: BaseException) -> None:
+    """Remove the tracebacks and requests of an error that a transport raised, and of all errors linked to it.
+
+    Types, messages, notes and the chain stay. An error that the caller was already handling keeps its traceback. Below
+    authorization a request holds credentials; an httpx client sets its own in its place. Call this where the error is
+    caught.
+    """
+    above = {frame for frame, _ in walk_stack(error.__traceback__.tb_frame.f_back)} if error.__traceback__ else set()
+    for linked in causes(error, above):
+        linked.with_traceback(None)  # assigning __traceback__ fails for frozen dataclasses
+        for holder in (linked, vars(linked).get("response")):
+            # The property `request` raises while it is unset.
+            if getattr(holder, "_request", None) is not None:
+                holder._request = None  # type: ignore[union-attr] # noqa: SLF001
 
 
 async def _outcome(effect: Effect, transport: httpx.BaseTransport) -> Any:  # never suspends
