@@ -137,7 +137,7 @@ class BaseSession(Generic[ClientType]):
         self._sender = Sender(
             environment=self.environment,
             credentials=self.credentials,
-            identity=Identity(self.environment, profile),
+            identity=Identity(str(self.environment), profile),
             cassette=self.cassette,
             settings=self.settings,
             known=known,
@@ -317,7 +317,8 @@ class Session(BaseSession[httpx.Client]):
 
         Args:
             pages: False for the first page only; not sent to the service.
-            params: query parameters, sent as they are.
+            params: query parameters, sent as they are: `numbers=` too. Amounts are floats; for exact decimals, use
+                `tk.tabulate(tk.pages(session.broker, "/v1/accounts"), numbers="decimal")`.
 
         Raises:
             ServiceError: if the service answers with an error status, or its answer cannot be decoded.
